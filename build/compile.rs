@@ -1,0 +1,196 @@
+//! Compiles the device crate with stock rustc's own PTX back end.
+
+use std::{
+    env, fmt, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A PTX target: what the kernels are compiled for.
+pub struct Target {
+    /// rustc's name for it.
+    pub cpu: &'static str,
+    /// The compute capability, major times ten plus minor.
+    pub capability: u32,
+    /// The PTX version: it decides how old a driver may be.
+    pub feature: &'static str,
+}
+
+/// The program picks the highest that the device can run.
+///
+/// sm_70 (Volta) is the first with independent thread scheduling and the scoped memory model that
+/// the kernels rely on, so it is the lowest possible; PTX 7.0 wants driver 450 or later. sm_90
+/// (Hopper) brings clusters and DPX instructions; PTX 7.8 is the first that knows it (driver 520).
+pub const TARGETS: &[Target] = &[
+    Target { cpu: "sm_70", capability: 70, feature: "+ptx70" },
+    Target { cpu: "sm_90", capability: 90, feature: "+ptx78" },
+];
+
+/// The oldest compiler that is known to compile the device crate rightly.
+const OLDEST: (u32, u32) = (1, 95);
+
+const FLAGS: &[&str] = &[
+    "-Zunstable-options",
+    // It may duplicate a barrier (rust-lang/rust#137086).
+    "-Zmir-enable-passes=-JumpThreading",
+    // No bitcode linker: fat LTO and --emit=asm leave one self-contained PTX text.
+    "-Clinker=true",
+    "-Clinker-flavor=llbc",
+];
+
+/// A rustc with the sources of its own `core`.
+pub struct Compiler {
+    /// The program.
+    pub rustc: PathBuf,
+    /// As `rustc 1.96.0`.
+    pub version: String,
+}
+
+impl Compiler {
+    /// The active toolchain's compiler, or the system's.
+    pub fn find() -> Result<Self, String> {
+        let active = env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from);
+        let candidates = [active, "/usr/bin/rustc".into(), "/usr/local/bin/rustc".into()];
+        let mut refusals = Vec::new();
+        for candidate in candidates {
+            match Self::probe(&candidate) {
+                Ok(compiler) => return Ok(compiler),
+                Err(why) => refusals.push(format!("{}: {why}", candidate.display())),
+            }
+        }
+        Err(format!("no compiler for them found: {}", refusals.join("; ")))
+    }
+
+    /// Whether a compiler can do it.
+    pub fn probe(rustc: &Path) -> Result<Self, String> {
+        let ask = |arguments: &[&str]| {
+            let output = Command::new(rustc).args(arguments).output().map_err(|e| e.to_string())?;
+            if !output.status.success() {
+                return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+            }
+            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        let version = ask(&["--version"])?;
+        let mut words = version.split(' ');
+        let version =
+            format!("{} {}", words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let mut numbers =
+            version.trim_start_matches("rustc ").split('.').map_while(|n| n.parse::<u32>().ok());
+        let number = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if number < OLDEST {
+            return Err(format!("{version} is older than {}.{}", OLDEST.0, OLDEST.1));
+        }
+        let sysroot = ask(&["--print", "sysroot"])?;
+        let sources = Path::new(&sysroot).join("lib/rustlib/src/rust/library/core/src/lib.rs");
+        if !sources.exists() {
+            return Err(format!("{version} has no sources of `core` ({})", sources.display()));
+        }
+        Ok(Self { rustc: rustc.to_owned(), version })
+    }
+
+    /// Compiles the device crate for every target; leaves `CPU.ptx` in `out`.
+    pub fn compile(&self, root: &Path, out: &Path) -> Result<(), String> {
+        for target in TARGETS {
+            let build = out.join("device").join(target.cpu);
+            let mut flags = FLAGS.to_vec();
+            let (cpu, feature) = (
+                format!("-Ctarget-cpu={}", target.cpu),
+                format!("-Ctarget-feature={}", target.feature),
+            );
+            flags.extend([&*cpu, &*feature]);
+            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            // What cargo, clippy or a wrapper told this build is not meant for that one.
+            for (name, _) in env::vars_os() {
+                let text = name.to_string_lossy();
+                let ours = text.starts_with("CARGO") && text != "CARGO_HOME";
+                if ours
+                    || ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"].contains(&&*text)
+                {
+                    cargo.env_remove(&name);
+                }
+            }
+            let output = cargo
+                .current_dir(root)
+                .args(["rustc", "--release", "--lib", "--crate-type", "cdylib"])
+                .args(["--manifest-path", "device/Cargo.toml"])
+                .args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
+                .arg("--target-dir")
+                .arg(&build)
+                .args(["--", "--emit=asm"])
+                .env("RUSTC", &self.rustc)
+                // -Zbuild-std and the PTX target are not stable yet; the program itself needs none
+                // of it.
+                .env("RUSTC_BOOTSTRAP", "1")
+                .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+                .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
+                .env("CARGO_PROFILE_RELEASE_LTO", "fat")
+                .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+                .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+                .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
+                .output()
+                .map_err(|e| format!("cargo: {e}"))?;
+            if !output.status.success() {
+                let messages = String::from_utf8_lossy(&output.stderr);
+                eprintln!("{messages}");
+                let first = messages.lines().find(|line| line.starts_with("error"));
+                return Err(format!(
+                    "{} failed on device/: {}",
+                    self.version,
+                    first.unwrap_or("no error message")
+                ));
+            }
+            let assembly = build.join("nvptx64-nvidia-cuda/release/deps/flockwork_device.s");
+            fs::copy(&assembly, out.join(format!("{}.ptx", target.cpu)))
+                .map_err(|e| format!("{}: {e}", assembly.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// A number that changes when anything that decides the PTX changes: the device crate's files and
+/// the targets they are compiled for. FNV-1a, 64 bits, in hexadecimal.
+pub fn source_hash(device: &Path) -> Result<String, String> {
+    let mut files = Vec::new();
+    collect(device, &mut files).map_err(|e| format!("{}: {e}", device.display()))?;
+    files.sort();
+    let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    for file in files {
+        let name = file.strip_prefix(device).expect("found inside");
+        hash.add(name.to_string_lossy().replace('\\', "/").as_bytes());
+        hash.add(&fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?);
+    }
+    for target in TARGETS {
+        hash.add(target.cpu.as_bytes());
+        hash.add(target.feature.as_bytes());
+    }
+    Ok(hash.to_string())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|e| e == "rs" || e == "toml") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+struct Fnv(u64);
+
+impl Fnv {
+    fn add(&mut self, bytes: &[u8]) {
+        // The length separates one piece from the next.
+        for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+impl fmt::Display for Fnv {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}

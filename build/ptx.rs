@@ -1,0 +1,179 @@
+//! Cuts a PTX text into one self-contained module per kernel.
+//!
+//! The driver compiles a module as a whole when it is loaded. With each kernel in a module of its
+//! own, with just the functions and variables it uses, starting one kernel takes the same time
+//! however many others there are.
+
+use std::collections::{HashMap, HashSet};
+
+/// A module with one kernel.
+#[derive(Debug)]
+pub struct Module {
+    /// Name of the kernel.
+    pub entry: String,
+    /// The PTX text.
+    pub text: String,
+}
+
+/// A directive at the top level: a function, a variable.
+struct Item<'a> {
+    symbol: &'a str,
+    is_entry: bool,
+    lines: Vec<&'a str>,
+}
+
+/// The modules of a PTX text, in its order of entries.
+pub fn modules(text: &str) -> Result<Vec<Module>, String> {
+    let (header, items) = parse(text)?;
+    let mut by_symbol: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, item) in items.iter().enumerate() {
+        by_symbol.entry(item.symbol).or_default().push(index);
+    }
+    let uses: Vec<HashSet<usize>> = items
+        .iter()
+        .map(|item| {
+            item.lines
+                .iter()
+                .flat_map(|line| identifiers(line))
+                .filter_map(|word| by_symbol.get(word))
+                .flatten()
+                .copied()
+                .collect()
+        })
+        .collect();
+
+    let mut modules = Vec::new();
+    for (index, item) in items.iter().enumerate().filter(|(_, item)| item.is_entry) {
+        let mut needed = HashSet::from([index]);
+        let mut open = vec![index];
+        while let Some(next) = open.pop() {
+            open.extend(uses[next].iter().filter(|&&used| needed.insert(used)));
+        }
+        let mut text = header.join("\n");
+        for (_, part) in items.iter().enumerate().filter(|(i, _)| needed.contains(i)) {
+            text.push_str("\n\n");
+            text.push_str(&part.lines.join("\n"));
+        }
+        text.push('\n');
+        modules.push(Module { entry: item.symbol.to_owned(), text });
+    }
+    if modules.is_empty() {
+        return Err("no .entry in it".to_owned());
+    }
+    Ok(modules)
+}
+
+fn parse(text: &str) -> Result<(Vec<&str>, Vec<Item<'_>>), String> {
+    let mut header = Vec::new();
+    let mut items: Vec<Item> = Vec::new();
+    let mut open: Vec<&str> = Vec::new();
+    let mut depth = 0_usize;
+    for line in text.lines() {
+        let code = line.split("//").next().unwrap_or_default();
+        if open.is_empty() {
+            let start = code.trim();
+            if start.is_empty() {
+                continue;
+            }
+            if [".version", ".target", ".address_size"].iter().any(|d| start.starts_with(d)) {
+                header.push(line);
+                continue;
+            }
+        }
+        open.push(line);
+        depth += code.matches('{').count();
+        let closing = code.matches('}').count();
+        depth = depth.checked_sub(closing).ok_or(format!("unbalanced braces at: {line}"))?;
+        if depth == 0 && (closing > 0 || code.trim_end().ends_with(';')) {
+            items.push(item(std::mem::take(&mut open))?);
+        }
+    }
+    if open.is_empty() { Ok((header, items)) } else { Err("ends inside a function".to_owned()) }
+}
+
+/// The symbol is the last identifier before the parameters, the array bounds or the initialiser of
+/// the directive's first line; a function's return value stands in parentheses before its name.
+fn item(lines: Vec<&str>) -> Result<Item<'_>, String> {
+    let first = lines[0];
+    let is_entry = first.contains(".entry");
+    let declaration = match first.split_once(".func") {
+        Some((_, rest)) if rest.trim_start().starts_with('(') => {
+            rest.split_once(')').map_or("", |(_, rest)| rest)
+        }
+        Some((_, rest)) => rest,
+        None => first,
+    };
+    let end = declaration.find(['(', '[', '=', ';', '{']).unwrap_or(declaration.len());
+    let symbol = identifiers(&declaration[..end]).last().ok_or(format!("no symbol in: {first}"))?;
+    Ok(Item { symbol, is_entry, lines })
+}
+
+/// The words of a line that may be symbols: not directives (`.reg`) nor registers (`%r1`).
+fn identifiers(line: &str) -> impl Iterator<Item = &str> {
+    let code = line.split("//").next().unwrap_or_default();
+    code.split(|c: char| !(c.is_ascii_alphanumeric() || "_$.%".contains(c)))
+        .filter(|word| word.starts_with(|c: char| c.is_ascii_alphabetic() || "_$".contains(c)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+//
+// Generated
+.version 7.0
+.target sm_70
+.address_size 64
+
+.extern .shared .align 16 .b8 pool[];
+.global .align 4 .b8 table[16] = {1, 2, 3};
+.global .align 8 .u64 other = table;
+.func (.param .b32 r0) helper(.param .b32 p0);
+
+\t// .globl\tfirst
+.visible .entry first(
+\t.param .b64 first_param_0
+)
+{
+\t.reg .b32 %r<3>;
+\t{ .reg .b32 tmp; mov.b64 {tmp, %r2}, %rd2; }
+\tmov.u32 %r1, pool;
+\tret;
+}
+.visible .entry second()
+{
+\tcall.uni (r0), helper, (p0); // uses table? no
+\tret;
+}
+.func (.param .b32 r0) helper(
+\t.param .b32 p0
+)
+{
+\tld.global.u64 %rd1, [other];
+\tret;
+}
+";
+
+    #[test]
+    fn a_module_has_what_its_kernel_uses_and_no_more() {
+        let modules = modules(TEXT).unwrap();
+        assert_eq!(modules.iter().map(|m| &*m.entry).collect::<Vec<_>>(), ["first", "second"]);
+        let [first, second] = &modules[..] else { unreachable!() };
+        assert!(first.text.starts_with(".version 7.0\n.target sm_70\n.address_size 64\n"));
+        assert!(first.text.contains(".shared .align 16 .b8 pool[];"));
+        for absent in ["helper", "table", "other", "second"] {
+            assert!(!first.text.contains(absent), "{absent} in:\n{}", first.text);
+        }
+        assert_eq!(second.text.matches("helper(").count(), 2, "declaration and definition");
+        assert!(second.text.contains("table[16]") && second.text.contains("other = table"));
+        assert!(!second.text.contains("pool") && !second.text.contains("first"));
+    }
+
+    #[test]
+    fn a_broken_text_is_refused() {
+        assert!(modules(".version 7.0\n.visible .entry a()\n{\n").unwrap_err().contains("inside"));
+        assert!(modules("}\n").unwrap_err().contains("unbalanced"));
+        assert!(modules(".version 7.0\n").unwrap_err().contains("no .entry"));
+    }
+}

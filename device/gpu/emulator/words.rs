@@ -1,0 +1,338 @@
+//! The words themselves: the same functions as those of the PTX back end.
+//!
+//! A word that other lanes can observe first lets the scheduler switch, then acts as one piece,
+//! since nothing else runs in the meantime.
+
+use core::panic::Location;
+
+use super::{
+    fault::Site,
+    schedule::{self, Collective, here, machine},
+};
+use crate::gpu::{
+    atomic::{Order, Scope},
+    warp,
+};
+
+#[inline]
+pub fn thread_index() -> u32 {
+    here("thread::index").thread.thread
+}
+
+#[inline]
+pub fn block_threads() -> u32 {
+    here("thread::block_threads").threads
+}
+
+#[inline]
+pub fn block_index() -> u32 {
+    here("thread::block_index").thread.block
+}
+
+#[inline]
+pub fn grid_blocks() -> u32 {
+    here("thread::grid_blocks").blocks
+}
+
+/// Waits for the warp and returns this lane's result.
+fn collective(word: Collective, value: u32, argument: u32, site: Site) -> u32 {
+    let here = here(word.name());
+    assert!(
+        argument < warp::LANES,
+        "`{}` was asked for lane or distance {argument}; it must be below 32, since the hardware \
+         looks at the lowest five bits only",
+        word.name()
+    );
+    schedule::visible();
+    if !machine(|m| m.meet_warp(&here, word, value, argument, site)) {
+        schedule::pause();
+    }
+    machine(|m| Ok(m.warp_result(&here)))
+}
+
+#[track_caller]
+pub fn shuffle_xor(value: u32, mask: u32) -> u32 {
+    collective(Collective::ShuffleXor, value, mask, Location::caller())
+}
+
+#[track_caller]
+pub fn shuffle_down(value: u32, delta: u32) -> u32 {
+    collective(Collective::ShuffleDown, value, delta, Location::caller())
+}
+
+#[track_caller]
+pub fn shuffle_up(value: u32, delta: u32) -> u32 {
+    collective(Collective::ShuffleUp, value, delta, Location::caller())
+}
+
+#[track_caller]
+pub fn shuffle_index(value: u32, source: u32) -> u32 {
+    collective(Collective::Shuffle, value, source, Location::caller())
+}
+
+#[track_caller]
+pub fn ballot(predicate: bool) -> u32 {
+    collective(Collective::Ballot, predicate.into(), 0, Location::caller())
+}
+
+#[track_caller]
+pub fn warp_sync() {
+    collective(Collective::Sync, 0, 0, Location::caller());
+}
+
+#[track_caller]
+pub fn block_barrier() {
+    let (here, site) = (here("block::barrier"), Location::caller());
+    schedule::visible();
+    if !machine(|m| m.meet_block(&here, site)) {
+        schedule::pause();
+    }
+}
+
+/// A turn of a waiting loop: others run.
+#[track_caller]
+pub fn spin() {
+    let (here, site) = (here("spin"), Location::caller());
+    machine(|m| {
+        m.spins(&here, site);
+        Ok(())
+    });
+    schedule::pause();
+}
+
+pub fn fence(_: Scope) {
+    let here = here("atomic::fence");
+    schedule::visible();
+    machine(|m| {
+        m.orders(&here, Order::AcquireRelease);
+        Ok(())
+    });
+}
+
+/// What one instruction moves: here any plain data.
+pub trait Access: Copy + 'static {}
+impl<T: Copy + 'static> Access for T {}
+
+/// Panics unless the access is aligned to its own size, as the GPU wants it.
+#[track_caller]
+fn check_alignment<T>(address: usize) {
+    assert!(
+        address.is_multiple_of(size_of::<T>()),
+        "an access of {} bytes at address {address:#x}, which must be a multiple of that",
+        size_of::<T>()
+    );
+}
+
+/// # Safety
+/// `pointer` is valid for reads, and nobody writes there during the launch.
+#[inline]
+#[track_caller]
+pub unsafe fn load_read_only<T: Access>(pointer: *const T) -> T {
+    if let Some(here) = schedule::current() {
+        check_alignment::<T>(pointer.addr());
+        if here.check_global {
+            let site = Location::caller();
+            machine(|m| m.global_read_only(&here, pointer.addr(), size_of::<T>(), site));
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pointer.read() }
+}
+
+/// # Safety
+/// `pointer` is valid for reads.
+#[inline]
+#[track_caller]
+pub unsafe fn load<T: Access>(pointer: *const T) -> T {
+    if let Some(here) = schedule::current() {
+        check_alignment::<T>(pointer.addr());
+        schedule::visible();
+        if here.check_global {
+            let site = Location::caller();
+            machine(|m| m.global(&here, pointer.addr(), size_of::<T>(), false, false, site));
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pointer.read() }
+}
+
+/// # Safety
+/// `pointer` is valid for writes.
+#[inline]
+#[track_caller]
+pub unsafe fn store<T: Access>(pointer: *mut T, value: T) {
+    if let Some(here) = schedule::current() {
+        check_alignment::<T>(pointer.addr());
+        schedule::visible();
+        schedule::progress();
+        if here.check_global {
+            let site = Location::caller();
+            machine(|m| m.global(&here, pointer.addr(), size_of::<T>(), true, false, site));
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pointer.write(value) }
+}
+
+/// # Safety
+/// What lies at `offset` is a `T` (any bits are, for the types of [`crate::gpu::memory::Word`]).
+/// That the bytes lie in the block's shared memory is checked.
+#[inline]
+#[track_caller]
+pub unsafe fn shared_load<T: Access>(offset: u32) -> T {
+    let (here, site) = (here("shared::Shared::load"), Location::caller());
+    check_alignment::<T>(offset as usize);
+    schedule::visible();
+    machine(|m| {
+        let bytes = m.shared(&here, offset, size_of::<T>(), false, site)?;
+        // SAFETY: the slice has the size of `T`; its bytes are a `T` by the caller's promise.
+        Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+    })
+}
+
+/// # Safety
+/// `T` has no padding. That the bytes lie in the block's shared memory is checked.
+#[inline]
+#[track_caller]
+pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
+    let (here, site) = (here("shared::Shared::store"), Location::caller());
+    check_alignment::<T>(offset as usize);
+    schedule::visible();
+    schedule::progress();
+    machine(|m| {
+        let bytes = m.shared(&here, offset, size_of::<T>(), true, site)?;
+        // SAFETY: the slice has the size of `T`, and is ours to write.
+        unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(value) };
+        Ok(())
+    });
+}
+
+/// An integer that atomics work on.
+pub trait Atomic: Copy + Eq + Ord + 'static {
+    /// The sum, modulo two to the number of bits.
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Atomic for u32 {
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+impl Atomic for u64 {
+    #[inline]
+    fn plus(self, other: Self) -> Self {
+        self.wrapping_add(other)
+    }
+}
+
+/// Replaces the element at `pointer` by `change` of it, if that is `Some`; returns what it was.
+/// `store`: whether it is a kind of access that can store.
+///
+/// # Safety
+/// `pointer` is valid for reads and writes.
+#[inline]
+#[track_caller]
+unsafe fn atomic<T: Atomic>(
+    pointer: *mut T,
+    order: Order,
+    store: bool,
+    change: impl FnOnce(T) -> Option<T>,
+) -> T {
+    let (here, site) = (here("atomic"), Location::caller());
+    check_alignment::<T>(pointer.addr());
+    schedule::visible();
+    if here.check_global {
+        machine(|m| {
+            // An acquire orders what follows, and a release what precedes, and each this access.
+            if matches!(order, Order::Acquire | Order::AcquireRelease) {
+                m.orders(&here, Order::Acquire);
+            }
+            m.global(&here, pointer.addr(), size_of::<T>(), store, true, site)?;
+            if matches!(order, Order::Release | Order::AcquireRelease) {
+                m.orders(&here, Order::Release);
+            }
+            Ok(())
+        });
+    }
+    // SAFETY: the caller's promise; no other lane runs until the next word.
+    unsafe {
+        let before = pointer.read();
+        if let Some(after) = change(before) {
+            if after != before {
+                schedule::progress();
+            }
+            pointer.write(after);
+        }
+        before
+    }
+}
+
+/// # Safety
+/// `pointer` is valid, and concurrent accesses to it are atomic.
+#[inline]
+#[track_caller]
+pub unsafe fn fetch_add<T: Atomic>(pointer: *mut T, value: T, order: Order, _: Scope) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { atomic(pointer, order, true, |before| Some(before.plus(value))) }
+}
+
+/// # Safety
+/// As [`fetch_add`].
+#[inline]
+#[track_caller]
+pub unsafe fn fetch_min<T: Atomic>(pointer: *mut T, value: T, order: Order, _: Scope) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { atomic(pointer, order, true, |before| Some(before.min(value))) }
+}
+
+/// # Safety
+/// As [`fetch_add`].
+#[inline]
+#[track_caller]
+pub unsafe fn exchange<T: Atomic>(pointer: *mut T, value: T, order: Order, _: Scope) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { atomic(pointer, order, true, |_| Some(value)) }
+}
+
+/// # Safety
+/// As [`fetch_add`].
+#[inline]
+#[track_caller]
+pub unsafe fn compare_exchange<T: Atomic>(
+    pointer: *mut T,
+    expected: T,
+    new: T,
+    order: Order,
+    _: Scope,
+) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { atomic(pointer, order, true, |before| (before == expected).then_some(new)) }
+}
+
+/// # Safety
+/// As [`fetch_add`].
+#[inline]
+#[track_caller]
+pub unsafe fn atomic_load<T: Atomic>(pointer: *mut T, order: Order, _: Scope) -> T {
+    assert!(
+        matches!(order, Order::Relaxed | Order::Acquire),
+        "an atomic load is `Relaxed` or `Acquire`, not `{order:?}`"
+    );
+    // SAFETY: the caller's promise.
+    unsafe { atomic(pointer, order, false, |_| None) }
+}
+
+/// # Safety
+/// As [`fetch_add`].
+#[inline]
+#[track_caller]
+pub unsafe fn atomic_store<T: Atomic>(pointer: *mut T, value: T, order: Order, _: Scope) {
+    assert!(
+        matches!(order, Order::Relaxed | Order::Release),
+        "an atomic store is `Relaxed` or `Release`, not `{order:?}`"
+    );
+    // SAFETY: the caller's promise.
+    unsafe { atomic(pointer, order, true, |_| Some(value)) };
+}

@@ -1,0 +1,69 @@
+//! All blocks of a launch.
+
+use super::{
+    atomic::{Order, Scope},
+    block,
+    memory::ReadWrite,
+    target, thread,
+};
+
+/// Waits for all threads of the grid and orders their memory accesses before it against those
+/// after it. Collective. Deadlocks unless the launch is cooperative
+/// ([`crate::kernel::Kernel::COOPERATIVE`]): all blocks must be on the chip at once.
+///
+/// `arrivals` is one counter, zero before the launch, used by nothing else.
+///
+/// Each block adds one; the barrier is passed when the count reaches the next multiple of the
+/// number of blocks. The counter only grows, so it serves any number of barriers up to
+/// 2^32 arrivals and needs no reset in between.
+///
+/// # Safety
+/// `arrivals` has an element 0 that only barriers of this launch access, and each of its blocks
+/// makes fewer than 2^32 / `grid_blocks()` calls.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn barrier(arrivals: ReadWrite<u32>) {
+    block::barrier();
+    if thread::index() == 0 {
+        let blocks = thread::grid_blocks();
+        // SAFETY: element 0 exists and is accessed atomically only.
+        unsafe {
+            let before = arrivals.fetch_add(0, 1, Order::AcquireRelease, Scope::Device);
+            let target_count = (before / blocks + 1) * blocks;
+            while arrivals.atomic_load(0, Order::Acquire, Scope::Device) < target_count {
+                target::spin();
+            }
+        }
+    }
+    block::barrier();
+}
+
+/// True in every thread of the block that is the last of the grid to call this, and false in all
+/// others. What any block wrote to device memory before its call, the last block reads after it.
+/// Collective over the block; needs no cooperative launch, since nobody waits.
+///
+/// `arrivals` is one counter, zero before the launch; the last block sets it back to zero, ready for
+/// the next launch. `flag` is one word of shared memory.
+///
+/// # Safety
+/// `arrivals` has an element 0 and `flag` an element 0, both used by nothing else, and each block
+/// calls this once a launch.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn last_block(arrivals: ReadWrite<u32>, flag: super::shared::Shared<u32>) -> bool {
+    // Orders the writes of the whole block before thread 0's release below.
+    block::barrier();
+    // SAFETY: both elements exist by the caller's promise; the barriers order the flag.
+    unsafe {
+        if thread::index() == 0 {
+            let before = arrivals.fetch_add(0, 1, Order::AcquireRelease, Scope::Device);
+            let last = before + 1 == thread::grid_blocks();
+            if last {
+                arrivals.atomic_store(0, 0, Order::Relaxed, Scope::Device);
+            }
+            flag.store(0, u32::from(last));
+        }
+        block::barrier();
+        flag.load(0) == 1
+    }
+}

@@ -1,0 +1,209 @@
+//! Device memory.
+//!
+//! A kernel's buffers are [`ReadOnly`] (nobody writes them during the launch: they go through the
+//! read-only cache, the `__ldg` of CUDA C) or [`ReadWrite`]. Both carry their length: the emulator
+//! checks every index against it; the GPU does not.
+
+use super::target;
+
+/// What one load or store instruction moves: 4, 8 or 16 bytes of plain data.
+///
+/// # Safety
+/// The type is plain data without padding, for which every bit pattern is valid, aligned to its
+/// own size when in device memory.
+pub unsafe trait Word: Copy + target::Access {}
+
+macro_rules! words {
+    ($($type:ty),*) => { $(
+        // SAFETY: plain data without padding, every bit pattern valid.
+        unsafe impl Word for $type {}
+    )* };
+}
+words!(u32, u64, f32, f64, [f32; 2], [f32; 4], [f64; 2], [u32; 2], [u32; 4]);
+
+/// A buffer in device memory that nobody writes while the kernel runs.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ReadOnly<T> {
+    pointer: *const T,
+    length: u64,
+}
+
+/// A buffer in device memory that kernels read and write.
+#[repr(C)]
+#[derive(Debug)]
+pub struct ReadWrite<T> {
+    pointer: *mut T,
+    length: u64,
+}
+
+impl<T> Clone for ReadOnly<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for ReadOnly<T> {}
+impl<T> Clone for ReadWrite<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for ReadWrite<T> {}
+
+// SAFETY: only an address and a length; every access through them is an unsafe call (or, for
+// `ReadOnly::at`, rests on the promise given when it was made).
+unsafe impl<T: Sync> Send for ReadOnly<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for ReadOnly<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for ReadWrite<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for ReadWrite<T> {}
+
+impl<T> ReadOnly<T> {
+    /// A buffer of `length` elements at `pointer`.
+    ///
+    /// # Safety
+    /// While the value or a copy of it is in use, `length` initialised elements lie at `pointer`
+    /// in the memory of the machine that uses it, and nobody writes them.
+    pub const unsafe fn new(pointer: *const T, length: usize) -> Self {
+        Self { pointer, length: length as u64 }
+    }
+
+    /// A buffer without elements.
+    pub const fn empty() -> Self {
+        Self { pointer: core::ptr::null(), length: 0 }
+    }
+
+    /// Number of elements.
+    #[inline(always)]
+    pub const fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+}
+
+impl<T: Word> ReadOnly<T> {
+    /// Element `index`. On the GPU the index is not checked; on the host one past the end panics.
+    #[inline(always)]
+    #[track_caller]
+    pub fn at(&self, index: usize) -> T {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index < self.len(), "read-only load {index} of {}", self.len());
+        // SAFETY: in bounds (on the GPU: by the kernel's contract, which the emulator tests), and
+        // the memory is there by the promise made in `new`.
+        unsafe { target::load_read_only(self.pointer.add(index)) }
+    }
+}
+
+impl<T> ReadWrite<T> {
+    /// A buffer of `length` elements at `pointer`.
+    ///
+    /// # Safety
+    /// While the value or a copy of it is in use, `length` elements lie at `pointer` in the memory
+    /// of the machine that uses it, and only kernels of one launch at a time access them.
+    pub const unsafe fn new(pointer: *mut T, length: usize) -> Self {
+        Self { pointer, length: length as u64 }
+    }
+
+    /// Number of elements.
+    #[inline(always)]
+    pub const fn len(&self) -> usize {
+        self.length as usize
+    }
+
+    /// Whether there are no elements.
+    #[inline(always)]
+    pub const fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Address of element `index`, for the atomic words.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) fn address(&self, index: usize) -> *mut T {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index < self.len(), "access to element {index} of {}", self.len());
+        self.pointer.wrapping_add(index)
+    }
+}
+
+impl<T: Word> ReadWrite<T> {
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the length (the emulator panics otherwise), the element is initialised,
+    /// and no other thread stores it without synchronisation in between.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn load(&self, index: usize) -> T {
+        // SAFETY: in bounds by the caller's promise, memory by the promise made in `new`.
+        unsafe { target::load(self.address(index)) }
+    }
+
+    /// Stores element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the length (the emulator panics otherwise), and no other thread accesses
+    /// the element without synchronisation in between.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn store(&self, index: usize, value: T) {
+        // SAFETY: in bounds by the caller's promise, memory by the promise made in `new`.
+        unsafe { target::store(self.address(index), value) }
+    }
+}
+
+/// A scalar of which four neighbours can be loaded at once, 16 bytes an instruction.
+pub trait Quad: Word {
+    /// The four elements at `pointer`.
+    ///
+    /// # Safety
+    /// Four initialised elements lie at `pointer`, which is aligned to 16 bytes; nobody writes them
+    /// during the launch.
+    unsafe fn load_four(pointer: *const Self) -> [Self; 4];
+}
+
+impl Quad for f32 {
+    #[inline(always)]
+    unsafe fn load_four(pointer: *const Self) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe { target::load_read_only(pointer.cast::<[f32; 4]>()) }
+    }
+}
+
+impl Quad for f64 {
+    #[inline(always)]
+    unsafe fn load_four(pointer: *const Self) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [a, b] = target::load_read_only(pointer.cast::<[f64; 2]>());
+            let [c, d] = target::load_read_only(pointer.add(2).cast::<[f64; 2]>());
+            [a, b, c, d]
+        }
+    }
+}
+
+impl<T: Quad> ReadOnly<T> {
+    /// Elements `4 * index` to `4 * index + 3` of a buffer that is aligned to 16 bytes. Checked
+    /// like [`ReadOnly::at`].
+    #[inline(always)]
+    pub fn four(&self, index: usize) -> [T; 4] {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(
+            index < self.len() / 4 && self.pointer.addr().is_multiple_of(16),
+            "read-only load of four at {} of {}",
+            4 * index,
+            self.len()
+        );
+        // SAFETY: in bounds and aligned (see `at`).
+        unsafe { T::load_four(self.pointer.add(4 * index)) }
+    }
+}

@@ -1,0 +1,32 @@
+//! The hardware's words: what a kernel may say to a GPU.
+//!
+//! One file for each word. Behind them stand two implementations of the same functions: [`target`]
+//! is `ptx.rs` when the crate is compiled for the GPU, and the emulator (`emulator/`) on the host,
+//! so that every kernel also runs, and is tested, on a machine without a GPU.
+//!
+//! | word | file | speaks of |
+//! |---|---|---|
+//! | thread | [`thread`] | which thread, block and grid this is |
+//! | warp | [`warp`] | shuffles, ballots and reductions among 32 lanes |
+//! | block | [`block`] | barriers among the threads of a block |
+//! | shared | [`shared`] | the block's on-chip memory |
+//! | memory | [`memory`] | device memory: read-only, vector and plain accesses |
+//! | atomic | [`atomic`] | read-modify-write, ordering, scopes, fences |
+//! | grid | [`grid`] | a barrier among all blocks of a cooperative launch |
+
+pub mod atomic;
+pub mod block;
+pub mod grid;
+pub mod memory;
+pub mod shared;
+pub mod thread;
+pub mod warp;
+
+#[cfg(target_arch = "nvptx64")]
+#[path = "ptx.rs"]
+mod target;
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod emulator;
+#[cfg(not(target_arch = "nvptx64"))]
+use emulator::words as target;

@@ -1,0 +1,522 @@
+//! The words in PTX.
+//!
+//! Barriers and shuffles are LLVM intrinsics, which the compiler knows to be convergent; inline
+//! assembly is not, so it is used only where each thread acts alone (loads, stores, atomics).
+
+use core::arch::{asm, nvptx};
+
+use super::atomic::{Order, Scope};
+
+/// The lanes that take part in a warp's collective words: all.
+const ALL_LANES: u32 = u32::MAX;
+/// Clamp operand of `shfl`: the last lane for index, butterfly and down, the first for up.
+const LAST_LANE: u32 = 31;
+
+// SAFETY: the signatures are those of LLVM's NVPTX intrinsics.
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.i32"]
+    fn shfl_bfly(lanes: u32, value: u32, mask: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.down.i32"]
+    fn shfl_down(lanes: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.up.i32"]
+    fn shfl_up(lanes: u32, value: u32, delta: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shfl_idx(lanes: u32, value: u32, source: u32, clamp: u32) -> u32;
+    #[link_name = "llvm.nvvm.vote.ballot.sync"]
+    fn vote_ballot(lanes: u32, predicate: bool) -> u32;
+    #[link_name = "llvm.nvvm.bar.warp.sync"]
+    fn bar_warp(lanes: u32);
+}
+
+#[inline(always)]
+pub fn thread_index() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_thread_idx_x() as u32 }
+}
+
+#[inline(always)]
+pub fn block_threads() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_block_dim_x() as u32 }
+}
+
+#[inline(always)]
+pub fn block_index() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_block_idx_x() as u32 }
+}
+
+#[inline(always)]
+pub fn grid_blocks() -> u32 {
+    // SAFETY: reads a special register.
+    unsafe { nvptx::_grid_dim_x() as u32 }
+}
+
+#[inline(always)]
+pub fn shuffle_xor(value: u32, mask: u32) -> u32 {
+    // SAFETY: all lanes call it (contract of `gpu::warp`).
+    unsafe { shfl_bfly(ALL_LANES, value, mask, LAST_LANE) }
+}
+
+#[inline(always)]
+pub fn shuffle_down(value: u32, delta: u32) -> u32 {
+    // SAFETY: all lanes call it (contract of `gpu::warp`).
+    unsafe { shfl_down(ALL_LANES, value, delta, LAST_LANE) }
+}
+
+#[inline(always)]
+pub fn shuffle_up(value: u32, delta: u32) -> u32 {
+    // SAFETY: all lanes call it (contract of `gpu::warp`).
+    unsafe { shfl_up(ALL_LANES, value, delta, 0) }
+}
+
+#[inline(always)]
+pub fn shuffle_index(value: u32, source: u32) -> u32 {
+    // SAFETY: all lanes call it (contract of `gpu::warp`).
+    unsafe { shfl_idx(ALL_LANES, value, source, LAST_LANE) }
+}
+
+#[inline(always)]
+pub fn ballot(predicate: bool) -> u32 {
+    // SAFETY: all lanes call it (contract of `gpu::warp`).
+    unsafe { vote_ballot(ALL_LANES, predicate) }
+}
+
+#[inline(always)]
+pub fn warp_sync() {
+    // SAFETY: all lanes call it (contract of `gpu::warp`).
+    unsafe { bar_warp(ALL_LANES) }
+}
+
+#[inline(always)]
+pub fn block_barrier() {
+    // SAFETY: all threads of the block call it (contract of `gpu::block`).
+    unsafe { nvptx::_syncthreads() }
+}
+
+/// A turn of a waiting loop.
+#[inline(always)]
+pub fn spin() {}
+
+// The launch says how large it is; 16-byte alignment serves the widest access.
+core::arch::global_asm!(".extern .shared .align 16 .b8 flockwork_shared[];");
+
+/// Address of the block's shared memory in the shared window.
+#[inline(always)]
+fn shared_base() -> u32 {
+    let base: u32;
+    // SAFETY: takes an address; reads nothing.
+    unsafe {
+        asm!("mov.u32 {}, flockwork_shared;", out(reg32) base, options(pure, nomem, nostack));
+    }
+    base
+}
+
+/// What one instruction moves.
+///
+/// # Safety
+/// The implementations move `size_of::<Self>()` bytes.
+pub unsafe trait Access: Copy {
+    unsafe fn load_read_only(pointer: *const Self) -> Self;
+    unsafe fn load(pointer: *const Self) -> Self;
+    unsafe fn store(pointer: *mut Self, value: Self);
+    unsafe fn shared_load(address: u32) -> Self;
+    unsafe fn shared_store(address: u32, value: Self);
+}
+
+macro_rules! access {
+    ($type:ty, $suffix:literal, $class:ident, |$value:ident| $parts:expr,
+     [$($part:ident),+], $whole:expr, $list:literal, $store_list:literal) => {
+        // SAFETY: the suffix names the width of the type, and the list its parts.
+        unsafe impl Access for $type {
+            #[inline(always)]
+            unsafe fn load_read_only(pointer: *const Self) -> Self {
+                $( let $part; )+
+                // SAFETY: the caller's pointer is valid, and nobody writes there.
+                unsafe {
+                    asm!(
+                        concat!("ld.global.nc", $suffix, " ", $list, ", [{address}];"),
+                        $( $part = out($class) $part, )+
+                        address = in(reg64) pointer,
+                        options(pure, readonly, nostack, preserves_flags)
+                    );
+                }
+                $whole
+            }
+            #[inline(always)]
+            unsafe fn load(pointer: *const Self) -> Self {
+                $( let $part; )+
+                // SAFETY: the caller's pointer is valid.
+                unsafe {
+                    asm!(
+                        concat!("ld.global", $suffix, " ", $list, ", [{address}];"),
+                        $( $part = out($class) $part, )+
+                        address = in(reg64) pointer,
+                        options(readonly, nostack, preserves_flags)
+                    );
+                }
+                $whole
+            }
+            #[inline(always)]
+            unsafe fn store(pointer: *mut Self, value: Self) {
+                let $value = value;
+                let ($($part,)+) = $parts;
+                // SAFETY: the caller's pointer is valid.
+                unsafe {
+                    asm!(
+                        concat!("st.global", $suffix, " [{address}], ", $store_list, ";"),
+                        $( $part = in($class) $part, )+
+                        address = in(reg64) pointer,
+                        options(nostack, preserves_flags)
+                    );
+                }
+            }
+            #[inline(always)]
+            unsafe fn shared_load(address: u32) -> Self {
+                $( let $part; )+
+                // SAFETY: the caller's address lies in the block's shared memory.
+                unsafe {
+                    asm!(
+                        concat!("ld.shared", $suffix, " ", $list, ", [{address}];"),
+                        $( $part = out($class) $part, )+
+                        address = in(reg32) address,
+                        options(readonly, nostack, preserves_flags)
+                    );
+                }
+                $whole
+            }
+            #[inline(always)]
+            unsafe fn shared_store(address: u32, value: Self) {
+                let $value = value;
+                let ($($part,)+) = $parts;
+                // SAFETY: the caller's address lies in the block's shared memory.
+                unsafe {
+                    asm!(
+                        concat!("st.shared", $suffix, " [{address}], ", $store_list, ";"),
+                        $( $part = in($class) $part, )+
+                        address = in(reg32) address,
+                        options(nostack, preserves_flags)
+                    );
+                }
+            }
+        }
+    };
+}
+
+macro_rules! access_one {
+    ($type:ty, $suffix:literal, $class:ident) => {
+        access!($type, $suffix, $class, |v| (v,), [x], x, "{x}", "{x}");
+    };
+}
+macro_rules! access_two {
+    ($type:ty, $suffix:literal, $class:ident) => {
+        access!(
+            $type,
+            $suffix,
+            $class,
+            |v| (v[0], v[1]),
+            [x, y],
+            [x, y],
+            "{{{x}, {y}}}",
+            "{{{x}, {y}}}"
+        );
+    };
+}
+macro_rules! access_four {
+    ($type:ty, $suffix:literal, $class:ident) => {
+        access!(
+            $type,
+            $suffix,
+            $class,
+            |v| (v[0], v[1], v[2], v[3]),
+            [x, y, z, w],
+            [x, y, z, w],
+            "{{{x}, {y}, {z}, {w}}}",
+            "{{{x}, {y}, {z}, {w}}}"
+        );
+    };
+}
+access_one!(u32, ".u32", reg32);
+access_one!(u64, ".u64", reg64);
+access_one!(f32, ".f32", reg32);
+access_one!(f64, ".f64", reg64);
+access_two!([u32; 2], ".v2.u32", reg32);
+access_two!([f32; 2], ".v2.f32", reg32);
+access_two!([f64; 2], ".v2.f64", reg64);
+access_four!([u32; 4], ".v4.u32", reg32);
+access_four!([f32; 4], ".v4.f32", reg32);
+
+/// # Safety
+/// `pointer` is valid for reads, and nobody writes there during the launch.
+#[inline(always)]
+pub unsafe fn load_read_only<T: Access>(pointer: *const T) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { T::load_read_only(pointer) }
+}
+
+/// # Safety
+/// `pointer` is valid for reads.
+#[inline(always)]
+pub unsafe fn load<T: Access>(pointer: *const T) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { T::load(pointer) }
+}
+
+/// # Safety
+/// `pointer` is valid for writes.
+#[inline(always)]
+pub unsafe fn store<T: Access>(pointer: *mut T, value: T) {
+    // SAFETY: the caller's promise.
+    unsafe { T::store(pointer, value) }
+}
+
+/// # Safety
+/// The bytes at `offset` lie in the block's shared memory.
+#[inline(always)]
+pub unsafe fn shared_load<T: Access>(offset: u32) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { T::shared_load(shared_base() + offset) }
+}
+
+/// # Safety
+/// The bytes at `offset` lie in the block's shared memory.
+#[inline(always)]
+pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
+    // SAFETY: the caller's promise.
+    unsafe { T::shared_store(shared_base() + offset, value) }
+}
+
+/// Expands `$body` with the PTX names of an order and a scope, which the callers give as constants.
+macro_rules! with_semantics {
+    ($order:expr, $scope:expr, $body:ident) => {
+        match ($order, $scope) {
+            (Order::Relaxed, Scope::Block) => $body!("relaxed", "cta"),
+            (Order::Relaxed, Scope::Device) => $body!("relaxed", "gpu"),
+            (Order::Relaxed, Scope::System) => $body!("relaxed", "sys"),
+            (Order::Acquire, Scope::Block) => $body!("acquire", "cta"),
+            (Order::Acquire, Scope::Device) => $body!("acquire", "gpu"),
+            (Order::Acquire, Scope::System) => $body!("acquire", "sys"),
+            (Order::Release, Scope::Block) => $body!("release", "cta"),
+            (Order::Release, Scope::Device) => $body!("release", "gpu"),
+            (Order::Release, Scope::System) => $body!("release", "sys"),
+            (Order::AcquireRelease, Scope::Block) => $body!("acq_rel", "cta"),
+            (Order::AcquireRelease, Scope::Device) => $body!("acq_rel", "gpu"),
+            (Order::AcquireRelease, Scope::System) => $body!("acq_rel", "sys"),
+        }
+    };
+}
+
+macro_rules! with_scope {
+    ($scope:expr, $body:ident) => {
+        match $scope {
+            Scope::Block => $body!("cta"),
+            Scope::Device => $body!("gpu"),
+            Scope::System => $body!("sys"),
+        }
+    };
+}
+
+#[inline(always)]
+pub fn fence(scope: Scope) {
+    macro_rules! one {
+        ($scope:literal) => {
+            // SAFETY: a fence touches no memory of its own.
+            unsafe { asm!(concat!("fence.acq_rel.", $scope, ";"), options(nostack)) }
+        };
+    }
+    with_scope!(scope, one)
+}
+
+/// An integer that `atom` works on.
+///
+/// # Safety
+/// The implementations access `size_of::<Self>()` bytes, atomically.
+pub unsafe trait Atomic: Copy {
+    unsafe fn fetch_add(pointer: *mut Self, value: Self, order: Order, scope: Scope) -> Self;
+    unsafe fn fetch_min(pointer: *mut Self, value: Self, order: Order, scope: Scope) -> Self;
+    unsafe fn exchange(pointer: *mut Self, value: Self, order: Order, scope: Scope) -> Self;
+    unsafe fn compare_exchange(
+        pointer: *mut Self,
+        expected: Self,
+        new: Self,
+        order: Order,
+        scope: Scope,
+    ) -> Self;
+    unsafe fn load(pointer: *mut Self, order: Order, scope: Scope) -> Self;
+    unsafe fn store(pointer: *mut Self, value: Self, order: Order, scope: Scope);
+}
+
+macro_rules! atomic {
+    ($type:ty, $class:ident, $unsigned:literal, $bits:literal) => {
+        // SAFETY: the suffixes name the width of the type.
+        unsafe impl Atomic for $type {
+            #[inline(always)]
+            unsafe fn fetch_add(p: *mut Self, value: Self, order: Order, scope: Scope) -> Self {
+                let before: Self;
+                macro_rules! one {
+                    ($order:literal, $scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("atom.", $order, ".", $scope, ".global.add", $unsigned,
+                                    " {}, [{}], {};"),
+                                out($class) before, in(reg64) p, in($class) value,
+                                options(nostack)
+                            )
+                        }
+                    };
+                }
+                with_semantics!(order, scope, one);
+                before
+            }
+            #[inline(always)]
+            unsafe fn fetch_min(p: *mut Self, value: Self, order: Order, scope: Scope) -> Self {
+                let before: Self;
+                macro_rules! one {
+                    ($order:literal, $scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("atom.", $order, ".", $scope, ".global.min", $unsigned,
+                                    " {}, [{}], {};"),
+                                out($class) before, in(reg64) p, in($class) value,
+                                options(nostack)
+                            )
+                        }
+                    };
+                }
+                with_semantics!(order, scope, one);
+                before
+            }
+            #[inline(always)]
+            unsafe fn exchange(p: *mut Self, value: Self, order: Order, scope: Scope) -> Self {
+                let before: Self;
+                macro_rules! one {
+                    ($order:literal, $scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("atom.", $order, ".", $scope, ".global.exch", $bits,
+                                    " {}, [{}], {};"),
+                                out($class) before, in(reg64) p, in($class) value,
+                                options(nostack)
+                            )
+                        }
+                    };
+                }
+                with_semantics!(order, scope, one);
+                before
+            }
+            #[inline(always)]
+            unsafe fn compare_exchange(
+                p: *mut Self,
+                expected: Self,
+                new: Self,
+                order: Order,
+                scope: Scope,
+            ) -> Self {
+                let before: Self;
+                macro_rules! one {
+                    ($order:literal, $scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("atom.", $order, ".", $scope, ".global.cas", $bits,
+                                    " {}, [{}], {}, {};"),
+                                out($class) before, in(reg64) p, in($class) expected,
+                                in($class) new,
+                                options(nostack)
+                            )
+                        }
+                    };
+                }
+                with_semantics!(order, scope, one);
+                before
+            }
+            #[inline(always)]
+            unsafe fn load(p: *mut Self, order: Order, scope: Scope) -> Self {
+                let value: Self;
+                macro_rules! relaxed {
+                    ($scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("ld.relaxed.", $scope, ".global", $unsigned, " {}, [{}];"),
+                                out($class) value, in(reg64) p, options(nostack)
+                            )
+                        }
+                    };
+                }
+                macro_rules! acquire {
+                    ($scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("ld.acquire.", $scope, ".global", $unsigned, " {}, [{}];"),
+                                out($class) value, in(reg64) p, options(nostack)
+                            )
+                        }
+                    };
+                }
+                match order {
+                    Order::Relaxed => with_scope!(scope, relaxed),
+                    _ => with_scope!(scope, acquire),
+                }
+                value
+            }
+            #[inline(always)]
+            unsafe fn store(p: *mut Self, value: Self, order: Order, scope: Scope) {
+                macro_rules! relaxed {
+                    ($scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("st.relaxed.", $scope, ".global", $unsigned, " [{}], {};"),
+                                in(reg64) p, in($class) value, options(nostack)
+                            )
+                        }
+                    };
+                }
+                macro_rules! release {
+                    ($scope:literal) => {
+                        // SAFETY: the caller's pointer is valid.
+                        unsafe {
+                            asm!(
+                                concat!("st.release.", $scope, ".global", $unsigned, " [{}], {};"),
+                                in(reg64) p, in($class) value, options(nostack)
+                            )
+                        }
+                    };
+                }
+                match order {
+                    Order::Relaxed => with_scope!(scope, relaxed),
+                    _ => with_scope!(scope, release),
+                }
+            }
+        }
+    };
+}
+atomic!(u32, reg32, ".u32", ".b32");
+atomic!(u64, reg64, ".u64", ".b64");
+
+macro_rules! atomic_words {
+    ($($name:ident => $method:ident($($argument:ident),*) $(-> $result:ident)?;)*) => { $(
+        /// # Safety
+        /// `pointer` is valid, and concurrent accesses to it are atomic.
+        #[inline(always)]
+        pub unsafe fn $name<T: Atomic>(
+            pointer: *mut T, $($argument: T,)* order: Order, scope: Scope,
+        ) $(-> $result)? {
+            // SAFETY: the caller's promise.
+            unsafe { T::$method(pointer, $($argument,)* order, scope) }
+        }
+    )* };
+}
+atomic_words! {
+    fetch_add => fetch_add(value) -> T;
+    fetch_min => fetch_min(value) -> T;
+    exchange => exchange(value) -> T;
+    compare_exchange => compare_exchange(expected, new) -> T;
+    atomic_load => load() -> T;
+    atomic_store => store(value);
+}

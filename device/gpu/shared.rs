@@ -1,0 +1,62 @@
+//! The block's on-chip memory. Its size is given at launch ([`crate::kernel::Kernel::shared_bytes`]).
+
+use core::marker::PhantomData;
+
+use super::{memory::Word, target};
+
+/// An array of `T` in the shared memory of the block.
+///
+/// Values are plain bits; nothing is initialised. An access by one thread and a later access by
+/// another to the same element, one of them a store, need a barrier between them; the emulator
+/// reports where it is missing.
+#[derive(Clone, Copy)]
+pub struct Shared<T> {
+    byte_offset: u32,
+    length: u32,
+    element: PhantomData<T>,
+}
+
+impl<T: Word> Shared<T> {
+    /// The array of `length` elements that starts `byte_offset` bytes into the block's shared
+    /// memory. The offset must be a multiple of the size of `T`, and the array must end inside the
+    /// launch's shared memory: [`Shared::load`] and [`Shared::store`] rely on it.
+    #[inline(always)]
+    pub const fn at(byte_offset: u32, length: u32) -> Self {
+        Self { byte_offset, length, element: PhantomData }
+    }
+
+    /// First byte behind the array: where the next one may start.
+    #[inline(always)]
+    pub const fn end(&self) -> u32 {
+        self.byte_offset + self.length * size_of::<T>() as u32
+    }
+
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the length, the array lies inside the launch's shared memory, and the
+    /// element has been stored.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn load(&self, index: usize) -> T {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index < self.length as usize, "shared load {index} of {}", self.length);
+        // SAFETY: in bounds by the caller's promise.
+        unsafe { target::shared_load(self.byte_offset + index as u32 * size_of::<T>() as u32) }
+    }
+
+    /// Stores element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the length, and the array lies inside the launch's shared memory.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn store(&self, index: usize, value: T) {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index < self.length as usize, "shared store {index} of {}", self.length);
+        // SAFETY: in bounds by the caller's promise.
+        unsafe {
+            target::shared_store(self.byte_offset + index as u32 * size_of::<T>() as u32, value);
+        }
+    }
+}

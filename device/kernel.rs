@@ -1,0 +1,57 @@
+//! What a kernel is: one trait that the PTX export, the host's launcher and the emulator share.
+
+use core::fmt;
+
+/// A kernel: [`Kernel::run`] is executed by every thread of a launch.
+///
+/// The host launches `K` by passing a `K::Arguments`, so a launch with arguments of another kernel
+/// does not compile. The emulator calls `K::run` itself; the PTX holds it under
+/// [`Kernel::NAME`] (see [`crate::registry`]).
+pub trait Kernel {
+    /// Everything the kernel is passed: one `repr(C)` block of scalars and buffers, copied into the
+    /// kernel's parameter space (4 KiB at most).
+    type Arguments: Copy + Send + Sync;
+
+    /// The name of its entry in the PTX.
+    const NAME: Name;
+
+    /// Whether all blocks must be on the chip at once (for [`crate::gpu::grid::barrier`]).
+    const COOPERATIVE: bool = false;
+
+    /// Shared memory in bytes of a block of `threads` threads.
+    fn shared_bytes(threads: u32) -> u32 {
+        let _ = threads;
+        0
+    }
+
+    /// What each thread does.
+    ///
+    /// # Safety
+    /// Called by every thread of a launch whose block size is a multiple of 32, with
+    /// [`Kernel::shared_bytes`] of shared memory, cooperative if [`Kernel::COOPERATIVE`], and with
+    /// arguments whose buffers are as long as the kernel documents.
+    unsafe fn run(arguments: &Self::Arguments);
+}
+
+/// The name of a kernel: its family, and what the family was specialised for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Name {
+    /// What it does, as `swarm_step`.
+    pub family: &'static str,
+    /// The objective function it has inside, as `rastrigin`; empty if none.
+    pub objective: &'static str,
+    /// Its arithmetic, as `f32`; empty if it has none.
+    pub precision: &'static str,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.family)?;
+        for part in [self.objective, self.precision] {
+            if !part.is_empty() {
+                write!(f, "_{part}")?;
+            }
+        }
+        Ok(())
+    }
+}

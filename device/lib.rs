@@ -1,0 +1,33 @@
+//! The arithmetic and the kernels of flockwork, compiled for the GPU and for the host.
+//!
+//! Objective functions, random numbers, update rules and elementary functions exist once, here:
+//! the CPU back end calls the very functions that the kernels call, so both machines compute the
+//! same bits. This crate knows nothing of the host's drivers, files or options.
+//!
+//! Inside it, the kernels know [`gpu`] and the arithmetic; the arithmetic knows neither.
+
+#![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    feature(abi_ptx, stdarch_nvptx, link_llvm_intrinsics, asm_experimental_arch),
+    allow(internal_features)
+)]
+
+#[cfg(not(target_arch = "nvptx64"))]
+extern crate std;
+
+pub mod gpu;
+pub mod kernel;
+pub mod math;
+pub mod objective;
+pub mod random;
+pub mod registry;
+pub mod swarm;
+
+/// Kernels have no way to report a panic: the launch is aborted and the driver says so.
+#[cfg(target_arch = "nvptx64")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    // SAFETY: `trap` ends the launch.
+    unsafe { core::arch::asm!("trap;", options(noreturn, nostack)) }
+}

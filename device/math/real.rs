@@ -1,0 +1,288 @@
+//! The numbers that swarms compute in.
+
+use core::ops::{Add, Div, Mul, Neg, Sub};
+
+use super::{exponential, trigonometric};
+use crate::{
+    gpu::{memory::Quad, warp::Shuffle},
+    objective::Partial,
+    random::{Block, Draw},
+};
+
+/// On the host, scalars are also plain data for buffers and files.
+#[cfg(not(target_arch = "nvptx64"))]
+pub trait HostScalar: bytemuck::Pod + core::fmt::Display + core::fmt::Debug {}
+#[cfg(not(target_arch = "nvptx64"))]
+impl<T: bytemuck::Pod + core::fmt::Display + core::fmt::Debug> HostScalar for T {}
+/// On the GPU there is nothing more to ask.
+#[cfg(target_arch = "nvptx64")]
+pub trait HostScalar {}
+#[cfg(target_arch = "nvptx64")]
+impl<T> HostScalar for T {}
+
+/// A real number, or several side by side that are computed with alike: what objective functions
+/// and update rules are written in.
+///
+/// It is `f32` or `f64` in a GPU thread, and [`Lanes`](super::Lanes) of them on a CPU, where
+/// particles lie along SIMD lanes. So there is no `if` on a value: [`Real::less`] gives a mask, and
+/// [`Real::select`] chooses lane by lane.
+///
+/// The operators round each operation on its own; [`Real::fma`] rounds once. Nothing is ever
+/// contracted or reordered behind the source's back.
+pub trait Real:
+    Copy
+    + Partial
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + 'static
+{
+    /// The type of one number.
+    type Scalar: Scalar;
+    /// Yes or no for each number.
+    type Mask: Copy;
+    /// How many numbers lie side by side.
+    const LANES: usize;
+
+    /// `value` in every lane.
+    fn splat(value: Self::Scalar) -> Self;
+
+    /// The number of the type nearest to `value`, in every lane.
+    #[inline(always)]
+    fn of(value: f64) -> Self {
+        Self::splat(Self::Scalar::nearest(value))
+    }
+
+    /// `self * factor + addend`, rounded once.
+    fn fma(self, factor: Self, addend: Self) -> Self;
+
+    /// Square root, correctly rounded.
+    fn sqrt(self) -> Self;
+
+    /// Absolute value.
+    fn abs(self) -> Self;
+
+    /// The exponential function; error below 1 unit in the last place.
+    fn exp(self) -> Self;
+
+    /// Sine and cosine of pi times the argument; error below 1 unit in the last place. Exact at
+    /// multiples of one half, for arguments of any size.
+    fn sin_cos_pi(self) -> (Self, Self);
+
+    /// Cosine of pi times the argument: see [`Real::sin_cos_pi`].
+    #[inline(always)]
+    fn cos_pi(self) -> Self {
+        self.sin_cos_pi().1
+    }
+
+    /// Sine of pi times the argument: see [`Real::sin_cos_pi`].
+    #[inline(always)]
+    fn sin_pi(self) -> Self {
+        self.sin_cos_pi().0
+    }
+
+    /// Where `self` is less than `other`; nowhere that either is NaN.
+    fn less(self, other: Self) -> Self::Mask;
+
+    /// `yes` where the mask is set, `no` elsewhere.
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
+
+    /// Whether the mask is set anywhere.
+    fn any(mask: Self::Mask) -> bool;
+
+    /// The lesser of the two; `other` if either is NaN.
+    #[inline(always)]
+    fn least(self, other: Self) -> Self {
+        Self::select(self.less(other), self, other)
+    }
+
+    /// The greater of the two; `other` if either is NaN.
+    #[inline(always)]
+    fn greatest(self, other: Self) -> Self {
+        Self::select(other.less(self), self, other)
+    }
+
+    /// `self` limited to `[low, high]`; NaN stays NaN.
+    #[inline(always)]
+    fn limit(self, low: Self, high: Self) -> Self {
+        let raised = Self::select(self.less(low), low, self);
+        Self::select(high.less(raised), high, raised)
+    }
+
+    /// Two uniforms in [0, 1) for each of the dimensions that share a block of random bits (one or
+    /// two: [`Scalar::PAIRS_PER_BLOCK`]; the second entry is void if it is one), for the particles
+    /// `draw.particle` and following, one a lane.
+    fn uniforms(draw: Draw) -> [(Self, Self); 2];
+}
+
+/// `f32` or `f64`: one number.
+pub trait Scalar:
+    Real<Scalar = Self, Mask = bool> + Quad + Shuffle + HostScalar + Default + PartialOrd + Send + Sync
+{
+    /// The type's name, as it stands in kernel names and options.
+    const NAME: &'static str;
+    /// 0.
+    const ZERO: Self;
+    /// Positive infinity.
+    const INFINITY: Self;
+    /// How many dimensions' pairs of uniforms one block of random bits holds.
+    const PAIRS_PER_BLOCK: u32;
+
+    /// The value of the type nearest to `value`.
+    fn nearest(value: f64) -> Self;
+
+    /// The value as `f64`, exactly.
+    fn to_f64(self) -> f64;
+
+    /// The `nth` pair of uniforms in [0, 1) of a block of random bits, `nth` below
+    /// [`Scalar::PAIRS_PER_BLOCK`]: multiples of 2^-23 (f32) or 2^-52 (f64).
+    fn uniform_pair(block: Block, nth: u32) -> (Self, Self);
+}
+
+#[cfg(target_arch = "nvptx64")]
+mod machine {
+    // SAFETY: the signatures are those of LLVM's intrinsics, which have no preconditions.
+    unsafe extern "C" {
+        #[link_name = "llvm.fma.f32"]
+        pub safe fn fma_f32(a: f32, b: f32, c: f32) -> f32;
+        #[link_name = "llvm.fma.f64"]
+        pub safe fn fma_f64(a: f64, b: f64, c: f64) -> f64;
+        #[link_name = "llvm.sqrt.f32"]
+        pub safe fn sqrt_f32(a: f32) -> f32;
+        #[link_name = "llvm.sqrt.f64"]
+        pub safe fn sqrt_f64(a: f64) -> f64;
+    }
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+mod machine {
+    #[inline(always)]
+    pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
+        std::primitive::f32::mul_add(a, b, c)
+    }
+    #[inline(always)]
+    pub fn fma_f64(a: f64, b: f64, c: f64) -> f64 {
+        std::primitive::f64::mul_add(a, b, c)
+    }
+    #[inline(always)]
+    pub fn sqrt_f32(a: f32) -> f32 {
+        std::primitive::f32::sqrt(a)
+    }
+    #[inline(always)]
+    pub fn sqrt_f64(a: f64) -> f64 {
+        std::primitive::f64::sqrt(a)
+    }
+}
+
+/// A uniform in [1, 2) from the upper 23 bits, minus 1: no integer conversion, which GPUs do at an
+/// eighth of the rate and AVX2 lacks for 64 bits.
+#[inline(always)]
+fn unit_f32(bits: u32) -> f32 {
+    f32::from_bits(bits >> 9 | 0x3f80_0000) - 1.0
+}
+
+#[inline(always)]
+fn unit_f64(low: u32, high: u32) -> f64 {
+    let bits = u64::from(high) << 32 | u64::from(low);
+    f64::from_bits(bits >> 12 | 0x3ff0_0000_0000_0000) - 1.0
+}
+
+macro_rules! real {
+    ($type:ident, $name:literal, $pairs:literal, $fma:ident, $sqrt:ident,
+     $exp:path, $sin_cos_pi:path, $uniform:expr) => {
+        impl Real for $type {
+            type Scalar = Self;
+            type Mask = bool;
+            const LANES: usize = 1;
+
+            #[inline(always)]
+            fn splat(value: Self) -> Self {
+                value
+            }
+            #[inline(always)]
+            fn fma(self, factor: Self, addend: Self) -> Self {
+                machine::$fma(self, factor, addend)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                machine::$sqrt(self)
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                $type::abs(self)
+            }
+            #[inline(always)]
+            fn exp(self) -> Self {
+                $exp(self)
+            }
+            #[inline(always)]
+            fn sin_cos_pi(self) -> (Self, Self) {
+                $sin_cos_pi(self)
+            }
+            #[inline(always)]
+            fn less(self, other: Self) -> bool {
+                self < other
+            }
+            #[inline(always)]
+            fn select(mask: bool, yes: Self, no: Self) -> Self {
+                if mask { yes } else { no }
+            }
+            #[inline(always)]
+            fn any(mask: bool) -> bool {
+                mask
+            }
+            #[inline(always)]
+            fn uniforms(draw: Draw) -> [(Self, Self); 2] {
+                let block = draw.block();
+                [Self::uniform_pair(block, 0), Self::uniform_pair(block, Self::PAIRS_PER_BLOCK - 1)]
+            }
+        }
+
+        impl Scalar for $type {
+            const NAME: &'static str = $name;
+            const ZERO: Self = 0.0;
+            const INFINITY: Self = core::$type::INFINITY;
+            const PAIRS_PER_BLOCK: u32 = $pairs;
+
+            #[inline(always)]
+            fn nearest(value: f64) -> Self {
+                value as $type
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline(always)]
+            fn uniform_pair(block: Block, nth: u32) -> (Self, Self) {
+                $uniform(block, nth)
+            }
+        }
+    };
+}
+
+real!(
+    f32,
+    "f32",
+    2,
+    fma_f32,
+    sqrt_f32,
+    exponential::exp_f32,
+    trigonometric::sin_cos_pi_f32,
+    |block: Block, nth: u32| {
+        let (first, second) = if nth == 0 { (block[0], block[1]) } else { (block[2], block[3]) };
+        (unit_f32(first), unit_f32(second))
+    }
+);
+
+real!(
+    f64,
+    "f64",
+    1,
+    fma_f64,
+    sqrt_f64,
+    exponential::exp_f64,
+    trigonometric::sin_cos_pi_f64,
+    |block: Block, _nth: u32| (unit_f64(block[0], block[1]), unit_f64(block[2], block[3]))
+);

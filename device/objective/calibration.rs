@@ -1,0 +1,59 @@
+//! Least squares of a linear model over a table of data.
+
+use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point, Reach};
+use crate::math::{Real, Scalar};
+
+/// Sum of squared residuals of a model that is linear in its parameters: row j of the data has `n`
+/// coefficients a_j and a target b_j.
+///
+/// The data hold `rows * n` coefficients, row by row, and then `rows` targets. One term for each
+/// row; cost `2 n` operations a term.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Calibration;
+
+/// Number of rows in data of `length` numbers for `dims` dimensions.
+#[inline(always)]
+pub const fn rows(length: usize, dims: u32) -> u32 {
+    (length / (dims as usize + 1)) as u32
+}
+
+impl Objective for Calibration {
+    const INFO: Info = Info {
+        name: "calibration",
+        formula: "sum over rows j of (b_j - sum over d of x_d a_{j,d})^2",
+        source: "Hosala 2014, f5",
+        interval: (-10.0, 10.0),
+        dimensions: Dimensions::AtLeast(1),
+        minimum: Minimum::Unknown,
+        data: Data::Rows,
+    };
+
+    const REACH: Reach = Reach::All;
+
+    type Partial<T: Real> = T;
+
+    #[inline(always)]
+    fn terms<S: Scalar>(&self, context: &Context<S>) -> u32 {
+        rows(context.data.len(), context.dims)
+    }
+
+    #[inline(always)]
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, context: &Context<T::Scalar>) -> T {
+        let dims = context.dims;
+        let row = index as usize * dims as usize;
+        let target = self.terms(context) as usize * dims as usize + index as usize;
+        let mut residual = T::splat(context.data.at(target));
+        let mut d = 0;
+        while d < dims {
+            residual = (-x.at(d)).fma(T::splat(context.data.at(row + d as usize)), residual);
+            d += 1;
+        }
+        residual * residual
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+        sum
+    }
+}

@@ -1,0 +1,88 @@
+//! Evaluating an objective function, coordinate by coordinate or from a stored point.
+//!
+//! The same code serves a GPU thread with one particle and a CPU core with a tile of particles along
+//! its SIMD lanes: see [`Real`].
+
+use super::{Context, Objective, Point, Reach, sum::Fold};
+use crate::math::{Real, Scalar};
+
+/// One evaluation that takes coordinates as they are made.
+///
+/// Call [`Evaluation::push`] for each dimension in order, then [`Evaluation::finish`].
+pub struct Evaluation<'a, O: Objective, V: Real> {
+    objective: &'a O,
+    context: &'a Context<V::Scalar>,
+    terms: u32,
+    fold: Fold<O::Partial<V>>,
+    previous: V,
+}
+
+/// The last one or two coordinates.
+struct Window<V> {
+    first: u32,
+    values: [V; 2],
+}
+
+impl<V: Copy> Point<V> for Window<V> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> V {
+        let offset = dimension.wrapping_sub(self.first);
+        #[cfg(not(target_arch = "nvptx64"))]
+        debug_assert!(offset < 2, "term {} read coordinate {dimension}", self.first);
+        if offset == 0 { self.values[0] } else { self.values[1] }
+    }
+}
+
+impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
+    /// Begins an evaluation.
+    #[inline(always)]
+    pub fn new(objective: &'a O, context: &'a Context<V::Scalar>) -> Self {
+        let terms = objective.terms(context);
+        Self { objective, context, terms, fold: Fold::new(terms), previous: V::of(0.0) }
+    }
+
+    /// The next coordinate, `dimension`.
+    #[inline(always)]
+    pub fn push(&mut self, dimension: u32, x: V) {
+        let (index, values) = match O::REACH {
+            Reach::Own => (dimension, [x; 2]),
+            // Wraps at dimension 0, which ends no pair.
+            Reach::Next => (dimension.wrapping_sub(1), [self.previous, x]),
+            Reach::All => return,
+        };
+        if index < self.terms {
+            let window = Window { first: index, values };
+            self.fold.push(self.objective.term(index, &window, self.context));
+        }
+        if matches!(O::REACH, Reach::Next) {
+            self.previous = x;
+        }
+    }
+
+    /// The value, now that all coordinates are in `point`.
+    #[inline(always)]
+    pub fn finish(mut self, point: &impl Point<V>) -> V {
+        if matches!(O::REACH, Reach::All) {
+            for index in 0..self.terms {
+                self.fold.push(self.objective.term(index, point, self.context));
+            }
+        }
+        self.objective.finish(self.fold.finish(), self.context)
+    }
+}
+
+/// The value of `objective` at one point, in the defined order of terms: what every back end
+/// computes, in its plainest form.
+pub fn evaluate<O: Objective, S: Scalar>(objective: &O, x: &[S], context: &Context<S>) -> S {
+    struct Slice<'a, S>(&'a [S]);
+    impl<S: Copy> Point<S> for Slice<'_, S> {
+        fn at(&self, dimension: u32) -> S {
+            self.0[dimension as usize]
+        }
+    }
+    let mut evaluation = Evaluation::<O, S>::new(objective, context);
+    for (dimension, &value) in x.iter().enumerate() {
+        evaluation.push(dimension as u32, value);
+    }
+    evaluation.finish(&Slice(x))
+}

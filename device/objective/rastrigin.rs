@@ -1,0 +1,35 @@
+//! Rastrigin's function.
+
+use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point};
+use crate::math::Real;
+
+/// A bowl covered with a regular grid of local minima, about 11^n in its box.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Rastrigin;
+
+impl Objective for Rastrigin {
+    const INFO: Info = Info {
+        name: "rastrigin",
+        formula: "sum of x_d^2 - 10 cos(2 pi x_d) + 10",
+        source: "Rastrigin 1974; Muehlenbein, Schomisch, Born 1991",
+        interval: (-5.12, 5.12),
+        dimensions: Dimensions::AtLeast(1),
+        minimum: Minimum::At { coordinate: 0.0, value: 0.0 },
+        data: Data::None,
+    };
+
+    type Partial<T: Real> = T;
+
+    #[inline(always)]
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+        let x = x.at(index);
+        let ripple = T::of(10.0) * (T::of(1.0) - (x + x).cos_pi());
+        x.fma(x, ripple)
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+        sum
+    }
+}

@@ -1,0 +1,34 @@
+//! The sphere function.
+
+use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point};
+use crate::math::Real;
+
+/// Sum of squares: the simplest bowl.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Sphere;
+
+impl Objective for Sphere {
+    const INFO: Info = Info {
+        name: "sphere",
+        formula: "sum of x_d^2",
+        source: "De Jong 1975, F1",
+        interval: (-100.0, 100.0),
+        dimensions: Dimensions::AtLeast(1),
+        minimum: Minimum::At { coordinate: 0.0, value: 0.0 },
+        data: Data::None,
+    };
+
+    type Partial<T: Real> = T;
+
+    #[inline(always)]
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+        let x = x.at(index);
+        x * x
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+        sum
+    }
+}

@@ -1,0 +1,189 @@
+//! The one defined order in which an objective's terms are summed.
+//!
+//! Floating-point addition is not associative, so the order is part of the result. It depends on
+//! the number of terms alone, never on how many threads share the work:
+//!
+//! - up to [`LEFT_TO_RIGHT`] terms: left to right;
+//! - more: 32 runs of ceil(n / 32) consecutive terms (the last ones shorter or absent), each left
+//!   to right, and the runs' results combined as a balanced binary tree over their index:
+//!   ((0,1),(2,3)),((4,5),(6,7)) and so on.
+//!
+//! One thread can follow this order with five partial results ([`Fold`]); a warp can take one run a
+//! lane and combine them with five shuffles. The error of the tree grows with n / 32 instead of n.
+
+/// Up to this many terms are combined strictly from left to right.
+pub const LEFT_TO_RIGHT: u32 = 32;
+/// Levels of the tree over 32 runs.
+const LEVELS: usize = 5;
+
+/// Length of a run of consecutive terms.
+#[inline(always)]
+pub const fn run_length(terms: u32) -> u32 {
+    if terms <= LEFT_TO_RIGHT { LEFT_TO_RIGHT } else { terms.div_ceil(LEFT_TO_RIGHT) }
+}
+
+/// Repeats the body with `LEVEL` a constant: an index that varies at run time would put the tree, and
+/// all that it stands beside, into a GPU thread's local memory.
+macro_rules! for_each_level {
+    ($level:ident => $body:block) => {
+        for_each_level!(@ $level $body 0 1 2 3 4)
+    };
+    (@ $level:ident $body:block $($value:literal)*) => { $(
+        {
+            const $level: usize = $value;
+            $body
+        }
+    )* };
+}
+
+/// A partial result of an objective function: a term, or several terms combined.
+pub trait Partial: Copy {
+    /// The partial result of no terms: `combine` with it on the left changes nothing.
+    const NONE: Self;
+
+    /// The partial result of the terms of `self` followed by those of `next`.
+    fn combine(self, next: Self) -> Self;
+}
+
+impl Partial for f32 {
+    const NONE: Self = 0.0;
+
+    #[inline(always)]
+    fn combine(self, next: Self) -> Self {
+        self + next
+    }
+}
+
+impl Partial for f64 {
+    const NONE: Self = 0.0;
+
+    #[inline(always)]
+    fn combine(self, next: Self) -> Self {
+        self + next
+    }
+}
+
+/// Two results of the same terms side by side, as Ackley's two sums.
+impl<A: Partial, B: Partial> Partial for (A, B) {
+    const NONE: Self = (A::NONE, B::NONE);
+
+    #[inline(always)]
+    fn combine(self, next: Self) -> Self {
+        (self.0.combine(next.0), self.1.combine(next.1))
+    }
+}
+
+/// Combines terms as they come, in the defined order.
+pub struct Fold<P> {
+    /// The run being filled.
+    run: P,
+    /// Terms in it, and how many it will have.
+    in_run: u32,
+    run_length: u32,
+    /// Complete runs, and the trees over them: `tree[k]` holds 2^k runs if bit k of `runs` is set.
+    runs: u32,
+    tree: [P; LEVELS],
+}
+
+impl<P: Partial> Fold<P> {
+    /// For `terms` terms.
+    #[inline(always)]
+    pub fn new(terms: u32) -> Self {
+        Self {
+            run: P::NONE,
+            in_run: 0,
+            run_length: run_length(terms),
+            runs: 0,
+            tree: [P::NONE; LEVELS],
+        }
+    }
+
+    /// The next term.
+    #[inline(always)]
+    pub fn push(&mut self, term: P) {
+        if self.in_run == self.run_length {
+            self.close_run();
+        }
+        self.run = if self.in_run == 0 { term } else { self.run.combine(term) };
+        self.in_run += 1;
+    }
+
+    #[inline(always)]
+    fn close_run(&mut self) {
+        let mut carry = self.run;
+        let mut carrying = true;
+        for_each_level!(LEVEL => {
+            if carrying {
+                if self.runs >> LEVEL & 1 == 0 {
+                    self.tree[LEVEL] = carry;
+                    carrying = false;
+                } else {
+                    carry = self.tree[LEVEL].combine(carry);
+                }
+            }
+        });
+        self.runs += 1;
+        self.in_run = 0;
+    }
+
+    /// All terms combined; [`Partial::NONE`] if there were none.
+    #[inline(always)]
+    pub fn finish(self) -> P {
+        let mut result = self.run;
+        for_each_level!(LEVEL => {
+            if self.runs >> LEVEL & 1 == 1 {
+                result = self.tree[LEVEL].combine(result);
+            }
+        });
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{format, string::String, vec::Vec};
+
+    use super::*;
+
+    /// The order written down plainly: a recursive tree over the runs.
+    fn oracle(terms: &[f32]) -> f32 {
+        fn tree(runs: &[f32], width: usize) -> Option<f32> {
+            if runs.is_empty() {
+                return None;
+            }
+            if width == 1 {
+                return Some(runs[0]);
+            }
+            let half = width / 2;
+            let left = tree(&runs[..runs.len().min(half)], half);
+            let right = tree(runs.get(half..).unwrap_or(&[]), half);
+            match (left, right) {
+                (Some(l), Some(r)) => Some(l + r),
+                (l, r) => l.or(r),
+            }
+        }
+        let length = if terms.len() <= 32 { 32 } else { terms.len().div_ceil(32) };
+        let runs: Vec<f32> = terms
+            .chunks(length)
+            .map(|run| run.iter().copied().reduce(|a, b| a + b).unwrap())
+            .collect();
+        tree(&runs, 32).unwrap_or(0.0)
+    }
+
+    #[test]
+    fn follows_the_defined_order_for_every_count() {
+        let values: Vec<f32> = (0..3000_u32)
+            .map(|i| 1.0 / (i.wrapping_mul(2_654_435_761) % 1009 + 1) as f32)
+            .collect();
+        let mut wrong = String::new();
+        for n in (0..400).chain([512, 1000, 1023, 1024, 1025, 3000]) {
+            let mut fold = Fold::new(n as u32);
+            values[..n].iter().for_each(|&v| fold.push(v));
+            let (got, expected) = (fold.finish(), oracle(&values[..n]));
+            if got.to_bits() != expected.to_bits() {
+                wrong += &format!("{n} terms: {got} instead of {expected}\n");
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+    }
+}

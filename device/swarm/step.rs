@@ -1,0 +1,207 @@
+//! One iteration of some neighbouring particles, whatever holds their state.
+//!
+//! A GPU thread calls it for one particle in device memory, a CPU core for a tile of them along its
+//! SIMD lanes: the number type says which (see [`Real`]).
+
+use super::{
+    best::competing,
+    update::{self, Bound, Coefficients},
+};
+use crate::{
+    gpu::memory::ReadOnly,
+    math::{Real, Scalar},
+    objective::{Context, Objective, Point, evaluation::Evaluation},
+    random::{Draw, Key, Purpose},
+};
+
+/// What all particles of a swarm share during a run.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Common<O, S> {
+    /// The function.
+    pub objective: O,
+    /// Number of particles.
+    pub particles: u32,
+    /// Number of dimensions.
+    pub dims: u32,
+    /// The run's seed.
+    pub key: Key,
+    /// The coefficients of the velocity update.
+    pub coefficients: Coefficients<S>,
+    /// Four numbers for each dimension: see [`Bound`].
+    pub bounds: ReadOnly<S>,
+    /// The function's data.
+    pub data: ReadOnly<S>,
+}
+
+impl<O, S: Scalar> Common<O, S> {
+    /// The bound of one dimension.
+    #[inline(always)]
+    pub fn bound(&self, dimension: u32) -> Bound<S> {
+        Bound::from_words(self.bounds.four(dimension as usize))
+    }
+}
+
+/// The state of neighbouring particles, as many as `V` has lanes.
+pub trait State<V> {
+    /// Positions in one dimension.
+    fn position(&self, dimension: u32) -> V;
+    /// Velocities in one dimension.
+    fn velocity(&self, dimension: u32) -> V;
+    /// Own best positions in one dimension.
+    fn own_best(&self, dimension: u32) -> V;
+    /// Own best fitness.
+    fn best_fitness(&self) -> V;
+    /// Stores positions and velocities in one dimension.
+    fn set_motion(&mut self, dimension: u32, position: V, velocity: V);
+    /// Stores own best positions in one dimension.
+    fn set_own_best(&mut self, dimension: u32, position: V);
+    /// Stores own best fitness.
+    fn set_best_fitness(&mut self, fitness: V);
+}
+
+/// The positions in a state as the function sees them: moved by the shift.
+struct Shifted<'a, O, S, T> {
+    common: &'a Common<O, S>,
+    state: &'a T,
+}
+
+impl<O, V: Real, T: State<V>> Point<V> for Shifted<'_, O, V::Scalar, T> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> V {
+        self.state.position(dimension) - V::splat(self.common.bound(dimension).shift)
+    }
+}
+
+/// Gives the particles `first` and following their first positions and velocities, evaluates them,
+/// and makes where they are their own best. Returns their fitness, NaN replaced by infinity.
+#[inline(always)]
+pub fn start<O: Objective, V: Real>(
+    common: &Common<O, V::Scalar>,
+    state: &mut impl State<V>,
+    first: u32,
+) -> V {
+    let draw =
+        Draw { key: common.key, iteration: 0, particle: first, group: 0, purpose: Purpose::Start };
+    let fitness = motion(common, state, draw, &First);
+    state.set_best_fitness(fitness);
+    fitness
+}
+
+/// Moves the particles `first` and following once, evaluates them, and renews their own best where
+/// they improved. Returns their best fitness. `guide` holds the position that attracts all of them,
+/// `iteration` counts from 1.
+#[inline(always)]
+pub fn step<O: Objective, V: Real>(
+    common: &Common<O, V::Scalar>,
+    state: &mut impl State<V>,
+    guide: ReadOnly<V::Scalar>,
+    iteration: u32,
+    first: u32,
+) -> V {
+    let draw =
+        Draw { key: common.key, iteration, particle: first, group: 0, purpose: Purpose::Velocity };
+    let fitness =
+        motion(common, state, draw, &Attracted { guide, coefficients: common.coefficients });
+    let before = state.best_fitness();
+    let improved = fitness.less(before);
+    if V::any(improved) {
+        for dimension in 0..common.dims {
+            let mut position = state.position(dimension);
+            // A lone particle has improved; of several, the others keep what they had.
+            if V::LANES > 1 {
+                position = V::select(improved, position, state.own_best(dimension));
+            }
+            state.set_own_best(dimension, position);
+        }
+        state.set_best_fitness(fitness.least(before));
+    }
+    fitness.least(before)
+}
+
+/// How particles get their next position and velocity in one dimension.
+///
+/// A trait and not a closure: only what is always inlined is compiled for the caller's vector
+/// instructions.
+trait Rule<V: Real> {
+    fn apply(
+        &self,
+        state: &mut impl State<V>,
+        dimension: u32,
+        random: (V, V),
+        bound: &Bound<V::Scalar>,
+    ) -> (V, V);
+}
+
+/// The start: see [`update::start`].
+struct First;
+
+impl<V: Real> Rule<V> for First {
+    #[inline(always)]
+    fn apply(
+        &self,
+        state: &mut impl State<V>,
+        dimension: u32,
+        random: (V, V),
+        bound: &Bound<V::Scalar>,
+    ) -> (V, V) {
+        let (position, velocity) = update::start(random, bound);
+        state.set_own_best(dimension, position);
+        (position, velocity)
+    }
+}
+
+/// An iteration: see [`update::advance`].
+struct Attracted<S> {
+    guide: ReadOnly<S>,
+    coefficients: Coefficients<S>,
+}
+
+impl<V: Real> Rule<V> for Attracted<V::Scalar> {
+    #[inline(always)]
+    fn apply(
+        &self,
+        state: &mut impl State<V>,
+        dimension: u32,
+        random: (V, V),
+        bound: &Bound<V::Scalar>,
+    ) -> (V, V) {
+        update::advance(
+            state.position(dimension),
+            state.velocity(dimension),
+            state.own_best(dimension),
+            self.guide.at(dimension as usize),
+            random,
+            &self.coefficients,
+            bound,
+        )
+    }
+}
+
+/// Draws random numbers and applies `rule` for every dimension, and evaluates where it leads.
+#[inline(always)]
+fn motion<O: Objective, V: Real, T: State<V>>(
+    common: &Common<O, V::Scalar>,
+    state: &mut T,
+    mut draw: Draw,
+    rule: &impl Rule<V>,
+) -> V {
+    let context = Context { dims: common.dims, data: common.data };
+    let mut evaluation = Evaluation::<O, V>::new(&common.objective, &context);
+    let mut dimension = 0;
+    while dimension < common.dims {
+        let [first, second] = V::uniforms(draw);
+        for nth in 0..V::Scalar::PAIRS_PER_BLOCK {
+            if dimension < common.dims {
+                let random = if nth == 0 { first } else { second };
+                let bound = common.bound(dimension);
+                let (position, velocity) = rule.apply(state, dimension, random, &bound);
+                state.set_motion(dimension, position, velocity);
+                evaluation.push(dimension, position - V::splat(bound.shift));
+                dimension += 1;
+            }
+        }
+        draw.group += 1;
+    }
+    competing(evaluation.finish(&Shifted { common, state: &*state }))
+}

@@ -1,0 +1,438 @@
+//! Memory: the GPU's, and the host's that the GPU copies to by itself.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::ptr;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytemuck::Pod;
+use cust::sys::CUdeviceptr;
+use flockwork_device::gpu::memory::{ReadOnly, ReadWrite};
+
+use super::context::{Context, Gpu, free_and_total};
+use super::driver::call;
+use super::error::{Code, CudaError, DriverError, Result};
+use super::stream::Event;
+
+/// What this process holds in [`Buffer`]s and [`HostBuffer`]s, over all GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveAllocations {
+    /// Number of buffers, those without elements left out.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
+static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// What is allocated now: tests compare it before and after.
+pub fn live_allocations() -> LiveAllocations {
+    LiveAllocations {
+        count: LIVE_COUNT.load(Ordering::Relaxed),
+        bytes: LIVE_BYTES.load(Ordering::Relaxed),
+    }
+}
+
+/// Counts an allocation as long as it lives.
+#[derive(Debug)]
+struct Counted(u64);
+
+impl Counted {
+    fn new(bytes: usize) -> Self {
+        LIVE_COUNT.fetch_add(u64::from(bytes != 0), Ordering::Relaxed);
+        LIVE_BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
+        Self(bytes as u64)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        LIVE_COUNT.fetch_sub(u64::from(self.0 != 0), Ordering::Relaxed);
+        LIVE_BYTES.fetch_sub(self.0, Ordering::Relaxed);
+    }
+}
+
+/// `length` elements of `T` in a GPU's memory, freed on drop.
+///
+/// Copies wait for the work in all streams that came before, and work that comes after waits for
+/// them; those to the host return when the data is there. [`super::Stream`] has the copies that
+/// do not wait.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    /// 0 if there are no bytes.
+    address: CUdeviceptr,
+    length: usize,
+    context: Arc<Context>,
+    _counted: Counted,
+    _elements: PhantomData<T>,
+}
+
+impl Gpu {
+    /// A buffer of `length` elements whose bytes are zero.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`], [`CudaError::TooLarge`], or what the driver said.
+    pub fn alloc_zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
+        let mut buffer = self.alloc(length)?;
+        buffer.zero()?;
+        Ok(buffer)
+    }
+
+    /// A buffer with a copy of `elements`.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfMemory`], or what the driver said.
+    pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {
+        let mut buffer = self.alloc(elements.len())?;
+        buffer.write_at(0, elements)?;
+        Ok(buffer)
+    }
+
+    /// Host memory for copies that run by themselves, its bytes zero.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfHostMemory`], [`CudaError::TooLarge`], or what the driver said.
+    pub fn host_buffer<T: Pod>(&self, length: usize) -> Result<HostBuffer<T>> {
+        HostBuffer::new(self, length)
+    }
+
+    /// A buffer of whatever the memory held.
+    fn alloc<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
+        let context = self.context().clone();
+        let bytes = size::<T>(length)?;
+        let mut address = 0;
+        if bytes != 0 {
+            context.make_current()?;
+            // SAFETY: `address` is written before the call returns.
+            unsafe { call!(cuMemAlloc_v2(&mut address, bytes)) }
+                .map_err(|error| out_of_memory(error, bytes))?;
+        }
+        let _counted = Counted::new(bytes);
+        Ok(Buffer { address, length, context, _counted, _elements: PhantomData })
+    }
+}
+
+impl<T> Buffer<T> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// What a kernel is passed that only reads it.
+    ///
+    /// # Safety
+    /// It is used in launches on this buffer's GPU alone, never on the host; and while a kernel
+    /// that was passed it runs, the buffer is neither dropped nor written.
+    pub unsafe fn read_only(&self) -> ReadOnly<T> {
+        // SAFETY: that many elements lie there, initialised since every buffer is; the rest is the
+        // caller's promise.
+        unsafe { ReadOnly::new(self.address as usize as *const T, self.length) }
+    }
+
+    /// What a kernel is passed that reads and writes it.
+    ///
+    /// # Safety
+    /// It is used in launches on this buffer's GPU alone, never on the host; and while a kernel
+    /// that was passed it runs, the buffer is not dropped, no other kernel accesses it, and what
+    /// the kernel stores are values of `T`.
+    pub unsafe fn read_write(&self) -> ReadWrite<T> {
+        // SAFETY: that many elements lie there; the rest is the caller's promise.
+        unsafe { ReadWrite::new(self.address as usize as *mut T, self.length) }
+    }
+
+    /// Its size in bytes.
+    pub fn bytes(&self) -> usize {
+        // It was allocated, so this does not overflow.
+        self.length * size_of::<T>()
+    }
+
+    pub(super) fn address(&self) -> CUdeviceptr {
+        self.address
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The address of elements `start .. start + count`, which it has.
+    pub(super) fn range(&self, start: usize, count: usize) -> Result<CUdeviceptr> {
+        let end = start.saturating_add(count);
+        if end > self.length {
+            return Err(CudaError::OutOfBounds { start, end, length: self.length });
+        }
+        Ok(self.address + (start * size_of::<T>()) as CUdeviceptr)
+    }
+
+    /// Refuses a copy of another length than its own.
+    pub(super) fn check_length(&self, length: usize) -> Result<()> {
+        if length == self.length {
+            return Ok(());
+        }
+        Err(CudaError::OutOfBounds { start: 0, end: length, length: self.length })
+    }
+}
+
+impl<T: Pod> Buffer<T> {
+    /// Sets every byte to zero.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn zero(&mut self) -> Result<()> {
+        if self.bytes() == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        // SAFETY: that many bytes lie at the address.
+        Ok(unsafe { call!(cuMemsetD8_v2(self.address, 0, self.bytes())) }?)
+    }
+
+    /// A copy of its elements.
+    ///
+    /// # Errors
+    /// What went wrong in the work before, or [`CudaError::OutOfHostMemory`].
+    pub fn download(&self) -> Result<Vec<T>> {
+        self.download_range(0..self.length)
+    }
+
+    /// A copy of the elements of a range.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], what went wrong in the work before, or
+    /// [`CudaError::OutOfHostMemory`].
+    pub fn download_range(&self, range: Range<usize>) -> Result<Vec<T>> {
+        let count = range.len();
+        self.range(range.start, count)?;
+        let mut elements = Vec::new();
+        elements
+            .try_reserve_exact(count)
+            .map_err(|_| CudaError::OutOfHostMemory { asked: (count * size_of::<T>()) as u64 })?;
+        elements.resize(count, T::zeroed());
+        self.read_at(range.start, &mut elements)?;
+        Ok(elements)
+    }
+
+    /// Copies its elements over `elements`, which has as many.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`] if not, or what went wrong in the work before.
+    pub fn download_into(&self, elements: &mut [T]) -> Result<()> {
+        self.check_length(elements.len())?;
+        self.read_at(0, elements)
+    }
+
+    /// Copies elements from element `start` on over `elements`, as many as that has.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], or what went wrong in the work before.
+    pub fn read_at(&self, start: usize, elements: &mut [T]) -> Result<()> {
+        let from = self.range(start, elements.len())?;
+        let bytes = size_of_val(elements);
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        // SAFETY: that many bytes lie at both addresses, and every bit pattern is a `T`.
+        Ok(unsafe { call!(cuMemcpyDtoH_v2(elements.as_mut_ptr().cast(), from, bytes)) }?)
+    }
+
+    /// Copies `elements` over its elements from element `start` on.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], or what went wrong in the work before.
+    pub fn write_at(&mut self, start: usize, elements: &[T]) -> Result<()> {
+        let to = self.range(start, elements.len())?;
+        let bytes = size_of_val(elements);
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        // SAFETY: that many bytes lie at both addresses; the driver has read `elements` before it
+        // returns.
+        Ok(unsafe { call!(cuMemcpyHtoD_v2(to, elements.as_ptr().cast(), bytes)) }?)
+    }
+
+    /// Copies the elements of `source`, which has as many and may be another GPU's.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`] if not, or what went wrong in the work before.
+    pub fn copy_from(&mut self, source: &Self) -> Result<()> {
+        self.check_length(source.length)?;
+        let bytes = self.bytes();
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        let (to, from) = (self.address, source.address);
+        if self.context.is(&source.context) {
+            // SAFETY: that many bytes lie at both addresses.
+            return Ok(unsafe { call!(cuMemcpyDtoD_v2(to, from, bytes)) }?);
+        }
+        let (here, there) = (self.context.raw(), source.context.raw());
+        // SAFETY: that many bytes lie at each address in its context.
+        Ok(unsafe { call!(cuMemcpyPeer(to, here, from, there, bytes)) }?)
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        // If either fails, the context is going and takes the memory with it.
+        if self.address != 0 && self.context.make_current().is_ok() {
+            // SAFETY: freed once; the driver waits for the work that uses it.
+            let _ = unsafe { call!(cuMemFree_v2(self.address)) };
+        }
+    }
+}
+
+/// `length` elements of `T` in host memory that is pinned, so that the GPU copies to it by itself
+/// while the host does other things ([`super::Stream::read_back`]). Freed on drop.
+#[derive(Debug)]
+pub struct HostBuffer<T> {
+    /// Dangling if there are no bytes.
+    pointer: *mut T,
+    length: usize,
+    /// Behind the last copy to it.
+    event: Event,
+    _counted: Counted,
+}
+
+// SAFETY: owns plain data.
+unsafe impl<T: Send> Send for HostBuffer<T> {}
+// SAFETY: as above; copies to it need it exclusively.
+unsafe impl<T: Sync> Sync for HostBuffer<T> {}
+
+impl<T: Pod> HostBuffer<T> {
+    fn new(gpu: &Gpu, length: usize) -> Result<Self> {
+        /// Pinned for every GPU of the process.
+        const PORTABLE: u32 = 1;
+        let bytes = size::<T>(length)?;
+        // Makes the context current.
+        let event = gpu.event()?;
+        let mut pointer: *mut T = ptr::dangling_mut();
+        if bytes != 0 {
+            let mut memory: *mut c_void = ptr::null_mut();
+            // SAFETY: `memory` is written before the call returns.
+            unsafe { call!(cuMemHostAlloc(&mut memory, bytes, PORTABLE)) }.map_err(|error| {
+                match error.code {
+                    Code::OUT_OF_MEMORY => CudaError::OutOfHostMemory { asked: bytes as u64 },
+                    _ => error.into(),
+                }
+            })?;
+            pointer = memory.cast();
+            // SAFETY: that many bytes lie there, aligned to a page.
+            unsafe { ptr::write_bytes(memory.cast::<u8>(), 0, bytes) };
+        }
+        Ok(Self { pointer, length, event, _counted: Counted::new(bytes) })
+    }
+
+    /// Its elements, once the last copy to it is done; waits for that.
+    ///
+    /// # Errors
+    /// What went wrong in the work before the copy.
+    pub fn get(&self) -> Result<&[T]> {
+        self.event.synchronize()?;
+        // SAFETY: the elements were zeroed or copied there, every bit pattern is a `T`, and a new
+        // copy needs `self` exclusively.
+        Ok(unsafe { slice::from_raw_parts(self.pointer, self.length) })
+    }
+
+    /// Whether the last copy to it is done, so that [`HostBuffer::get`] does not wait.
+    ///
+    /// # Errors
+    /// What went wrong in the work before the copy.
+    pub fn is_ready(&self) -> Result<bool> {
+        self.event.is_done()
+    }
+}
+
+impl<T> HostBuffer<T> {
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        // It was allocated, so this does not overflow.
+        self.length * size_of::<T>()
+    }
+
+    pub(super) fn pointer(&mut self) -> *mut c_void {
+        self.pointer.cast()
+    }
+
+    pub(super) fn event(&self) -> &Event {
+        &self.event
+    }
+}
+
+impl<T> Drop for HostBuffer<T> {
+    fn drop(&mut self) {
+        if self.bytes() == 0 {
+            return;
+        }
+        // Waits for a copy under way. If it fails, the work before the copy did, and the copy will
+        // not come.
+        let _ = self.event.synchronize();
+        // SAFETY: freed once.
+        let _ = unsafe { call!(cuMemFreeHost(self.pointer.cast())) };
+    }
+}
+
+/// The bytes of `length` elements.
+fn size<T>(length: usize) -> Result<usize> {
+    let element = size_of::<T>();
+    length
+        .checked_mul(element)
+        .filter(|bytes| *bytes <= isize::MAX as usize)
+        .ok_or(CudaError::TooLarge { length, element })
+}
+
+/// The error of an allocation; the context is current.
+fn out_of_memory(error: DriverError, bytes: usize) -> CudaError {
+    if error.code != Code::OUT_OF_MEMORY {
+        return error.into();
+    }
+    match free_and_total() {
+        Ok((free, total)) => CudaError::OutOfMemory { asked: bytes as u64, free, total },
+        Err(_) => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_memory_has_are_refused() {
+        assert_eq!(size::<f64>(3), Ok(24));
+        assert_eq!(size::<f64>(0), Ok(0));
+        assert_eq!(size::<[f32; 0]>(usize::MAX), Ok(0));
+        let length = usize::MAX / 8 + 1;
+        assert_eq!(size::<f64>(length), Err(CudaError::TooLarge { length, element: 8 }));
+        assert!(size::<u8>(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn what_is_dropped_is_no_longer_counted() {
+        // The only test in this file that allocates.
+        let before = live_allocations();
+        let (one, empty) = (Counted::new(100), Counted::new(0));
+        let LiveAllocations { count, bytes } = live_allocations();
+        assert_eq!((count, bytes), (before.count + 1, before.bytes + 100));
+        drop((one, empty));
+        assert_eq!(live_allocations(), before);
+    }
+}

@@ -1,0 +1,209 @@
+//! The GPUs of this machine, listed without opening one.
+
+use std::ffi::{CStr, c_char};
+use std::fmt;
+
+use cust::sys::{self, CUdevice_attribute_enum as Attribute};
+
+use super::driver::{self, Version, call};
+use super::error::{Bytes, CudaError, Result};
+
+/// Whether this machine has GPUs to compute on, and if not, why.
+#[derive(Clone, Debug)]
+pub enum Availability {
+    /// There is a driver and it lists at least one GPU.
+    Available {
+        /// The version of CUDA that the driver supports.
+        driver: Version,
+        /// The GPUs, by ordinal.
+        devices: Vec<Device>,
+    },
+    /// There is none.
+    Unavailable {
+        /// The version of CUDA that the driver supports, if there is a driver.
+        driver: Option<Version>,
+        /// What is missing.
+        reason: CudaError,
+    },
+}
+
+/// Looks for a driver and its GPUs.
+pub fn availability() -> Availability {
+    let found = driver::start().and_then(|driver| Ok((driver, devices()?)));
+    match found {
+        Ok((driver, devices)) => Availability::Available { driver, devices },
+        Err(reason) => Availability::Unavailable { driver: driver::version().ok(), reason },
+    }
+}
+
+/// The GPUs of this machine, by ordinal; at least one.
+///
+/// # Errors
+/// What [`driver::start`] answers, or what the driver said; [`CudaError::NoDevice`] if there are
+/// none.
+pub fn devices() -> Result<Vec<Device>> {
+    match count()? {
+        0 => Err(CudaError::NoDevice),
+        count => (0..count).map(Device::describe).collect(),
+    }
+}
+
+/// How many GPUs the driver lets this program see.
+pub(super) fn count() -> Result<u32> {
+    driver::start()?;
+    let mut count = 0;
+    // SAFETY: `count` is written before the call returns.
+    unsafe { call!(cuDeviceGetCount(&mut count)) }?;
+    Ok(count.max(0) as u32)
+}
+
+/// A version of the hardware's instruction set, as `9.0` (whose target is `sm_90`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Capability {
+    /// The architecture.
+    pub major: u32,
+    /// The variant within it.
+    pub minor: u32,
+}
+
+impl Capability {
+    /// The capability that PTX for `sm_<target>` needs.
+    pub const fn of_target(target: u32) -> Self {
+        Self { major: target / 10, minor: target % 10 }
+    }
+
+    /// The number in the target's name: 90 for `sm_90`.
+    pub const fn target(self) -> u32 {
+        10 * self.major + self.minor
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// What is known of a GPU before it is opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Device {
+    /// Its number among those the driver lists, from 0.
+    pub ordinal: u32,
+    /// Its name, as `NVIDIA H200`.
+    pub name: String,
+    /// What it is able to run.
+    pub capability: Capability,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Number of multiprocessors.
+    pub multiprocessors: u32,
+    /// Threads that are on a multiprocessor at once, at most.
+    pub threads_per_multiprocessor: u32,
+    /// 32-bit registers of a multiprocessor.
+    pub registers_per_multiprocessor: u32,
+    /// Bytes of shared memory of a multiprocessor.
+    pub shared_per_multiprocessor: u32,
+    /// Bytes of shared memory that one block may have.
+    pub shared_per_block: u32,
+    /// Bytes of the second-level cache.
+    pub l2_cache: u32,
+    /// Whether it runs kernels whose blocks wait for each other.
+    pub cooperative: bool,
+}
+
+impl Device {
+    /// Describes the GPU of number `ordinal`.
+    ///
+    /// # Errors
+    /// [`CudaError::NoSuchDevice`], or what the driver said.
+    pub fn describe(ordinal: u32) -> Result<Self> {
+        let raw = raw(ordinal)?;
+        let attribute = |attribute: Attribute| {
+            let mut value = 0;
+            // SAFETY: `value` is written before the call returns; `raw` came from the driver.
+            unsafe { call!(cuDeviceGetAttribute(&mut value, attribute, raw)) }?;
+            Ok::<u32, CudaError>(value.max(0) as u32)
+        };
+        let mut name = [0 as c_char; 128];
+        let mut memory = 0;
+        // SAFETY: the driver writes at most the 128 bytes it is told of, the last of them 0.
+        unsafe { call!(cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, raw)) }?;
+        // SAFETY: `memory` is written before the call returns.
+        unsafe { call!(cuDeviceTotalMem_v2(&mut memory, raw)) }?;
+        // SAFETY: a string that ends within the array, which outlives its use here.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
+        use Attribute::*;
+        Ok(Self {
+            ordinal,
+            name,
+            capability: Capability {
+                major: attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+                minor: attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+            },
+            memory: memory as u64,
+            multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            threads_per_multiprocessor: attribute(
+                CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+            )?,
+            registers_per_multiprocessor: attribute(
+                CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+            )?,
+            shared_per_multiprocessor: attribute(
+                CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+            )?,
+            shared_per_block: attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
+            l2_cache: attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+            cooperative: attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
+        })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {}, compute capability {}, {}, {} multiprocessors",
+            self.ordinal,
+            self.name,
+            self.capability,
+            Bytes(self.memory),
+            self.multiprocessors
+        )
+    }
+}
+
+/// The driver's handle of the GPU of number `ordinal`.
+pub(super) fn raw(ordinal: u32) -> Result<sys::CUdevice> {
+    let count = count()?;
+    if count == 0 {
+        return Err(CudaError::NoDevice);
+    }
+    if ordinal >= count {
+        return Err(CudaError::NoSuchDevice { ordinal, count });
+    }
+    let mut device = 0;
+    // SAFETY: `device` is written before the call returns; the ordinal is in range.
+    unsafe { call!(cuDeviceGet(&mut device, ordinal as i32)) }?;
+    Ok(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_and_capabilities_are_two_writings() {
+        let hopper = Capability::of_target(90);
+        assert_eq!((hopper.to_string().as_str(), hopper.target()), ("9.0", 90));
+        assert!(Capability::of_target(86) < Capability::of_target(100));
+    }
+
+    #[test]
+    fn a_machine_without_gpus_says_what_is_missing() {
+        match availability() {
+            Availability::Available { devices, .. } => assert!(!devices.is_empty()),
+            Availability::Unavailable { reason, .. } => assert!(!reason.to_string().is_empty()),
+        }
+    }
+}

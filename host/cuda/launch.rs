@@ -1,0 +1,192 @@
+//! Launches, checked against the kernel's own declaration.
+
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::marker::PhantomData;
+use std::ptr;
+use std::sync::Arc;
+
+use flockwork_device::kernel::Kernel;
+
+use super::context::Gpu;
+use super::driver::call;
+use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
+use super::module::{Information, Loaded};
+use super::stream::Stream;
+
+/// Kernel `K`, loaded on a GPU. Cheap to clone; a launch of it costs little beyond the driver's.
+pub struct LoadedKernel<K> {
+    loaded: Arc<Loaded>,
+    multiprocessors: u32,
+    _kernel: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for LoadedKernel<K> {
+    fn clone(&self) -> Self {
+        Self {
+            loaded: self.loaded.clone(),
+            multiprocessors: self.multiprocessors,
+            _kernel: PhantomData,
+        }
+    }
+}
+
+impl<K> fmt::Debug for LoadedKernel<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.loaded.fmt(f)
+    }
+}
+
+impl Gpu {
+    /// Kernel `K`, which the driver compiles now if this is its first use on this GPU.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
+    /// [`CudaError::Arguments`], or what the driver said.
+    pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
+        let loaded = self.modules().get(&K::NAME.to_string())?;
+        let passed = size_of::<K::Arguments>();
+        let expected: &[usize] = if passed == 0 { &[] } else { &[passed] };
+        if let Some(taken) = &loaded.parameters
+            && taken != expected
+        {
+            let (kernel, taken) = (loaded.name.clone(), taken.clone());
+            return Err(CudaError::Arguments { kernel, taken, passed });
+        }
+        let multiprocessors = self.device().multiprocessors;
+        Ok(LoadedKernel { loaded, multiprocessors, _kernel: PhantomData })
+    }
+}
+
+impl<K: Kernel> LoadedKernel<K> {
+    /// What the driver's compiler made of it: registers, local memory, the largest block.
+    pub fn information(&self) -> &Information {
+        &self.loaded.information
+    }
+
+    /// How many blocks of `threads` threads are on the GPU at once, at most: what a cooperative
+    /// launch may have, and what fills the GPU.
+    ///
+    /// # Errors
+    /// [`CudaError::Launch`] for a block that no launch takes, or what the driver said.
+    pub fn resident_blocks(&self, threads: u32) -> Result<u32> {
+        let shared = self.check(1, threads)?;
+        self.loaded.context().make_current()?;
+        let mut blocks: c_int = 0;
+        // SAFETY: `blocks` is written before the call returns; the module is loaded.
+        unsafe {
+            call!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.loaded.function,
+                threads as c_int,
+                shared as usize,
+            ))
+        }?;
+        Ok(blocks.max(0) as u32 * self.multiprocessors)
+    }
+
+    /// Refuses a shape that the kernel does not run in; returns its shared memory in bytes.
+    fn check(&self, blocks: u32, threads: u32) -> Result<u32> {
+        let Information { most_threads, most_shared_bytes, .. } = self.loaded.information;
+        let shared = K::shared_bytes(threads);
+        shape(blocks, threads, most_threads, shared, most_shared_bytes)
+            .map_err(|source| self.refused(source))?;
+        Ok(shared)
+    }
+
+    fn refused(&self, source: LaunchError) -> CudaError {
+        CudaError::Launch { kernel: self.loaded.name.clone(), source }
+    }
+}
+
+/// Refuses a grid or a block that the GPU does not run.
+fn shape(
+    blocks: u32,
+    threads: u32,
+    most_threads: u32,
+    shared: u32,
+    most_shared: u32,
+) -> std::result::Result<(), LaunchError> {
+    if !(1..=MOST_BLOCKS).contains(&blocks) {
+        return Err(LaunchError::Blocks { blocks });
+    }
+    if threads == 0 || !threads.is_multiple_of(32) || threads > most_threads {
+        return Err(LaunchError::Threads { threads, most: most_threads });
+    }
+    if shared > most_shared {
+        return Err(LaunchError::SharedMemory { bytes: shared, most: most_shared });
+    }
+    Ok(())
+}
+
+impl Stream {
+    /// Puts a launch of `kernel` into the stream: `blocks` blocks of `threads` threads, with
+    /// [`Kernel::shared_bytes`] of shared memory, cooperative if [`Kernel::COOPERATIVE`].
+    ///
+    /// # Safety
+    /// `arguments` are what [`Kernel::run`] asks for: its buffers are of this GPU and as long as
+    /// the kernel documents, they are not dropped before the launch is over, and nothing
+    /// else accesses meanwhile what it writes.
+    ///
+    /// # Errors
+    /// [`CudaError::Launch`] for a shape that this kernel does not run in, or what the driver
+    /// said. What goes wrong inside the kernel is answered by a later call that waits for it.
+    pub unsafe fn launch<K: Kernel>(
+        &self,
+        kernel: &LoadedKernel<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        const { assert!(size_of::<K::Arguments>() <= 4096, "a kernel's parameters are 4 KiB") };
+        let shared = kernel.check(blocks, threads)?;
+        self.owns(kernel.loaded.context(), "the kernel")?;
+        self.context().make_current()?;
+        let function = kernel.loaded.function;
+        let stream = self.raw();
+        // The driver copies the block of arguments before it returns, and does not write it.
+        let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
+        let parameters = parameters.as_mut_ptr();
+        // SAFETY: the entry takes one parameter of the arguments' size (`Gpu::kernel` looked), or
+        // none and the pointer is not used; what it does with them is the caller's promise.
+        let launched = unsafe {
+            if K::COOPERATIVE {
+                call!(cuLaunchCooperativeKernel(
+                    function, blocks, 1, 1, threads, 1, 1, shared, stream, parameters
+                ))
+            } else {
+                let extra = ptr::null_mut();
+                call!(cuLaunchKernel(
+                    function, blocks, 1, 1, threads, 1, 1, shared, stream, parameters, extra
+                ))
+            }
+        };
+        launched.map_err(|error| match error.code {
+            Code::COOPERATIVE_LAUNCH_TOO_LARGE => match kernel.resident_blocks(threads) {
+                Ok(most) => kernel.refused(LaunchError::Cooperative { blocks, threads, most }),
+                Err(_) => error.into(),
+            },
+            _ => error.into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_that_do_not_run_are_refused() {
+        assert_eq!(shape(1, 32, 1024, 0, 0), Ok(()));
+        assert_eq!(shape(MOST_BLOCKS, 1024, 1024, 64, 64), Ok(()));
+        assert_eq!(shape(0, 32, 1024, 0, 0), Err(LaunchError::Blocks { blocks: 0 }));
+        assert!(shape(MOST_BLOCKS + 1, 32, 1024, 0, 0).is_err());
+        for threads in [0, 1, 33, 1056] {
+            let most = 1024;
+            assert_eq!(shape(1, threads, most, 0, 0), Err(LaunchError::Threads { threads, most }));
+        }
+        assert!(shape(1, 512, 256, 0, 0).is_err());
+        let refused = LaunchError::SharedMemory { bytes: 65, most: 64 };
+        assert_eq!(shape(1, 32, 1024, 65, 64), Err(refused));
+    }
+}

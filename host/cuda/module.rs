@@ -1,0 +1,313 @@
+//! Kernels: from PTX text to a function on the GPU.
+//!
+//! The driver compiles a module when it is loaded, some 10 to 100 ms; so each kernel is a module
+//! of its own, loaded when first asked for and kept as long as its GPU is open.
+
+use std::collections::HashMap;
+use std::ffi::{CString, c_int, c_void};
+use std::fmt;
+use std::ptr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use cust::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
+
+use super::context::Context;
+use super::device::{Capability, Device};
+use super::driver::{self, call};
+use super::error::{Code, CudaError, DriverError, Result, cuda_of_ptx};
+
+/// Every kernel, compiled to PTX for one target and all later ones.
+#[derive(Clone, Copy, Debug)]
+pub struct Image {
+    /// The number in the target's name: 90 for `sm_90`.
+    pub target: u32,
+    /// Each entry's name, and the text of a PTX module that holds it and all it needs.
+    pub entries: &'static [(&'static str, &'static str)],
+}
+
+impl Image {
+    /// The one of `images` with the newest target that a GPU of `capability` runs.
+    pub(super) fn newest(images: &'static [Self], capability: Capability) -> Option<&'static Self> {
+        images
+            .iter()
+            .filter(|image| image.target <= capability.target())
+            .max_by_key(|image| image.target)
+    }
+
+    fn text(&self, name: &str) -> Option<&'static str> {
+        self.entries.iter().find(|(entry, _)| *entry == name).map(|(_, text)| *text)
+    }
+}
+
+/// The kernels of a GPU, loaded and not yet loaded.
+pub(super) struct Modules {
+    image: &'static Image,
+    /// Shared memory that one block may have, in bytes.
+    shared_per_block: u32,
+    context: Arc<Context>,
+    /// A kernel's slot is locked while it is loaded, the map only while the slot is looked up: so
+    /// each is compiled once, and different ones at the same time.
+    slots: Mutex<HashMap<String, Arc<Slot>>>,
+}
+
+type Slot = Mutex<Option<Arc<Loaded>>>;
+
+impl Modules {
+    pub(super) fn new(image: &'static Image, device: &Device, context: Arc<Context>) -> Self {
+        Self { image, shared_per_block: device.shared_per_block, context, slots: Mutex::default() }
+    }
+
+    /// The kernel of that name, loaded now if it is not yet.
+    pub(super) fn get(&self, name: &str) -> Result<Arc<Loaded>> {
+        let slot = {
+            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            match slots.get(name) {
+                Some(slot) => slot.clone(),
+                None => slots.entry(name.to_owned()).or_default().clone(),
+            }
+        };
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = &*slot {
+            return Ok(loaded.clone());
+        }
+        let text = self.image.text(name).ok_or_else(|| CudaError::NoKernel {
+            name: name.to_owned(),
+            target: Capability::of_target(self.image.target),
+        })?;
+        let loaded = Loaded::load(name, text, self.shared_per_block, &self.context)?;
+        Ok(slot.insert(Arc::new(loaded)).clone())
+    }
+
+    /// The kernels loaded so far and the time each took, by name.
+    pub(super) fn loaded(&self) -> Vec<(String, Duration)> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded: Vec<_> = slots
+            .iter()
+            .filter_map(|(name, slot)| {
+                // One that is being loaded right now is not loaded yet.
+                let time = slot.try_lock().ok()?.as_ref()?.information.load_time;
+                Some((name.clone(), time))
+            })
+            .collect();
+        loaded.sort();
+        loaded
+    }
+}
+
+/// What the driver's compiler made of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Information {
+    /// 32-bit registers of a thread.
+    pub registers: u32,
+    /// Bytes of local memory of a thread: arrays that did not fit in registers, and spills.
+    pub local_bytes: u32,
+    /// Bytes of shared memory of a block that the kernel declares itself.
+    pub static_shared_bytes: u32,
+    /// Bytes of shared memory of a block that a launch may add.
+    pub most_shared_bytes: u32,
+    /// The largest block that its registers allow.
+    pub most_threads: u32,
+    /// How long the driver took to compile and load it.
+    pub load_time: Duration,
+}
+
+/// A kernel on the GPU.
+pub(super) struct Loaded {
+    pub(super) name: String,
+    pub(super) function: sys::CUfunction,
+    pub(super) information: Information,
+    /// Sizes in bytes of the parameters it takes; none if the driver is too old to tell.
+    pub(super) parameters: Option<Vec<usize>>,
+    /// Holds `function`.
+    module: Module,
+}
+
+// SAFETY: a function's handle may be used by any thread while its module is loaded.
+unsafe impl Send for Loaded {}
+// SAFETY: as above; nothing here changes.
+unsafe impl Sync for Loaded {}
+
+impl Loaded {
+    fn load(name: &str, text: &str, shared_per_block: u32, context: &Arc<Context>) -> Result<Self> {
+        let start = Instant::now();
+        context.make_current()?;
+        let module = Module::compile(name, text, context)?;
+        let entry = CString::new(name).map_err(|_| not_accepted(name, "a zero in its name"))?;
+        let mut function = ptr::null_mut();
+        // SAFETY: `function` is written before the call returns; the name ends in a zero.
+        unsafe { call!(cuModuleGetFunction(&mut function, module.raw, entry.as_ptr())) }
+            .map_err(|error| compilation(name, error, String::new()))?;
+
+        let attribute = |attribute: Attribute| {
+            let mut value: c_int = 0;
+            // SAFETY: `value` is written before the call returns; the module is loaded.
+            unsafe { call!(cuFuncGetAttribute(&mut value, attribute, function)) }?;
+            Ok::<u32, DriverError>(value.max(0) as u32)
+        };
+        let static_shared_bytes = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+        // Without this a launch may add no more than 48 KiB.
+        let most_shared_bytes = shared_per_block.saturating_sub(static_shared_bytes);
+        // SAFETY: takes no pointers; the module is loaded.
+        unsafe {
+            call!(cuFuncSetAttribute(
+                function,
+                Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                most_shared_bytes as c_int,
+            ))
+        }?;
+        let information = Information {
+            registers: attribute(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            local_bytes: attribute(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+            static_shared_bytes,
+            most_shared_bytes,
+            most_threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+            load_time: start.elapsed(),
+        };
+        let parameters = parameters(function);
+        Ok(Self { name: name.to_owned(), function, information, parameters, module })
+    }
+
+    /// The context it is loaded in.
+    pub(super) fn context(&self) -> &Arc<Context> {
+        &self.module.context
+    }
+}
+
+impl fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Loaded")
+            .field("name", &self.name)
+            .field("information", &self.information)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The sizes of the parameters that `function` takes, if the driver tells (since CUDA 12.4).
+fn parameters(function: sys::CUfunction) -> Option<Vec<usize>> {
+    let mut sizes = Vec::new();
+    loop {
+        let (mut offset, mut size) = (0, 0);
+        let index = sizes.len();
+        // SAFETY: both are written before the call returns; the module is loaded.
+        match unsafe { call!(cuFuncGetParamInfo(function, index, &mut offset, &mut size)) } {
+            Ok(()) => sizes.push(size),
+            // There is no parameter of that index.
+            Err(DriverError { code: Code::INVALID_VALUE, .. }) => return Some(sizes),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// A module that is loaded.
+#[derive(Debug)]
+struct Module {
+    raw: sys::CUmodule,
+    context: Arc<Context>,
+}
+
+impl Module {
+    /// Has the driver compile `text`. The context is current.
+    fn compile(name: &str, text: &str, context: &Arc<Context>) -> Result<Self> {
+        const LOG_BYTES: usize = 16 << 10;
+        let text = CString::new(text).map_err(|_| not_accepted(name, "a zero in its text"))?;
+        let mut log = vec![0_u8; LOG_BYTES];
+        let mut options =
+            [JitOption::CU_JIT_ERROR_LOG_BUFFER, JitOption::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+        // The second value is the size itself, not its address.
+        let mut values =
+            [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
+        let mut raw = ptr::null_mut();
+        // SAFETY: the text ends in a zero; both arrays have the two elements announced; the log is
+        // as long as it is said to be and outlives the call.
+        unsafe {
+            call!(cuModuleLoadDataEx(
+                &mut raw,
+                text.as_ptr().cast(),
+                options.len() as u32,
+                options.as_mut_ptr(),
+                values.as_mut_ptr(),
+            ))
+        }
+        .map_err(|error| {
+            if error.code == Code::UNSUPPORTED_PTX_VERSION
+                && let Some((found, needed)) = versions(&text.to_string_lossy())
+            {
+                return CudaError::DriverTooOld { found, needed };
+            }
+            let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
+            compilation(name, error, String::from_utf8_lossy(&log[..end]).into_owned())
+        })?;
+        Ok(Self { raw, context: context.clone() })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // If either fails, the context is going and takes the module with it.
+        if self.context.make_current().is_ok() {
+            // SAFETY: unloaded once; its function goes with `Loaded`, which holds `self`.
+            let _ = unsafe { call!(cuModuleUnload(self.raw)) };
+        }
+    }
+}
+
+fn compilation(kernel: &str, source: DriverError, log: String) -> CudaError {
+    CudaError::Compilation { kernel: kernel.to_owned(), log, source }
+}
+
+fn not_accepted(kernel: &str, log: &str) -> CudaError {
+    let source = DriverError { call: "cuModuleLoadDataEx", code: Code::INVALID_PTX };
+    compilation(kernel, source, log.to_owned())
+}
+
+/// The driver's version of CUDA and the one that `text` needs, if it is the newer one.
+fn versions(text: &str) -> Option<(driver::Version, driver::Version)> {
+    let found = driver::version().ok()?;
+    let needed = version_needed(text)?;
+    (needed > found).then_some((found, needed))
+}
+
+/// The version of CUDA whose driver first accepted the PTX version that `text` declares.
+fn version_needed(text: &str) -> Option<driver::Version> {
+    let version = text.lines().find_map(|line| line.trim_start().strip_prefix(".version "))?;
+    let (major, minor) = version.trim().split_once('.')?;
+    Some(cuda_of_ptx(major.parse().ok()?, minor.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static IMAGES: [Image; 3] = [
+        Image { target: 70, entries: &[("a", "old a"), ("b", "old b")] },
+        Image { target: 90, entries: &[("a", "new a")] },
+        Image { target: 80, entries: &[] },
+    ];
+
+    #[test]
+    fn the_newest_image_that_runs_is_taken() {
+        let target = |capability| {
+            Image::newest(&IMAGES, Capability::of_target(capability)).map(|image| image.target)
+        };
+        assert_eq!(target(61), None);
+        assert_eq!(target(75), Some(70));
+        assert_eq!(target(89), Some(80));
+        assert_eq!(target(90), Some(90));
+        assert_eq!(target(120), Some(90));
+    }
+
+    #[test]
+    fn entries_are_found_by_their_whole_name() {
+        assert_eq!(IMAGES[0].text("b"), Some("old b"));
+        assert_eq!(IMAGES[1].text("b"), None);
+    }
+
+    #[test]
+    fn the_ptx_says_which_driver_it_needs() {
+        let text = "// a comment\n.version 7.8\n.target sm_90\n";
+        assert_eq!(version_needed(text), Some(driver::Version::new(11, 8)));
+        assert_eq!(version_needed("no PTX"), None);
+    }
+}

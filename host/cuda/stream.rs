@@ -1,0 +1,257 @@
+//! Streams, which run work in order, and events, which mark points in it.
+
+use std::ptr;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use cust::sys;
+
+use super::buffer::{Buffer, HostBuffer};
+use super::context::{Context, Gpu};
+use super::driver::call;
+use super::error::{Code, CudaError, Result};
+
+/// A queue of work on a GPU: what is put into one stream runs in that order, what is put into
+/// different streams may run at once.
+///
+/// The methods return when the work is queued. The copies of [`Buffer`] that are not a stream's
+/// wait for what is in every stream, and every stream waits for them.
+///
+/// Dropping a stream does not wait: what is in it is still done.
+#[derive(Debug)]
+pub struct Stream {
+    raw: sys::CUstream,
+    context: Arc<Context>,
+}
+
+// SAFETY: a stream may be used by any thread, the context being made current first.
+unsafe impl Send for Stream {}
+// SAFETY: as above; the driver's functions are thread-safe.
+unsafe impl Sync for Stream {}
+
+impl Gpu {
+    /// A new stream.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn stream(&self) -> Result<Stream> {
+        let context = self.context().clone();
+        context.make_current()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is written before the call returns. Flags 0: ordered with the stream that
+        // `Buffer`'s own copies run on.
+        unsafe { call!(cuStreamCreate(&mut raw, 0)) }?;
+        Ok(Stream { raw, context })
+    }
+
+    /// A new event, not recorded yet.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn event(&self) -> Result<Event> {
+        Event::new(self.context().clone())
+    }
+}
+
+impl Stream {
+    /// Waits until everything in it is done.
+    ///
+    /// # Errors
+    /// What went wrong in it, as [`Code::ILLEGAL_ADDRESS`].
+    pub fn synchronize(&self) -> Result<()> {
+        self.context.make_current()?;
+        // SAFETY: the stream lives.
+        Ok(unsafe { call!(cuStreamSynchronize(self.raw)) }?)
+    }
+
+    /// Whether everything in it is done.
+    ///
+    /// # Errors
+    /// What went wrong in it.
+    pub fn is_done(&self) -> Result<bool> {
+        self.context.make_current()?;
+        // SAFETY: the stream lives.
+        done(unsafe { call!(cuStreamQuery(self.raw)) })
+    }
+
+    /// Marks this point of the stream in `event`, in place of the point it marked before.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn record(&self, event: &Event) -> Result<()> {
+        self.owns(&event.context, "the event")?;
+        self.context.make_current()?;
+        // SAFETY: both live and are of one context.
+        Ok(unsafe { call!(cuEventRecord(event.raw, self.raw)) }?)
+    }
+
+    /// Makes what follows in this stream wait for `event`, which another stream (also another
+    /// GPU's) recorded.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn wait_for(&self, event: &Event) -> Result<()> {
+        self.context.make_current()?;
+        // SAFETY: both live.
+        Ok(unsafe { call!(cuStreamWaitEvent(self.raw, event.raw, 0)) }?)
+    }
+
+    /// Sets every byte of `buffer` to zero.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn zero<T: Pod>(&self, buffer: &mut Buffer<T>) -> Result<()> {
+        self.owns(buffer.context(), "the buffer")?;
+        if buffer.bytes() == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        // SAFETY: that many bytes lie at the address; freeing them waits for the stream.
+        Ok(unsafe { call!(cuMemsetD8Async(buffer.address(), 0, buffer.bytes(), self.raw)) }?)
+    }
+
+    /// Copies `source` to `destination`, which has the same length.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`] if the lengths differ, or what the driver said.
+    pub fn copy<T: Pod>(&self, source: &Buffer<T>, destination: &mut Buffer<T>) -> Result<()> {
+        self.owns(source.context(), "the buffer")?;
+        self.owns(destination.context(), "the buffer")?;
+        destination.check_length(source.len())?;
+        if source.bytes() == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        let (to, from) = (destination.address(), source.address());
+        // SAFETY: that many bytes lie at both addresses; freeing them waits for the stream.
+        Ok(unsafe { call!(cuMemcpyDtoDAsync_v2(to, from, source.bytes(), self.raw)) }?)
+    }
+
+    /// Starts copying elements of `buffer`, from element `start` on, over those of `host`, as many
+    /// as `host` has. [`HostBuffer::get`] waits for them.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], or what the driver said.
+    pub fn read_back<T: Pod>(
+        &self,
+        buffer: &Buffer<T>,
+        start: usize,
+        host: &mut HostBuffer<T>,
+    ) -> Result<()> {
+        self.owns(buffer.context(), "the buffer")?;
+        self.owns(host.event().context(), "the host buffer")?;
+        let from = buffer.range(start, host.len())?;
+        if host.bytes() != 0 {
+            // An earlier copy, perhaps in another stream, is over before this one begins.
+            self.wait_for(host.event())?;
+            // SAFETY: that many bytes lie at both addresses. `host` frees or shows its memory only
+            // after the event recorded below; freeing the buffer waits for the stream.
+            unsafe { call!(cuMemcpyDtoHAsync_v2(host.pointer(), from, host.bytes(), self.raw)) }?;
+        }
+        self.record(host.event()).inspect_err(|_| {
+            // The event would not cover the copy.
+            let _ = self.synchronize();
+        })
+    }
+
+    pub(super) fn raw(&self) -> sys::CUstream {
+        self.raw
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Refuses what belongs to another GPU.
+    pub(super) fn owns(&self, context: &Context, what: &'static str) -> Result<()> {
+        if self.context.is(context) { Ok(()) } else { Err(CudaError::OtherGpu { what }) }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // If either fails, the context is going and takes the stream with it.
+        if self.context.make_current().is_ok() {
+            // SAFETY: destroyed once; the driver lets the work in it end.
+            let _ = unsafe { call!(cuStreamDestroy_v2(self.raw)) };
+        }
+    }
+}
+
+/// A point in a stream's work, and the time the GPU reached it.
+#[derive(Debug)]
+pub struct Event {
+    raw: sys::CUevent,
+    context: Arc<Context>,
+}
+
+// SAFETY: an event may be used by any thread, the context being made current first.
+unsafe impl Send for Event {}
+// SAFETY: as above; the driver's functions are thread-safe.
+unsafe impl Sync for Event {}
+
+impl Event {
+    pub(super) fn new(context: Arc<Context>) -> Result<Self> {
+        context.make_current()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is written before the call returns. Flags 0: with times.
+        unsafe { call!(cuEventCreate(&mut raw, 0)) }?;
+        Ok(Self { raw, context })
+    }
+
+    /// Waits until its stream got there; at once if it was never recorded.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    pub fn synchronize(&self) -> Result<()> {
+        self.context.make_current()?;
+        // SAFETY: the event lives.
+        Ok(unsafe { call!(cuEventSynchronize(self.raw)) }?)
+    }
+
+    /// Whether its stream got there.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    pub fn is_done(&self) -> Result<bool> {
+        self.context.make_current()?;
+        // SAFETY: the event lives.
+        done(unsafe { call!(cuEventQuery(self.raw)) })
+    }
+
+    /// Milliseconds from `start` to this event, to about half a microsecond; waits for both.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_HANDLE`] if either was never recorded, or what went wrong on the way.
+    pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
+        start.synchronize()?;
+        self.synchronize()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: `milliseconds` is written before the call returns; both events live.
+        unsafe { call!(cuEventElapsedTime(&mut milliseconds, start.raw, self.raw)) }?;
+        Ok(milliseconds)
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // If either fails, the context is going and takes the event with it.
+        if self.context.make_current().is_ok() {
+            // SAFETY: destroyed once; the driver keeps it until its stream got there.
+            let _ = unsafe { call!(cuEventDestroy_v2(self.raw)) };
+        }
+    }
+}
+
+/// The answer of a query: done, still running, or failed.
+fn done(answer: std::result::Result<(), super::error::DriverError>) -> Result<bool> {
+    match answer {
+        Ok(()) => Ok(true),
+        Err(error) if error.code == Code::NOT_READY => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

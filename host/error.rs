@@ -1,0 +1,146 @@
+//! What can go wrong, in sentences: what was wrong, where, and what would be accepted.
+
+use std::path::PathBuf;
+
+/// An error of the library.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An option has a value that makes no sense.
+    #[error("{option} is {value}; it must be {accepted}")]
+    Option {
+        /// The option's name, as in [`crate::swarm::Options`].
+        option: &'static str,
+        /// The value given.
+        value: String,
+        /// What would be accepted.
+        accepted: String,
+    },
+
+    /// No objective function has this name.
+    #[error("there is no objective function called {name:?}; there are: {known}")]
+    UnknownObjective {
+        /// The name given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+
+    /// The function is not defined for this number of dimensions.
+    #[error("{objective} is defined for {accepted} dimensions, not for {dims}")]
+    Dimensions {
+        /// The function.
+        objective: &'static str,
+        /// The number given.
+        dims: u32,
+        /// What it is defined for.
+        accepted: String,
+    },
+
+    /// The box is no box.
+    #[error(
+        "dimension {dimension} has the bounds {lower} to {upper}; the lower must be less than the \
+         upper, and both and their difference finite in the run's precision"
+    )]
+    Bounds {
+        /// Which dimension, from 0.
+        dimension: usize,
+        /// Lower bound.
+        lower: f64,
+        /// Upper bound.
+        upper: f64,
+    },
+
+    /// A list has the wrong length.
+    #[error("{what} has {found} entries; the problem needs {expected}")]
+    Length {
+        /// Which list.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// What it must be.
+        expected: usize,
+    },
+
+    /// The function cannot be shifted, or needs data, or takes none.
+    #[error("{objective} {why}")]
+    Unsuitable {
+        /// The function.
+        objective: &'static str,
+        /// What is the matter, as the end of the sentence.
+        why: &'static str,
+    },
+
+    /// A number in the data is not finite.
+    #[error("{what} {index} of the data is {value}; every number must be finite")]
+    NotFinite {
+        /// `coefficient` or `target`.
+        what: &'static str,
+        /// Which one, from 0.
+        index: usize,
+        /// The value.
+        value: f64,
+    },
+
+    /// Nowhere did the function have a finite value.
+    #[error(
+        "after {evaluations} evaluations {objective} had no finite value anywhere (NaN or infinity \
+         at every point): there is no best; check the bounds and the data"
+    )]
+    NoFiniteFitness {
+        /// The function.
+        objective: &'static str,
+        /// How many points were tried.
+        evaluations: u64,
+    },
+
+    /// The swarm does not fit into memory.
+    #[error("the swarm needs {needed} bytes of memory, which cannot be had{}", hint(.available))]
+    Memory {
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes there are, if known.
+        available: Option<u64>,
+    },
+
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What happened.
+        source: std::io::Error,
+    },
+
+    /// A file holds something else than it should.
+    #[error("{}: {message}", path.display())]
+    Format {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong, and what is expected.
+        message: String,
+    },
+
+    /// The program was built without the back end that was asked for.
+    #[error("this build has no GPU support; build it with the feature `cuda`, or use the CPU")]
+    BuiltWithoutCuda,
+
+    /// The objective function has no GPU kernel.
+    #[error(
+        "{objective} has no GPU kernel: register it in device/objective/mod.rs and build again, or \
+         use the CPU"
+    )]
+    NotRegistered {
+        /// The function.
+        objective: &'static str,
+    },
+
+    /// The GPU or its driver.
+    #[cfg(feature = "cuda")]
+    #[error(transparent)]
+    Cuda(#[from] crate::cuda::CudaError),
+}
+
+fn hint(available: &Option<u64>) -> String {
+    available.map_or(String::new(), |bytes| format!(" ({bytes} are there)"))
+}

@@ -1,0 +1,200 @@
+//! The binary layout of Hosala's thesis (Charles University, 2014), appendix A: (n + 1) P
+//! little-endian f64 that define P vectors a_j of n coefficients and P scalars b_j. The file has no
+//! header; n and P come from its name or from the caller.
+
+use std::{
+    fs,
+    io::{BufWriter, Write},
+    path::Path,
+};
+
+use super::Table;
+use crate::{Error, Result};
+
+/// In which order the numbers stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// All vectors one after the other, and then all scalars.
+    #[default]
+    VectorsThenScalars,
+    /// Each vector followed by its scalar.
+    Interleaved,
+    /// The first coefficients of all vectors, the second of all, and so on; then all scalars.
+    Transposed,
+}
+
+/// Reads a file. `dims` (n) and `rows` (P) that are not given are taken from the last two numbers in
+/// the file's name, n before P, as in `f5_16_16384.dat`; one of them suffices, since the file's size
+/// tells the other.
+///
+/// # Errors
+/// If the file cannot be read, if its size fits no n and P, or if a number in it is not finite.
+pub fn read(path: &Path, dims: Option<u32>, rows: Option<usize>, layout: Layout) -> Result<Table> {
+    let wrong = |message: String| Error::Format { path: path.to_owned(), message };
+    let bytes = fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let (n, p) = shape(path, dims, rows, bytes.len()).map_err(wrong)?;
+
+    let number = |index: usize| {
+        let start = index * size_of::<f64>();
+        f64::from_le_bytes(bytes[start..start + 8].try_into().expect("8 bytes"))
+    };
+    let columns = n as usize;
+    let (a, b): (Box<dyn Fn(usize, usize) -> usize>, Box<dyn Fn(usize) -> usize>) = match layout {
+        Layout::VectorsThenScalars => {
+            (Box::new(move |j, d| j * columns + d), Box::new(move |j| p * columns + j))
+        }
+        Layout::Interleaved => (
+            Box::new(move |j, d| j * (columns + 1) + d),
+            Box::new(move |j| j * (columns + 1) + columns),
+        ),
+        Layout::Transposed => (Box::new(move |j, d| d * p + j), Box::new(move |j| p * columns + j)),
+    };
+    let at = |index: usize| {
+        let value = number(index);
+        if value.is_finite() {
+            return Ok(value);
+        }
+        Err(wrong(format!(
+            "the number at byte {} is {value}; every number must be finite",
+            index * size_of::<f64>()
+        )))
+    };
+    let mut coefficients = Vec::with_capacity(p * columns);
+    let mut targets = Vec::with_capacity(p);
+    for j in 0..p {
+        for d in 0..columns {
+            coefficients.push(at(a(j, d))?);
+        }
+        targets.push(at(b(j))?);
+    }
+    Table::new(n, coefficients, targets)
+}
+
+/// n and P for a file of so many bytes.
+fn shape(
+    path: &Path,
+    dims: Option<u32>,
+    rows: Option<usize>,
+    bytes: usize,
+) -> Result<(u32, usize), String> {
+    const EXPECTED: &str = "expected (n + 1) * P little-endian f64";
+    if bytes == 0 || !bytes.is_multiple_of(size_of::<f64>()) {
+        return Err(format!("it has {bytes} bytes; {EXPECTED}, so a multiple of 8 above 0"));
+    }
+    let numbers = bytes / size_of::<f64>();
+    let named = match (dims, rows) {
+        (None, None) => numbers_in_name(path),
+        _ => (None, None),
+    };
+    let (n, p) = match (dims.or(named.0), rows.or(named.1)) {
+        (Some(n), Some(p)) => (n, p),
+        (Some(n), None) => (n, numbers / (n as usize + 1)),
+        (None, Some(p)) if p > 0 => {
+            ((numbers / p).saturating_sub(1).try_into().unwrap_or(u32::MAX), p)
+        }
+        _ => {
+            return Err(format!(
+                "its name does not end in n and P (as f5_16_16384.dat does) and neither --dims \
+                 nor --rows was given; {EXPECTED}"
+            ));
+        }
+    };
+    if n == 0 || p == 0 || (n as usize + 1).checked_mul(p) != Some(numbers) {
+        return Err(format!(
+            "it has {numbers} numbers, which does not fit n = {n} and P = {p}; {EXPECTED}{}",
+            if dims.is_none() && rows.is_none() {
+                "; n and P were taken from its name: say otherwise with --dims and --rows"
+            } else {
+                ""
+            }
+        ));
+    }
+    Ok((n, p))
+}
+
+/// The last two numbers in a file's name, without its extension.
+fn numbers_in_name(path: &Path) -> (Option<u32>, Option<usize>) {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let mut numbers = stem
+        .rsplit(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty())
+        .map(str::to_owned);
+    let last = numbers.next().and_then(|p| p.parse().ok());
+    let before = numbers.next().and_then(|n| n.parse().ok());
+    if before.is_some() { (before, last) } else { (None, None) }
+}
+
+/// Writes a table as vectors and then scalars.
+pub fn write(path: &Path, table: &Table) -> Result<()> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    let mut file = BufWriter::new(fs::File::create(path).map_err(failed)?);
+    for number in table.coefficients().iter().chain(table.targets()) {
+        file.write_all(&number.to_le_bytes()).map_err(failed)?;
+    }
+    file.flush().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, numbers: &[f64]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, numbers.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn every_layout_gives_the_same_table() {
+        let table =
+            Table::new(2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![10.0, 20.0, 30.0]).unwrap();
+        let orders = [
+            (Layout::VectorsThenScalars, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 10.0, 20.0, 30.0]),
+            (Layout::Interleaved, [1.0, 2.0, 10.0, 3.0, 4.0, 20.0, 5.0, 6.0, 30.0]),
+            (Layout::Transposed, [1.0, 3.0, 5.0, 2.0, 4.0, 6.0, 10.0, 20.0, 30.0]),
+        ];
+        for (layout, numbers) in orders {
+            let (_folder, path) = file("any.dat", &numbers);
+            for (dims, rows) in [(Some(2), None), (None, Some(3)), (Some(2), Some(3))] {
+                assert_eq!(read(&path, dims, rows, layout).unwrap(), table, "{layout:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_name_tells_the_shape() {
+        for name in ["f5_2_3.dat", "f5<2,3>.bin", "data-2x3", "run7.f5_2_3.dat"] {
+            let (_folder, path) = file(name, &[0.0; 9]);
+            let table = read(&path, None, None, Layout::default()).unwrap();
+            assert_eq!((table.dims(), table.rows()), (2, 3), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f5_5_7.dat");
+        let table = crate::fit::synthetic(5, 7, 3).unwrap();
+        write(&path, &table).unwrap();
+        assert_eq!(read(&path, None, None, Layout::default()).unwrap(), table);
+    }
+
+    #[test]
+    fn bad_files_get_a_sentence() {
+        let cases: [(&str, &[f64], Option<u32>, &str); 5] = [
+            ("empty_2_3.dat", &[], None, "it has 0 bytes"),
+            ("nameless.dat", &[0.0; 9], None, "its name does not end in n and P"),
+            ("f5_4_3.dat", &[0.0; 9], None, "it has 9 numbers, which does not fit n = 4 and P = 3"),
+            ("a.dat", &[0.0; 9], Some(7), "does not fit n = 7 and P = 1"),
+            ("f5_1_2.dat", &[0.0, 1.0, f64::NAN, 0.0], None, "the number at byte 16 is NaN"),
+        ];
+        for (name, numbers, dims, expected) in cases {
+            let (_folder, path) = file(name, numbers);
+            let message = read(&path, dims, None, Layout::default()).unwrap_err().to_string();
+            assert!(message.contains(expected) && message.contains(name), "{message}");
+        }
+        let message = read(Path::new("/no/such"), None, None, Layout::default()).unwrap_err();
+        assert!(message.to_string().starts_with("/no/such: "));
+    }
+}

@@ -1,0 +1,66 @@
+//! A table of data rows: coefficients and a target each.
+
+use crate::{Error, Result};
+
+/// `rows` rows of `dims` coefficients and a target each; all finite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    dims: u32,
+    rows: usize,
+    /// All coefficients, row by row, and then all targets.
+    numbers: Vec<f64>,
+}
+
+impl Table {
+    /// From the coefficients, row by row, and the targets.
+    pub fn new(dims: u32, mut coefficients: Vec<f64>, targets: Vec<f64>) -> Result<Self> {
+        let expected = dims as usize * targets.len();
+        if coefficients.len() != expected {
+            return Err(Error::Length {
+                what: "the list of coefficients",
+                found: coefficients.len(),
+                expected,
+            });
+        }
+        if u32::try_from(targets.len()).is_err() {
+            return Err(Error::Option {
+                option: "rows",
+                value: targets.len().to_string(),
+                accepted: "at most 4294967295".to_owned(),
+            });
+        }
+        for (what, list) in [("coefficient", &coefficients), ("target", &targets)] {
+            if let Some(index) = list.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { what, index, value: list[index] });
+            }
+        }
+        let rows = targets.len();
+        coefficients.extend(targets);
+        Ok(Self { dims, rows, numbers: coefficients })
+    }
+
+    /// Coefficients in a row.
+    pub fn dims(&self) -> u32 {
+        self.dims
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// All coefficients, row by row.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.numbers[..self.rows * self.dims as usize]
+    }
+
+    /// The targets.
+    pub fn targets(&self) -> &[f64] {
+        &self.numbers[self.rows * self.dims as usize..]
+    }
+
+    /// Coefficients, row by row, and then the targets.
+    pub fn into_numbers(self) -> Vec<f64> {
+        self.numbers
+    }
+}

@@ -1,0 +1,37 @@
+//! Particle-swarm global optimization on NVIDIA GPUs and CPUs, every kernel in Rust.
+//!
+//! A [`Problem`](swarm::Problem) is an objective function in a box; [`minimize`](swarm::minimize)
+//! searches it with a swarm on a [back end](backend) and says what it found:
+//!
+//! ```
+//! use flockwork::{backend::{AnyBackend, Choice}, objective::Rastrigin};
+//! use flockwork::swarm::{Options, Problem, minimize};
+//!
+//! let problem = Problem::new(Rastrigin, 4)?.shifted(7)?;
+//! let options = Options { particles: 512, iterations: 300, ..Options::default() };
+//! let backend = AnyBackend::select(Choice::Cpu, 0)?;
+//! let outcome = minimize(&problem, &options, &backend, |_| std::ops::ControlFlow::Continue(()))?;
+//! assert!(outcome.value < 1e-6);
+//! # Ok::<(), flockwork::Error>(())
+//! ```
+//!
+//! The same seed gives the same bits on every back end, with any number of threads. Objective
+//! functions implement [`objective::Objective`]; one of your own runs on the CPU as it is, and on
+//! the GPU once it is registered in `device/objective/mod.rs`.
+
+pub mod backend;
+pub mod bench;
+#[cfg(feature = "cuda")]
+pub mod cuda;
+mod error;
+pub mod fit;
+pub mod io;
+#[cfg(feature = "cuda")]
+mod kernels;
+pub mod swarm;
+
+pub use error::Error;
+pub use flockwork_device::{math, objective, random, registry};
+
+/// The result of everything here that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

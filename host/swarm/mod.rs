@@ -1,0 +1,19 @@
+//! Particle swarms: what a user states, and what comes back.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `problem` | the function, its box, its shift, its data |
+//! | `options` | size, length, seed, precision and coefficients of a run |
+//! | `plan` | both together, checked and converted to the run's precision |
+//! | `run` | the loop: advance, look, report, stop |
+
+mod options;
+mod plan;
+mod problem;
+mod run;
+
+pub use flockwork_device::swarm::update::Coefficients;
+pub use options::{Options, Precision};
+pub use plan::{BoundWords, Plan};
+pub use problem::{KnownMinimum, Problem};
+pub use run::{Outcome, Progress, StopReason, minimize};
