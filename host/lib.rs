@@ -35,3 +35,9 @@ pub use flockwork_device::{math, objective, random, registry};
 
 /// The result of everything here that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// How the build came by the GPU kernels inside the program, in words.
+#[cfg(feature = "cuda")]
+pub fn kernel_origin() -> &'static str {
+    kernels::ORIGIN
+}

@@ -18,4 +18,24 @@ fn gpus() {
 }
 
 #[cfg(feature = "cuda")]
-fn gpus() {}
+fn gpus() {
+    use flockwork::cuda::{Availability, availability};
+
+    match availability() {
+        Availability::Available { driver, devices } => {
+            for device in devices {
+                println!(
+                    "cuda  GPU {}: {}, compute capability {}, {:.1} GiB, {} multiprocessors, \
+                     driver for CUDA {driver}",
+                    device.ordinal,
+                    device.name,
+                    device.capability,
+                    device.memory as f64 / (1_u64 << 30) as f64,
+                    device.multiprocessors
+                );
+            }
+        }
+        Availability::Unavailable { reason, .. } => println!("cuda  none: {reason}"),
+    }
+    println!("      kernels: {}", flockwork::kernel_origin());
+}
