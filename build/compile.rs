@@ -91,13 +91,8 @@ impl Compiler {
     /// Compiles the device crate for every target; leaves `CPU.ptx` in `out`.
     pub fn compile(&self, root: &Path, out: &Path) -> Result<(), String> {
         for target in TARGETS {
-            let build = out.join("device").join(target.cpu);
-            let mut flags = FLAGS.to_vec();
-            let (cpu, feature) = (
-                format!("-Ctarget-cpu={}", target.cpu),
-                format!("-Ctarget-feature={}", target.feature),
-            );
-            flags.extend([&*cpu, &*feature]);
+            // One folder: `core` is compiled once, and only the kernels for each target.
+            let build = out.join("device");
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
             // What cargo, clippy or a wrapper told this build is not meant for that one.
             for (name, _) in env::vars_os() {
@@ -117,11 +112,13 @@ impl Compiler {
                 .arg("--target-dir")
                 .arg(&build)
                 .args(["--", "--emit=asm"])
+                .arg(format!("-Ctarget-cpu={}", target.cpu))
+                .arg(format!("-Ctarget-feature={}", target.feature))
                 .env("RUSTC", &self.rustc)
                 // -Zbuild-std and the PTX target are not stable yet; the program itself needs none
                 // of it.
                 .env("RUSTC_BOOTSTRAP", "1")
-                .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+                .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))
                 .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
                 .env("CARGO_PROFILE_RELEASE_LTO", "fat")
                 .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")

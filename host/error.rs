@@ -135,6 +135,10 @@ pub enum Error {
         objective: &'static str,
     },
 
+    /// The emulator found a fault in a kernel.
+    #[error(transparent)]
+    Emulator(#[from] flockwork_device::gpu::emulator::Fault),
+
     /// The GPU or its driver.
     #[cfg(feature = "cuda")]
     #[error(transparent)]

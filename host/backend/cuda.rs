@@ -1,16 +1,17 @@
-//! A GPU: one thread per particle, one launch per iteration, no host in between.
+//! An NVIDIA GPU.
 
+use bytemuck::Pod;
 use flockwork_device::{
+    gpu::memory::{ReadOnly, ReadWrite},
     kernel::Kernel,
     math::Scalar,
     objective::Objective,
-    swarm::{
-        kernels::{Arguments, Start, Step},
-        layout::{self, TILE},
-    },
 };
 
-use super::{Backend, Best, Snapshot, Swarm, by_particle};
+use super::{
+    Backend, Swarm,
+    kernel_swarm::{KernelSwarm, Machine},
+};
 use crate::{
     Error, Result,
     cuda::{Buffer, CudaError, Gpu, LoadedKernel, Stream},
@@ -58,13 +59,6 @@ impl Cuda {
             threads
         })
     }
-
-    fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        self.gpu.kernel::<K>().map_err(|error| match error {
-            CudaError::NoKernel { .. } => Error::NotRegistered { objective: K::NAME.objective },
-            other => other.into(),
-        })
-    }
 }
 
 impl Backend for Cuda {
@@ -78,134 +72,59 @@ impl Backend for Cuda {
     }
 
     fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
-        let gpu = &self.gpu;
-        let dims = plan.dims() as usize;
-        let particles = plan.particles as usize;
-        let elements = layout::elements(particles, dims);
         let threads = self.block_threads(plan.particles);
-        let blocks = plan.particles.div_ceil(threads);
-        let bounds: Vec<T> = plan.bounds.iter().flat_map(|words| words.0).collect();
-        Ok(Box::new(CudaSwarm {
-            start: self.kernel()?,
-            step: self.kernel()?,
-            stream: gpu.stream()?,
-            threads,
-            blocks,
-            iteration: 0,
-            bounds: gpu.upload(&bounds)?,
-            data: gpu.upload(&plan.data)?,
-            positions: gpu.alloc_zeroed(elements)?,
-            velocities: gpu.alloc_zeroed(elements)?,
-            own_bests: gpu.alloc_zeroed(elements)?,
-            best_fitness: gpu.alloc_zeroed(layout::tiles(particles) * TILE)?,
-            block_fitness: gpu.alloc_zeroed(blocks as usize)?,
-            block_particle: gpu.alloc_zeroed(blocks as usize)?,
-            arrivals: gpu.alloc_zeroed(1)?,
-            guides: [gpu.alloc_zeroed(dims)?, gpu.alloc_zeroed(dims)?],
-            champion_fitness: gpu.alloc_zeroed(1)?,
-            champion_particle: gpu.alloc_zeroed(1)?,
-            plan,
-        }))
+        let machine = GpuMachine { stream: self.gpu.stream()?, gpu: self.gpu.clone() };
+        Ok(Box::new(KernelSwarm::new(machine, plan, threads)?))
     }
 }
 
-struct CudaSwarm<O: Objective, T: Scalar> {
-    plan: Plan<O, T>,
-    start: LoadedKernel<Start<O, T>>,
-    step: LoadedKernel<Step<O, T>>,
+/// A GPU with the stream that a swarm's launches go into.
+struct GpuMachine {
     stream: Stream,
-    threads: u32,
-    blocks: u32,
-    iteration: u32,
-    bounds: Buffer<T>,
-    data: Buffer<T>,
-    positions: Buffer<T>,
-    velocities: Buffer<T>,
-    own_bests: Buffer<T>,
-    best_fitness: Buffer<T>,
-    block_fitness: Buffer<T>,
-    block_particle: Buffer<u32>,
-    arrivals: Buffer<u32>,
-    /// Iteration i reads the one of its parity and writes the other.
-    guides: [Buffer<T>; 2],
-    champion_fitness: Buffer<T>,
-    champion_particle: Buffer<u32>,
+    gpu: Gpu,
 }
 
-impl<O: Objective, T: Scalar> CudaSwarm<O, T> {
-    /// The guide that the iteration after `self.iteration` reads.
-    fn current_guide(&self) -> usize {
-        (self.iteration as usize + 1) % 2
-    }
+impl Machine for GpuMachine {
+    type Buffer<T: Pod> = Buffer<T>;
+    type Loaded<K: Kernel> = LoadedKernel<K>;
 
-    /// The arguments of iteration `self.iteration`.
-    fn arguments(&self) -> Arguments<O, T> {
-        let next = self.current_guide();
-        // SAFETY: all buffers belong to `self`, which outlives the launches (dropping a buffer
-        // waits for the stream); launches of one stream do not overlap; the two guides are
-        // different buffers; lengths as `Arguments` documents.
-        unsafe {
-            Arguments {
-                common: self.plan.common(self.bounds.read_only(), self.data.read_only()),
-                iteration: self.iteration,
-                positions: self.positions.read_write(),
-                velocities: self.velocities.read_write(),
-                own_bests: self.own_bests.read_write(),
-                best_fitness: self.best_fitness.read_write(),
-                block_fitness: self.block_fitness.read_write(),
-                block_particle: self.block_particle.read_write(),
-                arrivals: self.arrivals.read_write(),
-                guide: self.guides[1 - next].read_only(),
-                next_guide: self.guides[next].read_write(),
-                champion_fitness: self.champion_fitness.read_write(),
-                champion_particle: self.champion_particle.read_write(),
-            }
-        }
-    }
-}
-
-impl<O: Objective, T: Scalar> Swarm<T> for CudaSwarm<O, T> {
-    fn start(&mut self) -> Result<()> {
-        let arguments = self.arguments();
-        // SAFETY: see `arguments`.
-        unsafe { self.stream.launch(&self.start, self.blocks, self.threads, &arguments)? };
-        Ok(())
-    }
-
-    fn advance(&mut self, iterations: u32) -> Result<()> {
-        for _ in 0..iterations {
-            self.iteration += 1;
-            let arguments = self.arguments();
-            // SAFETY: see `arguments`.
-            unsafe { self.stream.launch(&self.step, self.blocks, self.threads, &arguments)? };
-        }
-        Ok(())
-    }
-
-    fn iteration(&self) -> u32 {
-        self.iteration
-    }
-
-    fn best(&mut self) -> Result<Best<T>> {
-        Ok(Best {
-            value: self.champion_fitness.download()?[0],
-            particle: self.champion_particle.download()?[0],
-            position: self.guides[self.current_guide()].download()?,
+    fn load<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
+        self.gpu.kernel::<K>().map_err(|error| match error {
+            CudaError::NoKernel { .. } => Error::NotRegistered { objective: K::NAME.objective },
+            other => other.into(),
         })
     }
 
-    fn snapshot(&mut self) -> Result<Snapshot<T>> {
-        let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
-        let tiled = |buffer: &Buffer<T>| -> Result<Vec<T>> {
-            Ok(by_particle(&buffer.download()?, particles, dims))
-        };
-        Ok(Snapshot {
-            iteration: self.iteration,
-            positions: tiled(&self.positions)?,
-            velocities: tiled(&self.velocities)?,
-            own_bests: tiled(&self.own_bests)?,
-            best_fitness: self.best_fitness.download_range(0..particles)?,
-            best: self.best()?,
-        })
+    fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {
+        Ok(self.gpu.upload(elements)?)
+    }
+
+    fn zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
+        Ok(self.gpu.alloc_zeroed(length)?)
+    }
+
+    fn download<T: Pod>(&self, buffer: &Buffer<T>, length: usize) -> Result<Vec<T>> {
+        Ok(buffer.download_range(0..length)?)
+    }
+
+    unsafe fn read_only<T: Pod>(&self, buffer: &Buffer<T>) -> ReadOnly<T> {
+        // SAFETY: the caller's promise.
+        unsafe { buffer.read_only() }
+    }
+
+    unsafe fn read_write<T: Pod>(&self, buffer: &Buffer<T>) -> ReadWrite<T> {
+        // SAFETY: the caller's promise.
+        unsafe { buffer.read_write() }
+    }
+
+    unsafe fn launch<K: Kernel>(
+        &self,
+        kernel: &LoadedKernel<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise; one stream runs its launches in order.
+        Ok(unsafe { self.stream.launch(kernel, blocks, threads, arguments) }?)
     }
 }

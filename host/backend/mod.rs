@@ -1,17 +1,20 @@
 //! Where a swarm runs: the CPU ([`Cpu`]) or a GPU ([`Cuda`]), behind one trait.
 //!
 //! A back end holds the state of a swarm and advances it; the arithmetic is the device crate's, the
-//! same for all.
+//! same for all. [`Emulated`] runs the GPU's kernels on the CPU, for tests.
 
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod emulated;
+mod kernel_swarm;
 
 use flockwork_device::{math::Scalar, objective::Objective};
 
 pub use cpu::{Cpu, Simd};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
+pub use emulated::Emulated;
 
 use crate::{Error, Result, swarm::Plan};
 

@@ -1,0 +1,118 @@
+//! The GPU's kernels on the CPU, lane by lane: for tests on machines without a GPU.
+
+use std::{cell::UnsafeCell, marker::PhantomData};
+
+use bytemuck::Pod;
+use flockwork_device::{
+    gpu::{
+        emulator::Emulator,
+        memory::{ReadOnly, ReadWrite},
+    },
+    kernel::Kernel,
+    math::Scalar,
+    objective::Objective,
+};
+
+use super::{
+    Backend, Swarm,
+    kernel_swarm::{KernelSwarm, Machine},
+};
+use crate::{Result, swarm::Plan};
+
+/// The emulator as a back end: it launches the very kernels that a GPU is given, one lane at a time
+/// in an order drawn from a seed, and reports races, missing barriers and accesses out of bounds.
+/// Thousands of times slower than the CPU back end, and the same bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulated {
+    seed: u64,
+    threads: u32,
+}
+
+impl Emulated {
+    /// With lanes scheduled by `seed`, in blocks of `threads` threads (a multiple of 32).
+    pub fn new(seed: u64, threads: u32) -> Self {
+        Self { seed, threads }
+    }
+}
+
+impl Backend for Emulated {
+    fn name(&self) -> &'static str {
+        "emulated"
+    }
+
+    fn description(&self) -> String {
+        format!("an emulated GPU, {} threads a block, schedule {}", self.threads, self.seed)
+    }
+
+    fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
+        let machine = EmulatorMachine { emulator: Emulator::new(self.seed) };
+        Ok(Box::new(KernelSwarm::new(machine, plan, self.threads)?))
+    }
+}
+
+struct EmulatorMachine {
+    emulator: Emulator,
+}
+
+/// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
+struct HostBuffer<T> {
+    words: Vec<UnsafeCell<u128>>,
+    length: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> HostBuffer<T> {
+    fn pointer(&self) -> *mut T {
+        self.words.as_ptr().cast_mut().cast()
+    }
+}
+
+impl Machine for EmulatorMachine {
+    type Buffer<T: Pod> = HostBuffer<T>;
+    type Loaded<K: Kernel> = PhantomData<fn() -> K>;
+
+    fn load<K: Kernel>(&self) -> Result<PhantomData<fn() -> K>> {
+        Ok(PhantomData)
+    }
+
+    fn upload<T: Pod>(&self, elements: &[T]) -> Result<HostBuffer<T>> {
+        let buffer = self.zeroed::<T>(elements.len())?;
+        // SAFETY: so many elements lie there, and nobody else knows of them yet.
+        unsafe { buffer.pointer().copy_from_nonoverlapping(elements.as_ptr(), elements.len()) };
+        Ok(buffer)
+    }
+
+    fn zeroed<T: Pod>(&self, length: usize) -> Result<HostBuffer<T>> {
+        let words = (length * size_of::<T>()).div_ceil(size_of::<u128>());
+        let words = (0..words).map(|_| UnsafeCell::new(0)).collect();
+        Ok(HostBuffer { words, length, element: PhantomData })
+    }
+
+    fn download<T: Pod>(&self, buffer: &HostBuffer<T>, length: usize) -> Result<Vec<T>> {
+        assert!(length <= buffer.length, "{length} elements of {}", buffer.length);
+        // SAFETY: so many elements lie there, and no launch is running: launches are synchronous.
+        Ok(unsafe { std::slice::from_raw_parts(buffer.pointer(), length) }.to_vec())
+    }
+
+    unsafe fn read_only<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadOnly<T> {
+        // SAFETY: so many elements lie there; the rest is the caller's promise.
+        unsafe { ReadOnly::new(buffer.pointer(), buffer.length) }
+    }
+
+    unsafe fn read_write<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadWrite<T> {
+        // SAFETY: as above; the cells allow writing.
+        unsafe { ReadWrite::new(buffer.pointer(), buffer.length) }
+    }
+
+    unsafe fn launch<K: Kernel>(
+        &self,
+        _: &PhantomData<fn() -> K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.emulator.launch::<K>(blocks, threads, arguments)? };
+        Ok(())
+    }
+}

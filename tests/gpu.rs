@@ -1,0 +1,161 @@
+//! Tests that need a GPU. Without one they are listed as ignored, and the reason is printed.
+
+#[cfg(feature = "cuda")]
+mod common;
+
+#[cfg(not(feature = "cuda"))]
+fn main() {
+    println!("GPU tests: none, since this build has no GPU support (feature `cuda`)");
+}
+
+#[cfg(feature = "cuda")]
+fn main() -> std::process::ExitCode {
+    gpu::main()
+}
+
+#[cfg(feature = "cuda")]
+mod gpu {
+    use std::{ops::ControlFlow, process::ExitCode};
+
+    use flockwork::{
+        backend::{Backend, Cuda},
+        cuda::live_allocations,
+        objective::{Context, Info, Objective, Point, Rastrigin, Sphere},
+        registry::OBJECTIVES,
+        swarm::{Options, Plan, Precision, Problem, minimize},
+    };
+    use libtest_mimic::{Arguments, Failed, Trial};
+
+    use super::common::{Case, cpu, same_bits};
+
+    pub fn main() -> ExitCode {
+        let mut arguments = Arguments::from_args();
+        // Some tests count what is allocated on the device.
+        arguments.test_threads = Some(1);
+        let unavailable = Cuda::open(0).err().map(|why| why.to_string());
+        let trials: Vec<Trial> = trials()
+            .into_iter()
+            .map(|trial| trial.with_ignored_flag(unavailable.is_some()))
+            .collect();
+        match &unavailable {
+            Some(why) => println!("GPU tests: {} skipped: {why}", trials.len()),
+            None => {
+                let gpu = Cuda::open(0).expect("opened a moment ago");
+                println!("GPU tests: {} on {}", trials.len(), gpu.description());
+            }
+        }
+        if unavailable.is_some() && (arguments.ignored || arguments.include_ignored) {
+            println!("GPU tests: there is nothing to run them on");
+            return ExitCode::FAILURE;
+        }
+        libtest_mimic::run(&arguments, trials).exit_code()
+    }
+
+    fn trials() -> Vec<Trial> {
+        let mut trials = Vec::new();
+        let sizes = [
+            Case { particles: 1, dims: 1, looks: &[1, 10, 1000] },
+            Case { particles: 33, dims: 7, looks: &[1, 10, 1000] },
+            Case { particles: 1000, dims: 129, looks: &[1, 10, 1000] },
+            Case { particles: 70_001, dims: 3, looks: &[1, 10, 100] },
+        ];
+        for info in OBJECTIVES {
+            for case in sizes {
+                let Case { particles, dims, .. } = case;
+                // All pairs of 43 atoms or 70 rows for so many particles take the CPU too long.
+                let slow = info.name == "lennard_jones" && particles == 1000;
+                let case = if slow { Case { looks: &[1, 10], ..case } } else { case };
+                trials.push(Trial::test(
+                    format!("same_bits_as_cpu::{}_{particles}x{dims}", info.name),
+                    move || Ok(same_bits(info.name, case, &cpu(), &Cuda::open(0)?)?),
+                ));
+            }
+        }
+        for threads in [32, 64, 128, 256, 512, 1024] {
+            trials.push(Trial::test(format!("same_bits_in_blocks_of_{threads}"), move || {
+                let case = Case { particles: 3001, dims: 33, looks: &[1, 50] };
+                let gpu = Cuda::open(0)?.with_block_threads(threads);
+                for objective in ["rastrigin", "ackley"] {
+                    same_bits(objective, case, &cpu(), &gpu)?;
+                }
+                Ok(())
+            }));
+        }
+        trials.push(Trial::test("a_run_leaves_no_allocation", no_leak));
+        trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
+        trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));
+        trials.push(Trial::test("a_run_finds_the_minimum", finds_the_minimum));
+        trials
+    }
+
+    fn no_leak() -> Result<(), Failed> {
+        let before = live_allocations();
+        for precision in [Precision::F32, Precision::F64] {
+            let options = Options { precision, iterations: 20, ..Options::default() };
+            let gpu = Cuda::open(0)?;
+            minimize(&Problem::new(Sphere, 8)?, &options, &gpu, |_| ControlFlow::Continue(()))?;
+        }
+        let after = live_allocations();
+        if before == after { Ok(()) } else { Err(format!("{before:?} became {after:?}").into()) }
+    }
+
+    fn too_large() -> Result<(), Failed> {
+        let gpu = Cuda::open(0)?;
+        let options = Options { particles: 1 << 31, ..Options::default() };
+        let plan = Plan::<_, f64>::new(&Problem::new(Rastrigin, 1000)?, &options)?;
+        let before = live_allocations();
+        match gpu.swarm(plan) {
+            Ok(_) => Err("48 TB were allocated".into()),
+            Err(error) if error.to_string().contains("memory") && before == live_allocations() => {
+                Ok(())
+            }
+            Err(error) => Err(format!("{error}").into()),
+        }
+    }
+
+    #[derive(Clone, Copy, Default)]
+    struct Unregistered;
+
+    impl Objective for Unregistered {
+        const INFO: Info = Info { name: "unregistered", ..Sphere::INFO };
+        type Partial<T: flockwork::math::Real> = T;
+        fn term<T: flockwork::math::Real>(
+            &self,
+            index: u32,
+            x: &impl Point<T>,
+            _: &Context<T::Scalar>,
+        ) -> T {
+            x.at(index)
+        }
+        fn finish<T: flockwork::math::Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+            sum
+        }
+    }
+
+    fn unregistered() -> Result<(), Failed> {
+        let plan = Plan::<_, f32>::new(&Problem::new(Unregistered, 3)?, &Options::default())?;
+        match Cuda::open(0)?.swarm(plan) {
+            Ok(_) => Err("it ran".into()),
+            Err(error) if error.to_string().contains("register it") => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn finds_the_minimum() -> Result<(), Failed> {
+        let problem = Problem::new(Rastrigin, 6)?.shifted(3)?;
+        let options = Options {
+            particles: 16_384,
+            iterations: 500,
+            precision: Precision::F64,
+            ..Options::default()
+        };
+        let outcome = minimize(&problem, &options, &Cuda::open(0)?, |_| ControlFlow::Continue(()))?;
+        let minimum = problem.minimum().unwrap().position.unwrap();
+        for (found, expected) in outcome.position.iter().zip(minimum) {
+            if (found - expected).abs() > 1e-6 {
+                return Err(format!("{:?}", outcome).into());
+            }
+        }
+        Ok(())
+    }
+}
