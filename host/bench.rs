@@ -1,1 +1,155 @@
-//! Measurements.
+//! Measurements: how long an iteration takes, next to the least it could take.
+
+use std::time::{Duration, Instant};
+
+use flockwork_device::{
+    math::Scalar,
+    objective::Objective,
+    swarm::layout::{self, TILE},
+};
+use serde::Serialize;
+
+use crate::{
+    Result,
+    backend::{AnyBackend, Backend, Swarm},
+    swarm::{Options, Plan, Precision, Problem},
+};
+
+/// The sizes, particles by dimensions, that the tables of this project show.
+pub const SIZES: &[(u32, u32)] = &[
+    (40, 10),
+    (2_048, 1),
+    (65_536, 1),
+    (131_072, 10),
+    (65_536, 32),
+    (65_536, 100),
+    (1_048_576, 2),
+    (1_048_576, 16),
+    (1_048_576, 64),
+];
+
+/// The time of one iteration of one swarm.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Measurement {
+    /// Number of particles.
+    pub particles: u32,
+    /// Number of dimensions.
+    pub dims: u32,
+    /// The arithmetic.
+    pub precision: Precision,
+    /// Median over the repetitions, in seconds.
+    pub seconds: f64,
+    /// Least and greatest of the repetitions, in seconds.
+    pub range: (f64, f64),
+    /// Bytes that an iteration must read and write if the swarm's state lies in memory: position and
+    /// velocity in and out, own best in.
+    pub bytes: u64,
+}
+
+impl Measurement {
+    /// Particles times dimensions per second.
+    pub fn rate(&self) -> f64 {
+        f64::from(self.particles) * f64::from(self.dims) / self.seconds
+    }
+}
+
+/// How often a size is measured, and how long a measurement lasts at least.
+const REPETITIONS: usize = 5;
+const AT_LEAST: Duration = Duration::from_millis(150);
+
+/// Measures synchronous iterations of one swarm, after a warm-up.
+pub fn iteration<O: Objective>(
+    problem: &Problem<O>,
+    particles: u32,
+    precision: Precision,
+    backend: &impl Backend,
+) -> Result<Measurement> {
+    match precision {
+        Precision::F32 => iteration_in::<O, f32>(problem, particles, precision, backend),
+        Precision::F64 => iteration_in::<O, f64>(problem, particles, precision, backend),
+    }
+}
+
+fn iteration_in<O: Objective, T: Scalar>(
+    problem: &Problem<O>,
+    particles: u32,
+    precision: Precision,
+    backend: &impl Backend,
+) -> Result<Measurement> {
+    let options = Options { particles, precision, ..Options::default() };
+    let mut swarm = backend.swarm(Plan::<O, T>::new(problem, &options)?)?;
+    swarm.start()?;
+    swarm.best()?;
+    let mut batch = 1;
+    loop {
+        let elapsed = time(&mut *swarm, batch)?;
+        if elapsed >= AT_LEAST || batch >= 1 << 24 {
+            break;
+        }
+        let wanted = AT_LEAST.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        batch = (f64::from(batch) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
+    }
+    let mut seconds = Vec::new();
+    for _ in 0..REPETITIONS {
+        seconds.push(time(&mut *swarm, batch)?.as_secs_f64() / f64::from(batch));
+    }
+    seconds.sort_by(f64::total_cmp);
+    let dims = problem.dims();
+    Ok(Measurement {
+        particles,
+        dims,
+        precision,
+        seconds: seconds[REPETITIONS / 2],
+        range: (seconds[0], seconds[REPETITIONS - 1]),
+        bytes: (layout::tiles(particles as usize) * TILE) as u64
+            * u64::from(dims)
+            * 5
+            * size_of::<T>() as u64,
+    })
+}
+
+fn time<T: Scalar>(swarm: &mut dyn Swarm<T>, iterations: u32) -> Result<Duration> {
+    let began = Instant::now();
+    swarm.advance(iterations)?;
+    swarm.best()?;
+    Ok(began.elapsed())
+}
+
+/// What a back end's memory and launches allow.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Ceilings {
+    /// Bytes read and written per second by a copy within the device's memory.
+    pub copy_bytes_per_second: f64,
+    /// Seconds from one launch to the next, back to back: an iteration of the smallest swarm.
+    pub launch_seconds: f64,
+}
+
+/// Measures a GPU's ceilings; none for the CPU.
+pub fn ceilings(backend: &AnyBackend) -> Result<Option<Ceilings>> {
+    match backend {
+        AnyBackend::Cpu(..) => Ok(None),
+        #[cfg(feature = "cuda")]
+        AnyBackend::Cuda(cuda, _) => {
+            let gpu = cuda.gpu();
+            let bytes = (gpu.free_memory()? / 8).min(4 << 30) as usize;
+            let source = gpu.alloc_zeroed::<u8>(bytes)?;
+            let mut target = gpu.alloc_zeroed::<u8>(bytes)?;
+            let stream = gpu.stream()?;
+            let (start, end) = (gpu.event()?, gpu.event()?);
+            let mut best = f64::INFINITY;
+            for _ in 0..REPETITIONS {
+                stream.record(&start)?;
+                stream.copy(&source, &mut target)?;
+                stream.record(&end)?;
+                end.synchronize()?;
+                best = best.min(f64::from(end.elapsed_ms(&start)?) / 1e3);
+            }
+            let smallest = Problem::new(flockwork_device::objective::Sphere, 1)?;
+            let launch = iteration(&smallest, 1, Precision::F32, cuda)?;
+            Ok(Some(Ceilings {
+                copy_bytes_per_second: 2.0 * bytes as f64 / best,
+                launch_seconds: launch.seconds,
+            }))
+        }
+    }
+}
