@@ -84,6 +84,9 @@ pub fn start<O: Objective, V: Real>(
     let draw =
         Draw { key: common.key, iteration: 0, particle: first, group: 0, purpose: Purpose::Start };
     let fitness = motion(common, state, draw, &First);
+    for dimension in 0..common.dims {
+        state.set_own_best(dimension, state.position(dimension));
+    }
     state.set_best_fitness(fitness);
     fitness
 }
@@ -122,12 +125,17 @@ pub fn step<O: Objective, V: Real>(
 /// How particles get their next position and velocity in one dimension.
 ///
 /// A trait and not a closure: only what is always inlined is compiled for the caller's vector
-/// instructions.
+/// instructions. Loading is apart from computing so that a GPU thread can have several dimensions'
+/// loads under way.
 trait Rule<V: Real> {
+    /// What the rule needs of the state.
+    type Loaded: Copy;
+
+    fn load(&self, state: &impl State<V>, dimension: u32) -> Self::Loaded;
+
     fn apply(
         &self,
-        state: &mut impl State<V>,
-        dimension: u32,
+        loaded: Self::Loaded,
         random: (V, V),
         bound: &Bound<V::Scalar>,
     ) -> (V, V);
@@ -137,17 +145,14 @@ trait Rule<V: Real> {
 struct First;
 
 impl<V: Real> Rule<V> for First {
+    type Loaded = ();
+
     #[inline(always)]
-    fn apply(
-        &self,
-        state: &mut impl State<V>,
-        dimension: u32,
-        random: (V, V),
-        bound: &Bound<V::Scalar>,
-    ) -> (V, V) {
-        let (position, velocity) = update::start(random, bound);
-        state.set_own_best(dimension, position);
-        (position, velocity)
+    fn load(&self, _: &impl State<V>, _: u32) {}
+
+    #[inline(always)]
+    fn apply(&self, (): (), random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
+        update::start(random, bound)
     }
 }
 
@@ -157,51 +162,109 @@ struct Attracted<S> {
     coefficients: Coefficients<S>,
 }
 
+/// What an iteration needs of the state.
+#[derive(Clone, Copy)]
+struct Motion<V: Real> {
+    position: V,
+    velocity: V,
+    own_best: V,
+    guide: V::Scalar,
+}
+
 impl<V: Real> Rule<V> for Attracted<V::Scalar> {
+    type Loaded = Motion<V>;
+
+    #[inline(always)]
+    fn load(&self, state: &impl State<V>, dimension: u32) -> Motion<V> {
+        Motion {
+            position: state.position(dimension),
+            velocity: state.velocity(dimension),
+            own_best: state.own_best(dimension),
+            guide: self.guide.at(dimension as usize),
+        }
+    }
+
     #[inline(always)]
     fn apply(
         &self,
-        state: &mut impl State<V>,
-        dimension: u32,
+        loaded: Motion<V>,
         random: (V, V),
         bound: &Bound<V::Scalar>,
     ) -> (V, V) {
-        update::advance(
-            state.position(dimension),
-            state.velocity(dimension),
-            state.own_best(dimension),
-            self.guide.at(dimension as usize),
-            random,
-            &self.coefficients,
-            bound,
-        )
+        let Motion { position, velocity, own_best, guide } = loaded;
+        let coefficients = &self.coefficients;
+        update::advance(position, velocity, own_best, guide, random, coefficients, bound)
     }
 }
 
 /// Draws random numbers and applies `rule` for every dimension, and evaluates where it leads.
 #[inline(always)]
-fn motion<O: Objective, V: Real, T: State<V>>(
+fn motion<O: Objective, V: Real>(
     common: &Common<O, V::Scalar>,
-    state: &mut T,
+    state: &mut impl State<V>,
     mut draw: Draw,
     rule: &impl Rule<V>,
 ) -> V {
     let context = Context { dims: common.dims, data: common.data };
     let mut evaluation = Evaluation::<O, V>::new(&common.objective, &context);
+    let last = common.dims - 1;
     let mut dimension = 0;
     while dimension < common.dims {
-        let [first, second] = V::uniforms(draw);
-        for nth in 0..V::Scalar::PAIRS_PER_BLOCK {
-            if dimension < common.dims {
-                let random = if nth == 0 { first } else { second };
-                let bound = common.bound(dimension);
-                let (position, velocity) = rule.apply(state, dimension, random, &bound);
-                state.set_motion(dimension, position, velocity);
-                evaluation.push(dimension, position - V::splat(bound.shift));
+        if V::LANES == 1 {
+            // A GPU thread waits long for memory: the loads of four dimensions go out before the
+            // first store, past which nothing could move them. Beyond the last dimension they
+            // repeat it.
+            let load = |ahead: u32| {
+                let dimension = (dimension + ahead).min(last);
+                (rule.load(&*state, dimension), common.bound(dimension))
+            };
+            let (first, second, third, fourth) = (load(0), load(1), load(2), load(3));
+            let [mut this, mut next] = V::uniforms(draw);
+            let mut nth = 0;
+            let mut move_one = |state: &mut _, (loaded, bound): (_, Bound<V::Scalar>)| {
+                if dimension > last {
+                    return;
+                }
+                if nth == V::Scalar::PAIRS_PER_BLOCK {
+                    draw.group += 1;
+                    [this, next] = V::uniforms(draw);
+                    nth = 0;
+                }
+                let random = if nth == 0 { this } else { next };
+                nth += 1;
+                place(state, &mut evaluation, dimension, rule.apply(loaded, random, &bound), &bound);
                 dimension += 1;
+            };
+            move_one(state, first);
+            move_one(state, second);
+            move_one(state, third);
+            move_one(state, fourth);
+        } else {
+            let [first, second] = V::uniforms(draw);
+            for nth in 0..V::Scalar::PAIRS_PER_BLOCK {
+                if dimension < common.dims {
+                    let random = if nth == 0 { first } else { second };
+                    let bound = common.bound(dimension);
+                    let moved = rule.apply(rule.load(&*state, dimension), random, &bound);
+                    place(state, &mut evaluation, dimension, moved, &bound);
+                    dimension += 1;
+                }
             }
         }
         draw.group += 1;
     }
     competing(evaluation.finish(&Shifted { common, state: &*state }))
+}
+
+/// Stores a new position and velocity and hands the position to the evaluation.
+#[inline(always)]
+fn place<O: Objective, V: Real>(
+    state: &mut impl State<V>,
+    evaluation: &mut Evaluation<'_, O, V>,
+    dimension: u32,
+    (position, velocity): (V, V),
+    bound: &Bound<V::Scalar>,
+) {
+    state.set_motion(dimension, position, velocity);
+    evaluation.push(dimension, position - V::splat(bound.shift));
 }
