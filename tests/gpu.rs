@@ -71,7 +71,7 @@ mod gpu {
                 ));
             }
         }
-        for threads in [32, 64, 128, 256, 512, 1024] {
+        for threads in [32, 64, 128, 256, 512] {
             trials.push(Trial::test(format!("same_bits_in_blocks_of_{threads}"), move || {
                 let case = Case { particles: 3001, dims: 33, looks: &[1, 50] };
                 let gpu = Cuda::open(0)?.with_block_threads(threads);

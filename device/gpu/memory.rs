@@ -125,6 +125,14 @@ impl<T> ReadWrite<T> {
         self.length == 0
     }
 
+    /// The buffer without its first `start` elements; empty if there are no more. Accesses that
+    /// differ by a constant index then differ by a constant in the instruction.
+    #[inline(always)]
+    pub const fn skip(self, start: usize) -> Self {
+        let skipped = if start < self.len() { start } else { self.len() };
+        Self { pointer: self.pointer.wrapping_add(skipped), length: self.length - skipped as u64 }
+    }
+
     /// Address of element `index`, for the atomic words.
     #[inline(always)]
     #[track_caller]

@@ -3,9 +3,9 @@
 //! Floating-point addition is not associative, so the order is part of the result. It depends on
 //! the number of terms alone, never on how many threads share the work:
 //!
-//! - up to [`LEFT_TO_RIGHT`] terms: left to right;
+//! - up to [`LEFT_TO_RIGHT`] terms: left to right, starting from [`Partial::NONE`];
 //! - more: 32 runs of ceil(n / 32) consecutive terms (the last ones shorter or absent), each left
-//!   to right, and the runs' results combined as a balanced binary tree over their index:
+//!   to right from `NONE`, and the runs' results combined as a balanced binary tree over their index:
 //!   ((0,1),(2,3)),((4,5),(6,7)) and so on.
 //!
 //! One thread can follow this order with five partial results ([`Fold`]); a warp can take one run a
@@ -38,7 +38,8 @@ macro_rules! for_each_level {
 
 /// A partial result of an objective function: a term, or several terms combined.
 pub trait Partial: Copy {
-    /// The partial result of no terms: `combine` with it on the left changes nothing.
+    /// The partial result of no terms, with which each run begins: `combine` with it on the left
+    /// gives an equal value.
     const NONE: Self;
 
     /// The partial result of the terms of `self` followed by those of `next`.
@@ -104,7 +105,7 @@ impl<P: Partial> Fold<P> {
         if self.in_run == self.run_length {
             self.close_run();
         }
-        self.run = if self.in_run == 0 { term } else { self.run.combine(term) };
+        self.run = self.run.combine(term);
         self.in_run += 1;
     }
 
@@ -124,6 +125,7 @@ impl<P: Partial> Fold<P> {
         });
         self.runs += 1;
         self.in_run = 0;
+        self.run = P::NONE;
     }
 
     /// All terms combined; [`Partial::NONE`] if there were none.
@@ -163,10 +165,8 @@ mod tests {
             }
         }
         let length = if terms.len() <= 32 { 32 } else { terms.len().div_ceil(32) };
-        let runs: Vec<f32> = terms
-            .chunks(length)
-            .map(|run| run.iter().copied().reduce(|a, b| a + b).unwrap())
-            .collect();
+        let runs: Vec<f32> =
+            terms.chunks(length).map(|run| run.iter().fold(0.0, |a, b| a + b)).collect();
         tree(&runs, 32).unwrap_or(0.0)
     }
 

@@ -129,33 +129,32 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
     }
 }
 
-/// One particle whose state lies in device memory, touched by one thread only.
+/// One particle whose state lies in device memory, touched by one thread only: the buffers start
+/// with it.
 struct InMemory<T> {
     positions: ReadWrite<T>,
     velocities: ReadWrite<T>,
     own_bests: ReadWrite<T>,
     best_fitness: ReadWrite<T>,
-    first: usize,
-    particle: usize,
 }
 
 impl<T: Scalar> InMemory<T> {
     #[inline(always)]
     fn new<O>(arguments: &Arguments<O, T>, particle: u32) -> Self {
+        let first = layout::first(particle as usize, arguments.common.dims as usize);
         Self {
-            positions: arguments.positions,
-            velocities: arguments.velocities,
-            own_bests: arguments.own_bests,
-            best_fitness: arguments.best_fitness,
-            first: layout::first(particle as usize, arguments.common.dims as usize),
-            particle: particle as usize,
+            positions: arguments.positions.skip(first),
+            velocities: arguments.velocities.skip(first),
+            own_bests: arguments.own_bests.skip(first),
+            best_fitness: arguments.best_fitness.skip(particle as usize),
         }
     }
+}
 
-    #[inline(always)]
-    fn index(&self, dimension: u32) -> usize {
-        self.first + dimension as usize * TILE
-    }
+/// Where a dimension of the first particle lies.
+#[inline(always)]
+const fn row(dimension: u32) -> usize {
+    dimension as usize * TILE
 }
 
 // SAFETY (all accesses below): the indices are those of this thread's own particle, which lies
@@ -165,40 +164,40 @@ impl<T: Scalar> State<T> for InMemory<T> {
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.positions.load(self.index(dimension)) }
+        unsafe { self.positions.load(row(dimension)) }
     }
     #[inline(always)]
     fn velocity(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.velocities.load(self.index(dimension)) }
+        unsafe { self.velocities.load(row(dimension)) }
     }
     #[inline(always)]
     fn own_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.own_bests.load(self.index(dimension)) }
+        unsafe { self.own_bests.load(row(dimension)) }
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {
         // SAFETY: see above.
-        unsafe { self.best_fitness.load(self.particle) }
+        unsafe { self.best_fitness.load(0) }
     }
     #[inline(always)]
     fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
         // SAFETY: see above.
         unsafe {
-            self.positions.store(self.index(dimension), position);
-            self.velocities.store(self.index(dimension), velocity);
+            self.positions.store(row(dimension), position);
+            self.velocities.store(row(dimension), velocity);
         }
     }
     #[inline(always)]
     fn set_own_best(&mut self, dimension: u32, position: T) {
         // SAFETY: see above.
-        unsafe { self.own_bests.store(self.index(dimension), position) }
+        unsafe { self.own_bests.store(row(dimension), position) }
     }
     #[inline(always)]
     fn set_best_fitness(&mut self, fitness: T) {
         // SAFETY: see above.
-        unsafe { self.best_fitness.store(self.particle, fitness) }
+        unsafe { self.best_fitness.store(0, fitness) }
     }
 }
 

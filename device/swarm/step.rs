@@ -133,12 +133,7 @@ trait Rule<V: Real> {
 
     fn load(&self, state: &impl State<V>, dimension: u32) -> Self::Loaded;
 
-    fn apply(
-        &self,
-        loaded: Self::Loaded,
-        random: (V, V),
-        bound: &Bound<V::Scalar>,
-    ) -> (V, V);
+    fn apply(&self, loaded: Self::Loaded, random: (V, V), bound: &Bound<V::Scalar>) -> (V, V);
 }
 
 /// The start: see [`update::start`].
@@ -185,12 +180,7 @@ impl<V: Real> Rule<V> for Attracted<V::Scalar> {
     }
 
     #[inline(always)]
-    fn apply(
-        &self,
-        loaded: Motion<V>,
-        random: (V, V),
-        bound: &Bound<V::Scalar>,
-    ) -> (V, V) {
+    fn apply(&self, loaded: Motion<V>, random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
         let Motion { position, velocity, own_best, guide } = loaded;
         let coefficients = &self.coefficients;
         update::advance(position, velocity, own_best, guide, random, coefficients, bound)
@@ -207,53 +197,56 @@ fn motion<O: Objective, V: Real>(
 ) -> V {
     let context = Context { dims: common.dims, data: common.data };
     let mut evaluation = Evaluation::<O, V>::new(&common.objective, &context);
-    let last = common.dims - 1;
     let mut dimension = 0;
+    if V::LANES == 1 {
+        // A GPU thread waits long for memory: the loads of four dimensions go out before the first
+        // store, past which nothing could move them.
+        while common.dims - dimension >= 4 {
+            // SAFETY: below `dims`, as the loop's condition says. Without the check the compiler
+            // sees that the four addresses differ by constants.
+            let later = |ahead: u32| unsafe { dimension.unchecked_add(ahead) };
+            let load = |ahead| (rule.load(&*state, later(ahead)), common.bound(later(ahead)));
+            let loaded = (load(0), load(1), load(2), load(3));
+            let mut move_one = |ahead: u32, random, (loaded, bound): (_, Bound<V::Scalar>)| {
+                let moved = rule.apply(loaded, random, &bound);
+                place(state, &mut evaluation, later(ahead), moved, &bound);
+            };
+            let [first, second] = next_uniforms(&mut draw);
+            move_one(0, first, loaded.0);
+            if V::Scalar::PAIRS_PER_BLOCK == 2 {
+                move_one(1, second, loaded.1);
+                let [third, fourth] = next_uniforms(&mut draw);
+                move_one(2, third, loaded.2);
+                move_one(3, fourth, loaded.3);
+            } else {
+                move_one(1, next_uniforms(&mut draw)[0], loaded.1);
+                move_one(2, next_uniforms(&mut draw)[0], loaded.2);
+                move_one(3, next_uniforms(&mut draw)[0], loaded.3);
+            }
+            dimension += 4;
+        }
+    }
     while dimension < common.dims {
-        if V::LANES == 1 {
-            // A GPU thread waits long for memory: the loads of four dimensions go out before the
-            // first store, past which nothing could move them. Beyond the last dimension they
-            // repeat it.
-            let load = |ahead: u32| {
-                let dimension = (dimension + ahead).min(last);
-                (rule.load(&*state, dimension), common.bound(dimension))
-            };
-            let (first, second, third, fourth) = (load(0), load(1), load(2), load(3));
-            let [mut this, mut next] = V::uniforms(draw);
-            let mut nth = 0;
-            let mut move_one = |state: &mut _, (loaded, bound): (_, Bound<V::Scalar>)| {
-                if dimension > last {
-                    return;
-                }
-                if nth == V::Scalar::PAIRS_PER_BLOCK {
-                    draw.group += 1;
-                    [this, next] = V::uniforms(draw);
-                    nth = 0;
-                }
-                let random = if nth == 0 { this } else { next };
-                nth += 1;
-                place(state, &mut evaluation, dimension, rule.apply(loaded, random, &bound), &bound);
+        let [first, second] = next_uniforms(&mut draw);
+        for nth in 0..V::Scalar::PAIRS_PER_BLOCK {
+            if dimension < common.dims {
+                let random = if nth == 0 { first } else { second };
+                let bound = common.bound(dimension);
+                let moved = rule.apply(rule.load(&*state, dimension), random, &bound);
+                place(state, &mut evaluation, dimension, moved, &bound);
                 dimension += 1;
-            };
-            move_one(state, first);
-            move_one(state, second);
-            move_one(state, third);
-            move_one(state, fourth);
-        } else {
-            let [first, second] = V::uniforms(draw);
-            for nth in 0..V::Scalar::PAIRS_PER_BLOCK {
-                if dimension < common.dims {
-                    let random = if nth == 0 { first } else { second };
-                    let bound = common.bound(dimension);
-                    let moved = rule.apply(rule.load(&*state, dimension), random, &bound);
-                    place(state, &mut evaluation, dimension, moved, &bound);
-                    dimension += 1;
-                }
             }
         }
-        draw.group += 1;
     }
     competing(evaluation.finish(&Shifted { common, state: &*state }))
+}
+
+/// The uniforms of the next block of random bits.
+#[inline(always)]
+fn next_uniforms<V: Real>(draw: &mut Draw) -> [(V, V); 2] {
+    let pairs = V::uniforms(*draw);
+    draw.group += 1;
+    pairs
 }
 
 /// Stores a new position and velocity and hands the position to the evaluation.

@@ -93,15 +93,14 @@ pub enum CudaError {
 
     /// A kernel's entry takes other parameters than its `Arguments`.
     #[error(
-        "kernel `{kernel}` takes {} and is passed one of {passed} bytes: the kernels in this \
-         program are not those its launches were compiled for",
-        parameters(.taken)
+        "kernel `{kernel}` takes a parameter of {taken} bytes and is passed one of {passed}: the \
+         kernels in this program are not those its launches were compiled for"
     )]
     Arguments {
         /// The kernel's name.
         kernel: String,
-        /// The sizes in bytes of the parameters it takes.
-        taken: Vec<usize>,
+        /// The size in bytes of the parameter it takes.
+        taken: usize,
         /// The size in bytes of the one it would be passed.
         passed: usize,
     },
@@ -454,14 +453,6 @@ fn oldest_target(oldest: Option<u32>) -> String {
     match oldest {
         Some(target) => format!("kernels for {} and later", Capability::of_target(target)),
         None => "no kernels".to_owned(),
-    }
-}
-
-fn parameters(taken: &[usize]) -> String {
-    match taken {
-        [] => "no parameter".to_owned(),
-        [size] => format!("one parameter of {size} bytes"),
-        sizes => format!("{} parameters, of {sizes:?} bytes,", sizes.len()),
     }
 }
 

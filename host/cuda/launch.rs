@@ -46,12 +46,10 @@ impl Gpu {
     pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
         let loaded = self.modules().get(&K::NAME.to_string())?;
         let passed = size_of::<K::Arguments>();
-        let expected: &[usize] = if passed == 0 { &[] } else { &[passed] };
-        if let Some(taken) = &loaded.parameters
-            && taken != expected
+        if let Some(taken) = loaded.parameter
+            && taken != passed
         {
-            let (kernel, taken) = (loaded.name.clone(), taken.clone());
-            return Err(CudaError::Arguments { kernel, taken, passed });
+            return Err(CudaError::Arguments { kernel: loaded.name.clone(), taken, passed });
         }
         let multiprocessors = self.device().multiprocessors;
         Ok(LoadedKernel { loaded, multiprocessors, _kernel: PhantomData })

@@ -118,8 +118,8 @@ pub(super) struct Loaded {
     pub(super) name: String,
     pub(super) function: sys::CUfunction,
     pub(super) information: Information,
-    /// Sizes in bytes of the parameters it takes; none if the driver is too old to tell.
-    pub(super) parameters: Option<Vec<usize>>,
+    /// Size in bytes of the parameter it takes; none if the driver is too old to tell.
+    pub(super) parameter: Option<usize>,
     /// Holds `function`.
     module: Module,
 }
@@ -165,8 +165,8 @@ impl Loaded {
             most_threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             load_time: start.elapsed(),
         };
-        let parameters = parameters(function);
-        Ok(Self { name: name.to_owned(), function, information, parameters, module })
+        let parameter = parameter(function);
+        Ok(Self { name: name.to_owned(), function, information, parameter, module })
     }
 
     /// The context it is loaded in.
@@ -184,20 +184,12 @@ impl fmt::Debug for Loaded {
     }
 }
 
-/// The sizes of the parameters that `function` takes, if the driver tells (since CUDA 12.4).
-fn parameters(function: sys::CUfunction) -> Option<Vec<usize>> {
-    let mut sizes = Vec::new();
-    loop {
-        let (mut offset, mut size) = (0, 0);
-        let index = sizes.len();
-        // SAFETY: both are written before the call returns; the module is loaded.
-        match unsafe { call!(cuFuncGetParamInfo(function, index, &mut offset, &mut size)) } {
-            Ok(()) => sizes.push(size),
-            // There is no parameter of that index.
-            Err(DriverError { code: Code::INVALID_VALUE, .. }) => return Some(sizes),
-            Err(_) => return None,
-        }
-    }
+/// The size in bytes of the first parameter of `function`, if the driver tells (since CUDA 12.4).
+fn parameter(function: sys::CUfunction) -> Option<usize> {
+    let (mut offset, mut size) = (0, 0);
+    // SAFETY: both are written before the call returns; the module is loaded.
+    unsafe { call!(cuFuncGetParamInfo(function, 0, &mut offset, &mut size)) }.ok()?;
+    Some(size)
 }
 
 /// A module that is loaded.
