@@ -39,7 +39,7 @@ pub enum Error {
 
     /// The box is no box.
     #[error(
-        "dimension {dimension} has the bounds {lower} to {upper}; the lower must be less than the \
+        "dimension {dimension} has the bounds {lower:?} to {upper:?}; the lower must be less than the \
          upper, and both and their difference finite in the run's precision"
     )]
     Bounds {
@@ -72,7 +72,9 @@ pub enum Error {
     },
 
     /// A number in the data is not finite.
-    #[error("{what} {index} of the data is {value}; every number must be finite")]
+    #[error(
+        "{what} {index} of the data is {value:?}; every number must be finite, in the run's precision too"
+    )]
     NotFinite {
         /// `coefficient` or `target`.
         what: &'static str,
@@ -94,8 +96,8 @@ pub enum Error {
         evaluations: u64,
     },
 
-    /// The swarm does not fit into memory.
-    #[error("the swarm needs {needed} bytes of memory, which cannot be had{}", hint(.available))]
+    /// Something does not fit into memory.
+    #[error("{} of memory are needed, which cannot be had{}", size(*.needed), hint(.available))]
     Memory {
         /// Bytes needed.
         needed: u128,
@@ -146,5 +148,13 @@ pub enum Error {
 }
 
 fn hint(available: &Option<u64>) -> String {
-    available.map_or(String::new(), |bytes| format!(" ({bytes} are there)"))
+    available.map_or(String::new(), |bytes| format!(": there are {}", size(bytes.into())))
+}
+
+fn size(bytes: u128) -> String {
+    match bytes {
+        0..0x10_0000 => format!("{bytes} bytes"),
+        0x10_0000..0x4000_0000 => format!("{:.1} MiB", bytes as f64 / 1_048_576.0),
+        _ => format!("{:.1} GiB", bytes as f64 / 1_073_741_824.0),
+    }
 }

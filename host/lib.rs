@@ -28,6 +28,7 @@ pub mod fit;
 pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;
+mod memory;
 pub mod swarm;
 
 pub use error::Error;

@@ -8,6 +8,8 @@
 mod exponential;
 mod lanes;
 mod real;
+#[cfg(test)]
+mod tests;
 mod trigonometric;
 
 pub use lanes::Lanes;

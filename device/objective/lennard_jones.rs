@@ -9,13 +9,16 @@ use crate::math::{Real, Scalar};
 #[repr(C)]
 pub struct LennardJones;
 
+/// With more atoms their pairs could not be counted in 32 bits.
+const MOST_DIMS: u32 = 3 * 65_536;
+
 impl Objective for LennardJones {
     const INFO: Info = Info {
         name: "lennard_jones",
         formula: "sum over pairs of atoms of 4 (r^-12 - r^-6), r their distance",
         source: "Lennard-Jones 1931; minima: Hoare and Pal 1971, Wales and Doye 1997",
         interval: (-3.0, 3.0),
-        dimensions: Dimensions::MultipleOf { factor: 3, least: 6 },
+        dimensions: Dimensions::MultipleOf { factor: 3, least: 6, most: MOST_DIMS },
         minimum: Minimum::Value(known_minimum),
         data: Data::None,
     };
@@ -84,6 +87,16 @@ fn known_minimum(dims: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_pair_of_the_largest_cluster() {
+        let context =
+            Context::<f32> { dims: MOST_DIMS, data: crate::gpu::memory::ReadOnly::empty() };
+        let terms = LennardJones.terms(&context);
+        assert_eq!(pair(terms - 1), (65_535, 65_534));
+        assert_eq!(pair(terms - 65_535), (65_535, 0));
+        assert_eq!(pair(terms - 65_536), (65_534, 65_533));
+    }
 
     #[test]
     fn pairs_are_counted_in_order() {

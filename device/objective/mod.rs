@@ -7,6 +7,8 @@
 
 pub mod evaluation;
 pub mod sum;
+#[cfg(test)]
+mod tests;
 
 pub use sum::Partial;
 
@@ -134,12 +136,14 @@ pub struct Info {
 pub enum Dimensions {
     /// At least so many.
     AtLeast(u32),
-    /// Multiples of `factor`, at least `least`.
+    /// Multiples of `factor`, at least `least` and at most `most`.
     MultipleOf {
         /// What must divide the number.
         factor: u32,
         /// The least number.
         least: u32,
+        /// The greatest.
+        most: u32,
     },
 }
 
@@ -148,7 +152,9 @@ impl Dimensions {
     pub const fn contains(self, dims: u32) -> bool {
         match self {
             Self::AtLeast(least) => dims >= least,
-            Self::MultipleOf { factor, least } => dims >= least && dims.is_multiple_of(factor),
+            Self::MultipleOf { factor, least, most } => {
+                dims >= least && dims <= most && dims.is_multiple_of(factor)
+            }
         }
     }
 }
@@ -157,8 +163,8 @@ impl core::fmt::Display for Dimensions {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::AtLeast(least) => write!(f, "{least} or more"),
-            Self::MultipleOf { factor, least } => {
-                write!(f, "multiples of {factor} from {least} on")
+            Self::MultipleOf { factor, least, most } => {
+                write!(f, "multiples of {factor} from {least} to {most}")
             }
         }
     }

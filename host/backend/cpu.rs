@@ -22,13 +22,16 @@ use rayon::{
 
 use super::{Backend, Best, Snapshot, Swarm, by_particle, zeroed};
 use crate::{
-    Error, Result,
+    Error, Result, memory,
     swarm::{BoundWords, Plan},
 };
 
 /// Below so many particle-dimensions an iteration is done by the calling thread: waking others
 /// takes longer.
 const WORTH_SHARING: usize = 32 * 1024;
+
+/// More threads than any machine has cores; so many start in a moment.
+const MOST_THREADS: usize = 1024;
 
 /// Which vector instructions to use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +96,13 @@ impl Cpu {
                 accepted: format!("what this processor has: {}", Simd::detect()),
             });
         }
+        if threads > MOST_THREADS {
+            return Err(Error::Option {
+                option: "threads",
+                value: threads.to_string(),
+                accepted: format!("at most {MOST_THREADS}, or 0 for one per core"),
+            });
+        }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|why| Error::Option {
             option: "threads",
@@ -117,6 +127,7 @@ impl Backend for Cpu {
     fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
         let dims = plan.dims() as usize;
         let particles = plan.particles as usize;
+        memory::check(plan.state_bytes())?;
         let elements = layout::elements(particles, dims);
         Ok(Box::new(CpuSwarm {
             pool: Arc::clone(&self.pool),

@@ -7,26 +7,25 @@ use flockwork::backend::{Backend, Cpu};
 pub struct Arguments {}
 
 pub fn run(_: &Arguments) -> anyhow::Result<()> {
-    println!("cpu   {}", Cpu::new(0)?.description());
-    gpus();
-    Ok(())
+    super::print(&format!("cpu   {}\n{}", Cpu::new(0)?.description(), gpus()))
 }
 
 #[cfg(not(feature = "cuda"))]
-fn gpus() {
-    println!("cuda  none: this build has no GPU support (feature `cuda`)");
+fn gpus() -> String {
+    "cuda  none: this build has no GPU support (feature `cuda`)\n".to_owned()
 }
 
 #[cfg(feature = "cuda")]
-fn gpus() {
+fn gpus() -> String {
     use flockwork::cuda::{Availability, availability};
 
+    let mut lines = String::new();
     match availability() {
         Availability::Available { driver, devices } => {
             for device in devices {
-                println!(
+                lines += &format!(
                     "cuda  GPU {}: {}, compute capability {}, {:.1} GiB, {} multiprocessors, \
-                     driver for CUDA {driver}",
+                     driver for CUDA {driver}\n",
                     device.ordinal,
                     device.name,
                     device.capability,
@@ -35,7 +34,8 @@ fn gpus() {
                 );
             }
         }
-        Availability::Unavailable { reason, .. } => println!("cuda  none: {reason}"),
+        Availability::Unavailable { reason, .. } => lines += &format!("cuda  none: {reason}\n"),
     }
-    println!("      kernels: {}", flockwork::kernel_origin());
+    lines += &format!("      kernels: {}\n", flockwork::kernel_origin());
+    lines
 }

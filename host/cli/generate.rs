@@ -27,6 +27,5 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
     let Command::Calibration { dims, rows, seed, file } = command;
     let table = fit::synthetic(*dims, *rows, *seed)?;
     io::write_calibration(file, &table)?;
-    println!("{}: {rows} rows of {dims} coefficients and a target", file.display());
-    Ok(())
+    super::print(&format!("{}: {rows} rows of {dims} coefficients and a target\n", file.display()))
 }

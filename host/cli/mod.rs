@@ -6,6 +6,8 @@ mod generate;
 mod interrupt;
 mod optimize;
 
+use std::io::{self, Write};
+
 use clap::{Parser, Subcommand};
 
 /// Particle-swarm global optimization on NVIDIA GPUs and CPUs.
@@ -38,6 +40,16 @@ pub fn run() -> anyhow::Result<()> {
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Generate(command) => generate::run(&command),
         Command::Bench(command) => bench::run(&command),
+    }
+}
+
+/// Writes to the standard output. Whoever reads it may stop before the end.
+fn print(text: &str) -> anyhow::Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to the standard output"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -13,7 +13,6 @@ use flockwork::{
     swarm::{Options, Outcome, Precision, Problem, Progress, StopReason, minimize},
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use serde_json::json;
 
 use super::{BackendChoice, interrupt};
 
@@ -154,12 +153,8 @@ impl Visitor for Optimize<'_> {
         let outcome = minimize(&problem, &options, &backend, |progress| observe(&bar, progress));
         bar.finish_and_clear();
         let outcome = outcome?;
-        if arguments.json {
-            print_json(&problem, &options, &backend, &outcome)
-        } else {
-            print_text(&problem, &options, &backend, &outcome);
-            Ok(())
-        }
+        let report = if arguments.json { json::<O> } else { text::<O> };
+        super::print(&report(&problem, &options, &backend, &outcome))
     }
 }
 
@@ -219,44 +214,48 @@ fn observe(bar: &ProgressBar, progress: &Progress) -> ControlFlow<()> {
     if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-fn print_text<O: Objective>(
+fn text<O: Objective>(
     problem: &Problem<O>,
     options: &Options,
     backend: &AnyBackend,
     outcome: &Outcome,
-) {
-    println!(
-        "{}, {} dimensions, {} particles, {}, seed {}",
-        O::INFO.name,
-        problem.dims(),
-        options.particles,
-        options.precision,
-        options.seed
-    );
-    println!("back end    {}: {} ({})", backend.name(), backend.description(), backend.reason());
+) -> String {
+    let known = problem.minimum();
     let stopped = match outcome.stopped {
         StopReason::Iterations => "",
         StopReason::Interrupted => "interrupted after ",
     };
-    println!(
-        "done        {stopped}{} iterations, {:.4e} evaluations in {:.3} s: {:.4e} a second \
-         (start-up {:.3} s)",
-        outcome.iterations,
-        outcome.evaluations as f64,
-        outcome.elapsed.as_secs_f64(),
-        outcome.evaluations_per_second(),
-        outcome.startup.as_secs_f64()
-    );
-    match problem.minimum() {
-        Some(known) => {
-            println!("best value  {:e} (known minimum {:e})", outcome.value, known.value);
-        }
-        None => println!("best value  {:e}", outcome.value),
+    let mut lines = vec![
+        format!(
+            "{}, {} dimensions, {} particles, {}, seed {}",
+            O::INFO.name,
+            problem.dims(),
+            options.particles,
+            options.precision,
+            options.seed
+        ),
+        format!("back end    {}: {} ({})", backend.name(), backend.description(), backend.reason()),
+        format!(
+            "done        {stopped}{} iterations, {:.4e} evaluations in {:.3} s: {:.4e} a second \
+             (start-up {:.3} s)",
+            outcome.iterations,
+            outcome.evaluations as f64,
+            outcome.elapsed.as_secs_f64(),
+            outcome.evaluations_per_second(),
+            outcome.startup.as_secs_f64()
+        ),
+        match &known {
+            Some(known) => {
+                format!("best value  {:e} (known minimum {:e})", outcome.value, known.value)
+            }
+            None => format!("best value  {:e}", outcome.value),
+        },
+        format!("at          {}", point(&outcome.position)),
+    ];
+    if let Some(position) = known.and_then(|known| known.position) {
+        lines.push(format!("minimum at  {}", point(&position)));
     }
-    println!("at          {}", point(&outcome.position));
-    if let Some(position) = problem.minimum().and_then(|known| known.position) {
-        println!("minimum at  {}", point(&position));
-    }
+    lines.join("\n") + "\n"
 }
 
 /// The first coordinates of a point; JSON has all.
@@ -269,14 +268,14 @@ fn point(position: &[f64]) -> String {
     format!("({})", text.join(", "))
 }
 
-fn print_json<O: Objective>(
+fn json<O: Objective>(
     problem: &Problem<O>,
     options: &Options,
     backend: &AnyBackend,
     outcome: &Outcome,
-) -> anyhow::Result<()> {
+) -> String {
     let known = problem.minimum();
-    let object = json!({
+    let object = serde_json::json!({
         "function": O::INFO.name,
         "dims": problem.dims(),
         "lower": problem.lower(),
@@ -296,6 +295,5 @@ fn print_json<O: Objective>(
         "evaluations_per_second": outcome.evaluations_per_second(),
         "result": outcome,
     });
-    println!("{}", serde_json::to_string(&object)?);
-    Ok(())
+    format!("{object}\n")
 }

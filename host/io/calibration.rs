@@ -9,7 +9,7 @@ use std::{
 };
 
 use super::Table;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// In which order the numbers stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,10 @@ pub enum Layout {
 /// If the file cannot be read, if its size fits no n and P, or if a number in it is not finite.
 pub fn read(path: &Path, dims: Option<u32>, rows: Option<usize>, layout: Layout) -> Result<Table> {
     let wrong = |message: String| Error::Format { path: path.to_owned(), message };
-    let bytes = fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    // The bytes and the numbers.
+    memory::check(2 * u128::from(fs::metadata(path).map_err(failed)?.len()))?;
+    let bytes = fs::read(path).map_err(failed)?;
     let (n, p) = shape(path, dims, rows, bytes.len()).map_err(wrong)?;
 
     let number = |index: usize| {

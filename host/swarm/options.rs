@@ -62,8 +62,12 @@ impl Default for Options {
 impl Options {
     /// Whether every option makes sense.
     pub fn check(&self) -> Result<()> {
-        let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
-            Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
+        let wrong = |option, value: &dyn fmt::Debug, accepted: &str| {
+            Err(Error::Option {
+                option,
+                value: format!("{value:?}"),
+                accepted: accepted.to_owned(),
+            })
         };
         // The last tile is padded, and padding has particle indices too.
         if self.particles == 0 || self.particles > u32::MAX - layout::TILE as u32 {

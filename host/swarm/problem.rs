@@ -6,7 +6,7 @@ use flockwork_device::{
     random::{Draw, Purpose, philox},
 };
 
-use crate::{Error, Result, io::Table};
+use crate::{Error, Result, io::Table, memory};
 
 /// An objective function with a number of dimensions, a box, and what else defines it.
 #[derive(Clone, Debug)]
@@ -64,6 +64,8 @@ impl<O: Objective> Problem<O> {
                 accepted: info.dimensions.to_string(),
             });
         }
+        // The bounds and the shift, and the bounds once more when another box is searched.
+        memory::check(u128::from(dims) * 5 * size_of::<f64>() as u128)?;
         let n = dims as usize;
         let (lower, upper) = info.interval;
         let (lower, upper) = (vec![lower; n], vec![upper; n]);

@@ -1,0 +1,478 @@
+//! How exact the elementary functions are, and that numbers side by side get the same bits as
+//! numbers alone.
+
+mod reference;
+
+use std::{
+    println,
+    sync::{
+        Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    vec::Vec,
+};
+
+use super::{Lanes, Real, Scalar};
+use crate::random::{Draw, Purpose, philox4x32};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Function {
+    SinPi,
+    CosPi,
+    Exp,
+}
+use Function::{CosPi, Exp, SinPi};
+
+const FUNCTIONS: [Function; 3] = [SinPi, CosPi, Exp];
+
+/// What the documentation promises, in units in the last place.
+fn bound(function: Function, tiny: bool) -> f64 {
+    match (function, tiny) {
+        (SinPi, true) => 0.97,
+        (Exp, true) => 0.81,
+        (Exp, false) => 0.78,
+        _ => 0.73,
+    }
+}
+
+#[inline(always)]
+fn apply<V: Real>(function: Function, x: V) -> V {
+    match function {
+        SinPi => x.sin_pi(),
+        CosPi => x.cos_pi(),
+        Exp => x.exp(),
+    }
+}
+
+const WIDTH: usize = 64;
+
+/// [`apply`], with vector instructions where there are some: without them a fused multiply-add is a
+/// function call.
+fn apply_all<T: Scalar>(function: Function, x: Lanes<T, WIDTH>) -> Lanes<T, WIDTH> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,fma")]
+        fn wide<T: Scalar>(function: Function, x: Lanes<T, WIDTH>) -> Lanes<T, WIDTH> {
+            apply(function, x)
+        }
+        if std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma") {
+            // SAFETY: the processor has these instructions.
+            return unsafe { wide(function, x) };
+        }
+    }
+    apply(function, x)
+}
+
+/// The largest error seen, and where: of ordinary results, and of tiny ones, which are subnormal or
+/// less than 16 times the least normal number.
+#[derive(Clone, Copy, Debug)]
+struct Worst([(f64, f64); 2]);
+
+impl Worst {
+    const NONE: Self = Self([(0.0, 0.0); 2]);
+
+    fn see(&mut self, ulps: f64, at: f64, tiny: bool) {
+        let most = &mut self.0[usize::from(tiny)];
+        // A NaN error is the worst there is.
+        if ulps > most.0 || ulps.is_nan() {
+            *most = (ulps, at);
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        let [(usual, at), (tiny, tiny_at)] = other.0;
+        self.see(usual, at, false);
+        self.see(tiny, tiny_at, true);
+    }
+
+    fn check<T: Scalar>(self, function: Function) {
+        for ((ulps, at), tiny) in self.0.into_iter().zip([false, true]) {
+            let what = if tiny { "tiny" } else { "other" };
+            let bound = bound(function, tiny);
+            println!("{function:?} in {}, {what} results: {ulps:.4} ulp at {at:e}", T::NAME);
+            assert!(
+                ulps < bound,
+                "{function:?} in {} is off by {ulps} ulp at {at:e} ({what} result); promised is \
+                 less than {bound}",
+                T::NAME
+            );
+        }
+    }
+}
+
+/// The function's value for an `f32`, good to 29 bits more than the result has.
+fn reference_f32(function: Function, x: f32) -> f64 {
+    let x = f64::from(x);
+    let (quadrant, rest) = match function {
+        Exp => return x.exp(),
+        SinPi => reference::reduced(x),
+        CosPi => {
+            let (quadrant, rest) = reference::reduced(x);
+            (quadrant + 1, rest)
+        }
+    };
+    let angle = rest * std::f64::consts::PI;
+    match quadrant & 3 {
+        _ if x.is_infinite() || x.is_nan() => f64::NAN,
+        0 => angle.sin(),
+        1 => angle.cos(),
+        2 => -angle.sin(),
+        _ => -angle.cos(),
+    }
+}
+
+/// How far an `f32` is from the exact value, in units in the last place of the latter.
+fn ulps_f32(got: f32, exact: f64) -> f64 {
+    const BEYOND: f64 = (1_u128 << 127) as f64 * 2.0;
+    if exact.is_nan() || exact == 0.0 {
+        let right = if exact.is_nan() { got.is_nan() } else { got == 0.0 };
+        return if right { 0.0 } else { f64::INFINITY };
+    }
+    let exact = exact.clamp(-BEYOND, BEYOND);
+    let got = f64::from(got).clamp(-BEYOND, BEYOND);
+    let binade = ((exact.to_bits() >> 52 & 0x7ff) as i64 - 1023).max(-126);
+    let per_unit = f64::from_bits(((1023 + 23 - binade) as u64) << 52);
+    (got - exact).abs() * per_unit
+}
+
+/// The largest error over blocks of 64 arguments.
+fn worst_f32(function: Function, blocks: impl Iterator<Item = [u32; WIDTH]>) -> Worst {
+    let mut worst = Worst::NONE;
+    for bits in blocks {
+        let x = Lanes(bits.map(f32::from_bits));
+        let got = apply_all(function, x);
+        for (x, got) in x.0.into_iter().zip(got.0) {
+            let exact = reference_f32(function, x);
+            let tiny = exact.abs() < 16.0 * f64::from(f32::MIN_POSITIVE);
+            worst.see(ulps_f32(got, exact), f64::from(x), tiny);
+        }
+    }
+    worst
+}
+
+/// Arguments at which something changes: zeros, the ends of the type, multiples of a quarter, the
+/// ends of the exponential's range, powers of two, with their neighbours.
+fn special_arguments<T: Scalar>() -> Vec<f64> {
+    let mut magnitudes = Vec::new();
+    magnitudes.extend([0.0, f64::INFINITY, f64::NAN, f64::from(f32::MAX), f64::MAX]);
+    magnitudes.extend((0..4000).map(|k| f64::from(k) * 0.25));
+    magnitudes.extend((0..4000).map(|k| f64::from(k) * 0.5 * std::f64::consts::LN_2));
+    magnitudes.extend([87.336_54, 88.722_84, 103.278_93, 103.972_08, 708.396, 709.782_712, 745.13]);
+    magnitudes.extend((-1074..1024).map(|power| 2_f64.powi(power)));
+    for power in 18..56 {
+        for quarters in 1..64 {
+            magnitudes.push(2_f64.powi(power) + f64::from(quarters) * 0.25);
+            magnitudes.push(2_f64.powi(power) - f64::from(quarters) * 0.25);
+        }
+    }
+    let neighbours = |x: f64| {
+        let x = T::nearest(x).to_f64();
+        if T::NAME == "f32" {
+            let x = x as f32;
+            [x.next_down(), x, x.next_up()].map(f64::from)
+        } else {
+            [x.next_down(), x, x.next_up()]
+        }
+    };
+    magnitudes.into_iter().flat_map(neighbours).flat_map(|x| [x, -x]).collect()
+}
+
+#[test]
+fn f32_functions_over_all_exponents() {
+    let strata = |exponent_and_sign: u32| {
+        (0..64_u32).map(move |block| {
+            std::array::from_fn(|lane| {
+                // 4,096 strata of 2,048 mantissas, a random one from each.
+                let stratum = block << 6 | lane as u32;
+                let random = philox4x32::<7>([stratum, exponent_and_sign, 0, 0], [5, 0])[0];
+                exponent_and_sign << 23 | stratum << 11 | random >> 21
+            })
+        })
+    };
+    let specials: Vec<u32> =
+        special_arguments::<f32>().into_iter().map(|x| (x as f32).to_bits()).collect();
+    let specials = specials.chunks(WIDTH).map(|chunk| {
+        let mut block = [0; WIDTH];
+        block[..chunk.len()].copy_from_slice(chunk);
+        block
+    });
+    for function in FUNCTIONS {
+        let blocks = (0..512).flat_map(strata).chain(specials.clone());
+        worst_f32(function, blocks).check::<f32>(function);
+    }
+}
+
+/// Some minutes on two cores, in the release profile.
+#[test]
+#[ignore = "takes minutes"]
+fn f32_functions_over_all_arguments() {
+    const PIECE: u32 = 1 << 24;
+    for function in FUNCTIONS {
+        let worst = Mutex::new(Worst::NONE);
+        let next = AtomicU32::new(0);
+        let work = || {
+            loop {
+                let piece = next.fetch_add(1, Ordering::Relaxed);
+                if piece > (u32::MAX / PIECE) {
+                    return;
+                }
+                let first = piece * PIECE;
+                let blocks = (0..PIECE / WIDTH as u32).map(|block| {
+                    std::array::from_fn(|lane| first + block * WIDTH as u32 + lane as u32)
+                });
+                let found = worst_f32(function, blocks);
+                worst.lock().unwrap().join(found);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..thread::available_parallelism().map_or(1, |n| n.get()) {
+                scope.spawn(work);
+            }
+        });
+        worst.into_inner().unwrap().check::<f32>(function);
+    }
+}
+
+/// Compares `got`, the function's value at `x`, with the exact one.
+fn compare_f64(function: Function, x: f64, got: f64, worst: &mut Worst) {
+    if x.is_nan() || (x.is_infinite() && function != Exp) {
+        return worst.see(if got.is_nan() { 0.0 } else { f64::INFINITY }, x, false);
+    }
+    let exact = match function {
+        // Twice as far out as the results of the type reach.
+        Exp => reference::exp(x.clamp(-1400.0, 1400.0)),
+        SinPi => reference::sin_cos_pi(x).0,
+        CosPi => reference::sin_cos_pi(x).1,
+    };
+    worst.see(reference::ulps(got, exact), x, exact.is_tiny());
+}
+
+/// `per_exponent` random arguments with each binary exponent and sign.
+fn worst_f64(function: Function, exponents: std::ops::Range<i32>, per_exponent: u32) -> Worst {
+    let mut worst = Worst::NONE;
+    for exponent in exponents {
+        for block in 0..per_exponent.div_ceil(WIDTH as u32) {
+            let x: [f64; WIDTH] = std::array::from_fn(|lane| {
+                let counter = [block, lane as u32, exponent as u32, 1];
+                let [low, high, sign, _] = philox4x32::<7>(counter, [6, 0]);
+                let mantissa = (u64::from(high) << 32 | u64::from(low)) >> 12;
+                let exponent = ((exponent + 1023) as u64) << 52;
+                f64::from_bits(u64::from(sign & 1) << 63 | exponent | mantissa)
+            });
+            for (x, got) in x.into_iter().zip(apply_all(function, Lanes(x)).0) {
+                compare_f64(function, x, got, &mut worst);
+            }
+        }
+    }
+    worst
+}
+
+/// Where the exponents lie that matter: below, the functions are linear or 1; above, 0 or infinite
+/// or at whole numbers.
+fn exponents(function: Function) -> std::ops::Range<i32> {
+    match function {
+        SinPi | CosPi => -30..56,
+        Exp => -56..11,
+    }
+}
+
+#[test]
+fn f64_functions_over_all_exponents() {
+    thread::scope(|scope| {
+        for function in FUNCTIONS {
+            scope.spawn(move || {
+                let mut worst = Worst::NONE;
+                for x in special_arguments::<f64>() {
+                    compare_f64(function, x, apply(function, x), &mut worst);
+                }
+                for found in [
+                    worst_f64(function, -1023..1024, 256),
+                    worst_f64(function, exponents(function), 8192),
+                ] {
+                    worst.join(found);
+                }
+                worst.check::<f64>(function);
+            });
+        }
+    });
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn f64_functions_densely() {
+    thread::scope(|scope| {
+        for function in FUNCTIONS {
+            scope.spawn(move || {
+                worst_f64(function, exponents(function), 200_000).check::<f64>(function);
+            });
+        }
+    });
+}
+
+#[test]
+fn sine_and_cosine_are_exact_at_multiples_of_one_half() {
+    fn check<T: Scalar>(x: f64) {
+        // Half of it is exact too, and says where in a turn it lies.
+        let halves = ((x * 0.5).fract() * 4.0) as i32;
+        let expected = [(0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)];
+        let expected = expected[halves.rem_euclid(4) as usize];
+        let (sine, cosine) = T::nearest(x).sin_cos_pi();
+        assert_eq!((sine.to_f64(), cosine.to_f64()), expected, "{x:e} in {}", T::NAME);
+        assert_eq!(T::nearest(x).cos_pi().to_f64(), expected.1);
+        assert_eq!(T::nearest(x).sin_pi().to_f64(), expected.0);
+    }
+    for sign in [1.0, -1.0] {
+        for power in 0..60 {
+            for k in 0..200 {
+                let x = sign * (2_f64.powi(power) + f64::from(k) * 0.5);
+                if x == f64::from(x as f32) {
+                    check::<f32>(x);
+                }
+                check::<f64>(x);
+            }
+        }
+        for x in [0.0, 0.5, f64::from(f32::MAX)] {
+            check::<f32>(sign * x);
+            check::<f64>(sign * x);
+        }
+        check::<f64>(sign * f64::MAX);
+    }
+}
+
+#[test]
+fn the_exponential_ends_where_the_type_ends() {
+    fn check<T: Scalar>(x: f64, expected: f64) {
+        assert_eq!(T::nearest(x).exp().to_f64(), expected, "exp({x}) in {}", T::NAME);
+    }
+    for x in [0.0, -0.0] {
+        check::<f32>(x, 1.0);
+        check::<f64>(x, 1.0);
+    }
+    for x in [88.722_84, 89.0, 1e10, f64::INFINITY] {
+        check::<f32>(x, f64::INFINITY);
+    }
+    for x in [-104.0, -1e10, f64::NEG_INFINITY] {
+        check::<f32>(x, 0.0);
+    }
+    check::<f32>(-103.9, f64::from(f32::from_bits(1)));
+    for x in [709.782_712_893_385, 710.0, 1e300, f64::INFINITY] {
+        check::<f64>(x, f64::INFINITY);
+    }
+    for x in [-745.2, -746.0, -1e300, f64::NEG_INFINITY] {
+        check::<f64>(x, 0.0);
+    }
+    check::<f64>(-745.1, f64::from_bits(1));
+    assert!(Real::exp(f32::NAN).is_nan() && Real::exp(f64::NAN).is_nan());
+}
+
+/// The bits of a number, all NaN alike: which NaN an operation gives is not defined.
+fn bits<T: Scalar>(value: T) -> u64 {
+    let value = value.to_f64();
+    if value.is_nan() { u64::MAX } else { value.to_bits() }
+}
+
+fn lanes_equal_numbers<T: Scalar, const N: usize>() {
+    let special = special_arguments::<T>();
+    let mut state = 0;
+    let mut argument = || {
+        state += 1;
+        let [choice, low, high, _] = philox4x32::<7>([state, N as u32, 0, 0], [7, 0]);
+        let fraction = f64::from(high) / f64::from(1 << 16) - 32768.0;
+        T::nearest(match choice % 4 {
+            0 => special[low as usize % special.len()],
+            1 => fraction,
+            2 => fraction / 32768.0,
+            _ => fraction * 2_f64.powi((low % 200) as i32 - 100),
+        })
+    };
+    for _ in 0..2_000 {
+        let [a, b, c]: [[T; N]; 3] = std::array::from_fn(|_| std::array::from_fn(|_| argument()));
+        let (x, y, z) = (Lanes(a), Lanes(b), Lanes(c));
+        let less: [bool; N] = x.less(y);
+        assert_eq!(less, std::array::from_fn(|i| a[i].less(b[i])));
+        assert_eq!(Lanes::<T, N>::any(less), less.contains(&true));
+        let same = |name: &str, got: Lanes<T, N>, one: &dyn Fn(T, T, T) -> T| {
+            for i in 0..N {
+                let expected = one(a[i], b[i], c[i]);
+                assert_eq!(
+                    bits(got.0[i]),
+                    bits(expected),
+                    "{name} of ({:e}, {:e}, {:e}) is {:e} in lane {i} of {N} and {:e} alone",
+                    a[i].to_f64(),
+                    b[i].to_f64(),
+                    c[i].to_f64(),
+                    got.0[i].to_f64(),
+                    expected.to_f64()
+                );
+            }
+        };
+        same("+", x + y, &|a, b, _| a + b);
+        same("-", x - y, &|a, b, _| a - b);
+        same("*", x * y, &|a, b, _| a * b);
+        same("/", x / y, &|a, b, _| a / b);
+        same("negation", -x, &|a, _, _| -a);
+        same("fma", x.fma(y, z), &|a, b, c| a.fma(b, c));
+        same("sqrt", x.sqrt(), &|a, _, _| a.sqrt());
+        same("abs", x.abs(), &|a, _, _| Real::abs(a));
+        same("exp", x.exp(), &|a, _, _| a.exp());
+        same("sin_pi", x.sin_pi(), &|a, _, _| a.sin_pi());
+        same("cos_pi", x.cos_pi(), &|a, _, _| a.cos_pi());
+        same("first of sin_cos_pi", x.sin_cos_pi().0, &|a, _, _| a.sin_cos_pi().0);
+        same("second of sin_cos_pi", x.sin_cos_pi().1, &|a, _, _| a.sin_cos_pi().1);
+        same("least", x.least(y), &|a, b, _| a.least(b));
+        same("greatest", x.greatest(y), &|a, b, _| a.greatest(b));
+        same("limit", x.limit(y, z), &|a, b, c| a.limit(b, c));
+        same("select", Lanes::select(less, x, z), &|a, b, c| T::select(a.less(b), a, c));
+        for function in FUNCTIONS {
+            if N == WIDTH {
+                let x: [T; WIDTH] = std::array::from_fn(|i| a[i]);
+                let got = Lanes(apply_all(function, Lanes(x)).0.as_slice().try_into().unwrap());
+                same("function in wide vectors", got, &|a, _, _| apply(function, a));
+            }
+        }
+        same("splat", Lanes::splat(a[0]), &|_, _, _| a[0]);
+    }
+    for particle in [0, 5, u32::MAX - 1] {
+        let draw =
+            Draw { key: [1, 2], iteration: 3, particle, group: 4, purpose: Purpose::Velocity };
+        let pairs = Lanes::<T, N>::uniforms(draw);
+        for lane in 0..N {
+            let alone = T::uniforms(Draw { particle: particle.wrapping_add(lane as u32), ..draw });
+            for (side_by_side, alone) in pairs.iter().zip(alone) {
+                assert_eq!(bits(side_by_side.0.0[lane]), bits(alone.0));
+                assert_eq!(bits(side_by_side.1.0[lane]), bits(alone.1));
+            }
+        }
+    }
+}
+
+#[test]
+fn lanes_give_the_bits_of_single_numbers() {
+    lanes_equal_numbers::<f32, 1>();
+    lanes_equal_numbers::<f32, 7>();
+    lanes_equal_numbers::<f32, WIDTH>();
+    lanes_equal_numbers::<f64, 1>();
+    lanes_equal_numbers::<f64, 7>();
+    lanes_equal_numbers::<f64, WIDTH>();
+}
+
+#[test]
+fn nan_is_never_less_and_is_replaced_as_documented() {
+    fn check<T: Scalar>() {
+        let nan = T::nearest(f64::NAN);
+        let one = T::nearest(1.0);
+        assert!(!nan.less(one) && !one.less(nan) && !nan.less(nan));
+        for (got, expected) in [
+            (nan.least(one), one),
+            (one.least(nan), nan),
+            (nan.greatest(one), one),
+            (one.greatest(nan), nan),
+            (nan.limit(-one, one), nan),
+        ] {
+            assert_eq!(bits(got), bits(expected));
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}

@@ -1,0 +1,164 @@
+//! What the functions should give, computed with far more digits than the result has.
+
+use std::f64::consts;
+
+/// A value with its error left out: `high + low` times 2^`exponent`, good to some 100 bits.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    pub number: DoubleDouble,
+    pub exponent: i32,
+}
+
+impl Value {
+    /// Whether it is less than 16 times the least normal `f64`.
+    pub fn is_tiny(self) -> bool {
+        self.number.high == 0.0 || self.exponent + binade(self.number.high) < -1018
+    }
+}
+
+/// An unevaluated sum of two doubles, `|low|` at most half a unit in the last place of `high`.
+#[derive(Clone, Copy, Debug)]
+pub struct DoubleDouble {
+    pub high: f64,
+    pub low: f64,
+}
+
+impl DoubleDouble {
+    const fn new(high: f64, low: f64) -> Self {
+        Self { high, low }
+    }
+
+    /// `a + b` without error (Knuth).
+    fn sum(a: f64, b: f64) -> Self {
+        let high = a + b;
+        let b_part = high - a;
+        Self::new(high, (a - (high - b_part)) + (b - b_part))
+    }
+
+    /// `a * b` without error, where nothing underflows.
+    fn product(a: f64, b: f64) -> Self {
+        let high = a * b;
+        Self::new(high, a.mul_add(b, -high))
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let high = Self::sum(self.high, other.high);
+        let low = Self::sum(self.low, other.low);
+        let first = Self::sum(high.high, high.low + low.high);
+        Self::sum(first.high, first.low + low.low)
+    }
+
+    fn times(self, other: Self) -> Self {
+        let p = Self::product(self.high, other.high);
+        Self::sum(p.high, p.low + (self.high * other.low + self.low * other.high))
+    }
+
+    fn over(self, divisor: f64) -> Self {
+        let quotient = self.high / divisor;
+        let product = Self::product(quotient, divisor);
+        let rest = ((self.high - product.high) - product.low) + self.low;
+        Self::sum(quotient, rest / divisor)
+    }
+
+    fn negated(self) -> Self {
+        Self::new(-self.high, -self.low)
+    }
+}
+
+const ONE: DoubleDouble = DoubleDouble::new(1.0, 0.0);
+const PI: DoubleDouble = DoubleDouble::new(consts::PI, 1.224_646_799_147_353_2e-16);
+
+/// ln 2 in three parts: multiples of the first two by numbers below 2^11 have no error.
+const LN_2: [f64; 3] =
+    [0.693_147_180_559_890_3, 5.497_923_018_707_21e-14, 1.161_222_722_936_253_2e-26];
+
+/// `first` and what follows it: each term is the one before times `step` over `divisor(1)`,
+/// `divisor(2)` and so on.
+fn series(first: DoubleDouble, step: DoubleDouble, divisor: impl Fn(f64) -> f64) -> DoubleDouble {
+    // Smallest first; 30 terms are more than any argument here needs.
+    let mut terms = [first; 30];
+    let mut count = 1;
+    while count < terms.len() && terms[count - 1].high.abs() > 1e-33 * first.high.abs() {
+        terms[count] = terms[count - 1].times(step).over(divisor(count as f64));
+        count += 1;
+    }
+    terms[..count].iter().rev().fold(DoubleDouble::new(0.0, 0.0), |sum, &term| term.plus(sum))
+}
+
+/// The quadrant of `x` half-turns and what is left, at most a quarter, without error: x is
+/// quadrant / 2 + rest, give or take whole turns.
+pub fn reduced(x: f64) -> (u32, f64) {
+    // Halving and doubling have no error, nor has the subtraction of numbers so close.
+    let turn = x - 2.0 * (x * 0.5).round();
+    let quadrant = (turn * 2.0).round();
+    (quadrant.rem_euclid(4.0) as u32, turn - quadrant * 0.5)
+}
+
+/// sin(pi x) and cos(pi x).
+pub fn sin_cos_pi(x: f64) -> (Value, Value) {
+    let (quadrant, rest) = reduced(x);
+    // Far from the range where products lose their low part; the sine is proportional there.
+    let shift = if rest != 0.0 && rest.abs() < 1e-100 { 600 } else { 0 };
+    let scaled = if shift == 0 { rest } else { rest * 2_f64.powi(shift) };
+    let angle = PI.times(DoubleDouble::new(scaled, 0.0));
+    let (sine, cosine) = if shift == 0 {
+        let square = angle.times(angle).negated();
+        (
+            series(angle, square, |k| 2.0 * k * (2.0 * k + 1.0)),
+            series(ONE, square, |k| 2.0 * k * (2.0 * k - 1.0)),
+        )
+    } else {
+        (angle, ONE)
+    };
+    let sine = Value { number: sine, exponent: -shift };
+    let cosine = Value { number: cosine, exponent: 0 };
+    let negative = |v: Value| Value { number: v.number.negated(), ..v };
+    match quadrant {
+        0 => (sine, cosine),
+        1 => (cosine, negative(sine)),
+        2 => (negative(sine), negative(cosine)),
+        _ => (negative(cosine), sine),
+    }
+}
+
+/// e^x for arguments whose result is no further out than twice the range of `f64`.
+pub fn exp(x: f64) -> Value {
+    let n = (x * consts::LOG2_E).round();
+    let rest =
+        DoubleDouble::sum(x - n * LN_2[0], -n * LN_2[1]).plus(DoubleDouble::product(-n, LN_2[2]));
+    Value { number: series(ONE, rest, |k| k), exponent: n as i32 }
+}
+
+/// 2^`exponent` times `x`; no error unless the result is subnormal.
+fn scaled(mut x: f64, mut exponent: i32) -> f64 {
+    while exponent != 0 {
+        let step = exponent.clamp(-1000, 1000);
+        x *= 2_f64.powi(step);
+        exponent -= step;
+    }
+    x
+}
+
+/// How far `got` is from `exact`, in units in the last place of the `f64` nearest to `exact`.
+pub fn ulps(got: f64, exact: Value) -> f64 {
+    let Value { number, exponent } = exact;
+    if number.high == 0.0 {
+        return if got == 0.0 { 0.0 } else { f64::INFINITY };
+    }
+    if exponent + binade(number.high) >= 1024 {
+        return if got == f64::INFINITY.copysign(number.high) { 0.0 } else { f64::INFINITY };
+    }
+    // Compared at the scale of `number`, where nothing is subnormal; infinity counts as 2^1024.
+    let got = if got.is_infinite() {
+        scaled(got.signum(), 1024 - exponent)
+    } else {
+        scaled(got, -exponent)
+    };
+    let unit = 2_f64.powi((binade(number.high) - 52).max(-1074 - exponent));
+    ((got - number.high) - number.low).abs() / unit
+}
+
+/// The binary exponent of a normal number.
+fn binade(x: f64) -> i32 {
+    (x.to_bits() >> 52 & 0x7ff) as i32 - 1023
+}
