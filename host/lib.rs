@@ -42,3 +42,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub fn kernel_origin() -> &'static str {
     kernels::ORIGIN
 }
+
+/// The GPU kernels inside the program: for each target the name and the text of every module.
+#[cfg(feature = "cuda")]
+pub fn kernel_images() -> &'static [cuda::Image] {
+    kernels::IMAGES
+}

@@ -1,0 +1,53 @@
+//! The compiled GPU kernels inside the program are those of the registry, each in a module of its
+//! own, and small.
+#![cfg(feature = "cuda")]
+
+// Its own tests run with these.
+#[allow(dead_code, missing_docs)]
+#[path = "../build/ptx.rs"]
+mod ptx;
+
+use std::collections::BTreeSet;
+
+use flockwork::{kernel_images, registry};
+
+/// DESIGN: the whole PTX stays below this.
+const MOST_BYTES: usize = 8 << 20;
+/// More than four times the largest kernel of today: the driver compiles it when a run starts.
+const MOST_BYTES_OF_ONE: usize = 256 << 10;
+
+#[test]
+fn every_target_has_exactly_the_kernels_of_the_registry() {
+    let mut registered = BTreeSet::new();
+    registry::for_each_kernel(|name| assert!(registered.insert(name.to_string()), "{name} twice"));
+    assert!(registered.contains("swarm_step_rastrigin_f32"));
+    assert_eq!(registered.len() % registry::OBJECTIVES.len(), 0);
+    assert!(kernel_images().len() >= 2, "a baseline and a newer target");
+    for image in kernel_images() {
+        let names: BTreeSet<String> =
+            image.entries.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(names, registered, "sm_{}", image.target);
+        assert_eq!(names.len(), image.entries.len(), "a name twice in sm_{}", image.target);
+    }
+    assert!(kernel_images().is_sorted_by_key(|image| image.target));
+}
+
+#[test]
+fn every_module_has_one_kernel_and_is_small() {
+    let mut total = 0;
+    for image in kernel_images() {
+        for (name, text) in image.entries {
+            let what = format!("{name} for sm_{}", image.target);
+            assert_eq!(text.matches(".entry ").count(), 1, "{what}");
+            assert!(text.contains(&format!(".entry {name}(")), "{what}");
+            assert!(text.contains(&format!(".target sm_{}", image.target)), "{what}");
+            assert!(text.len() < MOST_BYTES_OF_ONE, "{what} has {} bytes", text.len());
+            let again = ptx::modules(text).unwrap();
+            assert_eq!(again.len(), 1, "{what}");
+            assert_eq!(again[0].entry, *name);
+            total += text.len();
+        }
+    }
+    println!("{total} bytes of PTX");
+    assert!(total < MOST_BYTES, "{total} bytes of PTX");
+}
