@@ -24,7 +24,7 @@ const KEPT: &str = "data/ptx";
 const CHOICE: &str = "FLOCKWORK_DEVICE_RUSTC";
 
 fn main() -> ExitCode {
-    for path in ["build.rs", "build", "device", KEPT] {
+    for path in ["build.rs", "build", "device"] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed={CHOICE}");
@@ -46,45 +46,58 @@ fn main() -> ExitCode {
     }
 }
 
-/// Leaves one PTX text per target in `out`, cuts them, and says where they came from.
+/// Leaves the kernels in `out`, ready to be embedded, and says where they came from.
 fn kernels(root: &Path, out: &Path) -> Result<String, String> {
-    let choice = env::var(CHOICE).ok();
     let hash = compile::source_hash(&root.join("device"))?;
-    fs::write(out.join("device.hash"), &hash).map_err(|e| format!("{}: {e}", out.display()))?;
+    write(&out.join("device.hash"), &format!("{hash}\n"))?;
+    // What `scripts/update-ptx` knows the compiler by; the kept kernels have none here.
+    let _ = fs::remove_file(out.join("compiler"));
 
-    let compiler = match choice.as_deref() {
-        Some("prebuilt") => Err(format!("{CHOICE}=prebuilt")),
-        Some(path) => Ok(Compiler::probe(Path::new(path))
-            .map_err(|why| format!("{CHOICE}={path} cannot compile the GPU kernels: {why}"))?),
-        None => Compiler::find(),
-    };
-    let failure = match compiler {
-        Ok(compiler) => match compiler.compile(root, out) {
-            Ok(()) => {
-                embed(out, out)?;
-                return Ok(format!(
-                    "compiled from device/ by {} ({})",
-                    compiler.version,
-                    compiler.rustc.display()
-                ));
-            }
-            Err(failure) => failure,
-        },
-        Err(missing) => missing,
-    };
+    let choice = env::var_os(CHOICE).unwrap_or_default();
+    if choice == "prebuilt" {
+        return kept(root, out, &hash, &format!("{CHOICE}=prebuilt"));
+    }
+    if choice.is_empty() {
+        return Compiler::find()
+            .and_then(|compiler| compiled(root, out, &compiler))
+            .or_else(|failure| kept(root, out, &hash, &failure));
+    }
+    // A compiler that was asked for by name is not replaced silently.
+    Compiler::probe(Path::new(&choice))
+        .and_then(|compiler| compiled(root, out, &compiler))
+        .map_err(|failure| format!("{CHOICE} cannot compile the GPU kernels: {failure}"))
+}
 
+/// The kernels compiled from `device/`.
+fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, String> {
+    if compiler.rustc.is_absolute() {
+        println!("cargo::rerun-if-changed={}", compiler.rustc.display());
+    }
+    compiler.compile(root, out)?;
+    write(&out.join("compiler"), &compiler.identity)?;
+    embed(out, out)?;
+    Ok(format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display()))
+}
+
+/// The kernels kept in [`KEPT`], if they are those of `device/` as it is.
+fn kept(root: &Path, out: &Path, hash: &str, why: &str) -> Result<String, String> {
+    println!("cargo::rerun-if-changed={KEPT}");
     let kept = root.join(KEPT);
     let kept_hash = fs::read_to_string(kept.join("device.hash")).unwrap_or_default();
     if kept_hash.trim() == hash {
         embed(&kept, out)?;
-        return Ok(format!("the ones kept in {KEPT}, which match device/ ({failure})"));
+        return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
     }
     Err(format!(
-        "device/ differs from the kernels kept in {KEPT}, and they cannot be compiled here: \
-         {failure}. Install a compiler with matching sources of `core`: on Debian `apt-get \
-         install rustc-web rust-web-src`, with rustup `rustup component add rust-src`; or build \
-         without GPU support: `--no-default-features`."
+        "the GPU kernels kept in {KEPT} are not those of device/ as it is, and they cannot be \
+         compiled here: {why}. Install a compiler with the sources of its `core`: on Debian \
+         `apt-get install rustc-web rust-web-src`, with rustup `rustup component add rust-src`; \
+         or build without GPU support: `--no-default-features`."
     ))
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 /// Cuts the texts in `from` into one module per kernel and writes the table that the program embeds.
@@ -100,7 +113,7 @@ fn embed(from: &Path, out: &Path) -> Result<(), String> {
         let _ = writeln!(table, "    Image {{ target: {}, entries: &[", target.capability);
         for module in ptx::modules(&text).map_err(|e| format!("{}: {e}", path.display()))? {
             let file = folder.join(format!("{}.ptx", module.entry));
-            fs::write(&file, &module.text).map_err(|e| format!("{}: {e}", file.display()))?;
+            write(&file, &module.text)?;
             let _ = writeln!(
                 table,
                 "        ({:?}, include_str!({:?})),",
@@ -111,6 +124,5 @@ fn embed(from: &Path, out: &Path) -> Result<(), String> {
         table.push_str("    ] },\n");
     }
     table.push(']');
-    let file = out.join("images.rs");
-    fs::write(&file, table).map_err(|e| format!("{}: {e}", file.display()))
+    write(&out.join("images.rs"), &table)
 }

@@ -1,7 +1,9 @@
 //! Compiles the device crate with stock rustc's own PTX back end.
 
 use std::{
-    env, fmt, fs,
+    env,
+    ffi::OsStr,
+    fmt, fs, iter,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -44,65 +46,77 @@ pub struct Compiler {
     pub rustc: PathBuf,
     /// As `rustc 1.96.0`.
     pub version: String,
+    /// All that it says of itself that may decide the PTX, in lines.
+    pub identity: String,
+    /// The folder of its sources.
+    sources: PathBuf,
 }
 
 impl Compiler {
     /// The active toolchain's compiler, or the system's.
     pub fn find() -> Result<Self, String> {
         let active = env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from);
-        let candidates = [active, "/usr/bin/rustc".into(), "/usr/local/bin/rustc".into()];
+        let system = ["/usr/bin/rustc", "/usr/local/bin/rustc"].map(PathBuf::from);
+        let installed: Vec<_> =
+            system.into_iter().filter(|rustc| rustc.exists() && *rustc != active).collect();
         let mut refusals = Vec::new();
-        for candidate in candidates {
-            match Self::probe(&candidate) {
+        for candidate in iter::once(&active).chain(&installed) {
+            match Self::probe(candidate) {
                 Ok(compiler) => return Ok(compiler),
-                Err(why) => refusals.push(format!("{}: {why}", candidate.display())),
+                Err(why) => refusals.push(why),
             }
         }
-        Err(format!("no compiler for them found: {}", refusals.join("; ")))
+        Err(format!("no compiler for them was found: {}", refusals.join("; ")))
     }
 
-    /// Whether a compiler can do it.
+    /// Whether a compiler can do it; if not, why.
     pub fn probe(rustc: &Path) -> Result<Self, String> {
+        let named = |why: &str| format!("{}: {why}", rustc.display());
         let ask = |arguments: &[&str]| {
-            let output = Command::new(rustc).args(arguments).output().map_err(|e| e.to_string())?;
+            let output =
+                Command::new(rustc).args(arguments).output().map_err(|e| named(&e.to_string()))?;
             if !output.status.success() {
-                return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+                return Err(named(String::from_utf8_lossy(&output.stderr).trim()));
             }
             Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         };
-        let version = ask(&["--version"])?;
-        let mut words = version.split(' ');
-        let version =
-            format!("{} {}", words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        let mut numbers =
-            version.trim_start_matches("rustc ").split('.').map_while(|n| n.parse::<u32>().ok());
-        let number = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-        if number < OLDEST {
-            return Err(format!("{version} is older than {}.{}", OLDEST.0, OLDEST.1));
+        let about = ask(&["--version", "--verbose"])?;
+        let identity = |line: &&str| line.starts_with("rustc ") || line.starts_with("LLVM version");
+        let identity: Vec<&str> = about.lines().filter(identity).collect();
+        let version: Vec<&str> = about.split_whitespace().take(2).collect();
+        let &["rustc", number] = &version[..] else {
+            return Err(named("it is no Rust compiler"));
+        };
+        let mut parts = number.split('.').map_while(|n| n.parse::<u32>().ok());
+        if (parts.next().unwrap_or(0), parts.next().unwrap_or(0)) < OLDEST {
+            let (major, minor) = OLDEST;
+            return Err(named(&format!("{} is older than {major}.{minor}", version.join(" "))));
         }
-        let sysroot = ask(&["--print", "sysroot"])?;
-        let sources = Path::new(&sysroot).join("lib/rustlib/src/rust/library/core/src/lib.rs");
-        if !sources.exists() {
-            return Err(format!("{version} has no sources of `core` ({})", sources.display()));
+        let sources = Path::new(&ask(&["--print", "sysroot"])?).join("lib/rustlib/src/rust");
+        if !sources.join("library/core/src/lib.rs").exists() {
+            return Err(named(&format!(
+                "{} lacks the sources of `core` ({})",
+                version.join(" "),
+                sources.display()
+            )));
         }
-        Ok(Self { rustc: rustc.to_owned(), version })
+        Ok(Self {
+            rustc: rustc.to_owned(),
+            version: version.join(" "),
+            identity: identity.join("\n") + "\n",
+            sources,
+        })
     }
 
     /// Compiles the device crate for every target; leaves `CPU.ptx` in `out`.
     pub fn compile(&self, root: &Path, out: &Path) -> Result<(), String> {
+        // One folder: `core` is compiled once, and only the kernels for each target.
+        let build = out.join("device");
+        let flags = self.flags(root);
         for target in TARGETS {
-            // One folder: `core` is compiled once, and only the kernels for each target.
-            let build = out.join("device");
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            // What cargo, clippy or a wrapper told this build is not meant for that one.
-            for (name, _) in env::vars_os() {
-                let text = name.to_string_lossy();
-                let ours = text.starts_with("CARGO") && text != "CARGO_HOME";
-                if ours
-                    || ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"].contains(&&*text)
-                {
-                    cargo.env_remove(&name);
-                }
+            for (name, _) in env::vars_os().filter(|(name, _)| is_for_the_outer_build(name)) {
+                cargo.env_remove(name);
             }
             let output = cargo
                 .current_dir(root)
@@ -118,12 +132,19 @@ impl Compiler {
                 // -Zbuild-std and the PTX target are not stable yet; the program itself needs none
                 // of it.
                 .env("RUSTC_BOOTSTRAP", "1")
-                .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"))
+                // The environment outranks the user's own cargo configuration.
+                .env("RUSTC_WRAPPER", "")
+                .env("RUSTC_WORKSPACE_WRAPPER", "")
+                .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
+                .env("CARGO_BUILD_BUILD_DIR", &build)
+                .env("CARGO_INCREMENTAL", "0")
                 .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
                 .env("CARGO_PROFILE_RELEASE_LTO", "fat")
                 .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
                 .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
                 .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
+                .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
+                .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false")
                 .output()
                 .map_err(|e| format!("cargo: {e}"))?;
             if !output.status.success() {
@@ -131,7 +152,7 @@ impl Compiler {
                 eprintln!("{messages}");
                 let first = messages.lines().find(|line| line.starts_with("error"));
                 return Err(format!(
-                    "{} failed on device/: {}",
+                    "{} failed on device/ ({})",
                     self.version,
                     first.unwrap_or("no error message")
                 ));
@@ -142,10 +163,29 @@ impl Compiler {
         }
         Ok(())
     }
+
+    /// [`FLAGS`], and those that keep this machine's folders out of the PTX.
+    fn flags(&self, root: &Path) -> Vec<String> {
+        let mut flags: Vec<String> = FLAGS.iter().copied().map(String::from).collect();
+        let real = fs::canonicalize(&self.sources).unwrap_or_default();
+        for (folder, name) in [(&self.sources, "rust"), (&real, "rust"), (&root.into(), ".")] {
+            flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
+        }
+        flags
+    }
 }
 
-/// A number that changes when anything that decides the PTX changes: the device crate's files and
-/// the targets they are compiled for. FNV-1a, 64 bits, in hexadecimal.
+/// What cargo, clippy or a wrapper told the program's build is not meant for the device's, but for
+/// how cargo reaches its registries.
+fn is_for_the_outer_build(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    let reach = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"];
+    name == "RUSTFLAGS"
+        || name.starts_with("CARGO") && !reach.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// A number that changes when anything that decides the PTX changes, but for the compiler: the
+/// device crate's files, the targets they are compiled for, the flags. FNV-1a, 64 bits, in hexadecimal.
 pub fn source_hash(device: &Path) -> Result<String, String> {
     let mut files = Vec::new();
     collect(device, &mut files).map_err(|e| format!("{}: {e}", device.display()))?;
@@ -159,6 +199,9 @@ pub fn source_hash(device: &Path) -> Result<String, String> {
     for target in TARGETS {
         hash.add(target.cpu.as_bytes());
         hash.add(target.feature.as_bytes());
+    }
+    for flag in FLAGS {
+        hash.add(flag.as_bytes());
     }
     Ok(hash.to_string())
 }
