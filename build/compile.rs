@@ -158,8 +158,15 @@ impl Compiler {
                 ));
             }
             let assembly = build.join("nvptx64-nvidia-cuda/release/deps/flockwork_device.s");
-            fs::copy(&assembly, out.join(format!("{}.ptx", target.cpu)))
+            let ptx = fs::read_to_string(&assembly)
                 .map_err(|e| format!("{}: {e}", assembly.display()))?;
+            // The targets share the file: were cargo to find one of them fresh, it would be the
+            // other's.
+            if !ptx.contains(&format!(".target {}\n", target.cpu)) {
+                return Err(format!("{} is not for {}", assembly.display(), target.cpu));
+            }
+            let file = out.join(format!("{}.ptx", target.cpu));
+            fs::write(&file, ptx).map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Ok(())
     }
