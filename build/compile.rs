@@ -113,6 +113,7 @@ impl Compiler {
         // One folder: `core` is compiled once, and only the kernels for each target.
         let build = out.join("device");
         let flags = self.flags(root);
+        let manifest = manifest(root, &build)?;
         for target in TARGETS {
             let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
             for (name, _) in env::vars_os().filter(|(name, _)| is_for_the_outer_build(name)) {
@@ -121,7 +122,9 @@ impl Compiler {
             let output = cargo
                 .current_dir(root)
                 .args(["rustc", "--release", "--lib", "--crate-type", "cdylib"])
-                .args(["--manifest-path", "device/Cargo.toml"])
+                .arg("--manifest-path")
+                .arg(&manifest)
+                .args(self.vendored())
                 .args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
                 .arg("--target-dir")
                 .arg(&build)
@@ -171,6 +174,19 @@ impl Compiler {
         Ok(())
     }
 
+    /// cargo wants to know about the dependencies of `std`, though `core` has none: it looks among
+    /// the compiler's sources, if they are there, and the build needs no network.
+    fn vendored(&self) -> Vec<String> {
+        let folder = self.sources.join("library/vendor");
+        if !folder.is_dir() {
+            return Vec::new();
+        }
+        let source = format!("source.vendored.directory={:?}", folder.display().to_string());
+        ["--config", "source.crates-io.replace-with='vendored'", "--config", &source]
+            .map(String::from)
+            .into()
+    }
+
     /// [`FLAGS`], and those that keep this machine's folders out of the PTX.
     fn flags(&self, root: &Path) -> Vec<String> {
         let mut flags: Vec<String> = FLAGS.iter().copied().map(String::from).collect();
@@ -180,6 +196,20 @@ impl Compiler {
         }
         flags
     }
+}
+
+/// Writes the manifest of the device build: the device crate on its own, without the workspace and
+/// what its other crates depend on.
+fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
+    let text = format!(
+        "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n[workspace]\n",
+        root.join("device/lib.rs").display().to_string()
+    );
+    let file = build.join("Cargo.toml");
+    fs::create_dir_all(build)
+        .and_then(|()| fs::write(&file, text))
+        .map_err(|e| format!("{}: {e}", file.display()))?;
+    Ok(file)
 }
 
 /// What cargo, clippy or a wrapper told the program's build is not meant for the device's, but for
