@@ -1,6 +1,6 @@
 //! The hardware's words: what a kernel may say to a GPU.
 //!
-//! One file for each word. Behind them stand two implementations of the same functions: [`target`]
+//! One file for each word. Behind them stand two implementations of the same functions: `target`
 //! is `ptx.rs` when the crate is compiled for the GPU, and the emulator (`emulator/`) on the host,
 //! so that every kernel also runs, and is tested, on a machine without a GPU.
 //!

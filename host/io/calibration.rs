@@ -42,15 +42,15 @@ pub fn read(path: &Path, dims: Option<u32>, rows: Option<usize>, layout: Layout)
         f64::from_le_bytes(bytes[start..start + 8].try_into().expect("8 bytes"))
     };
     let columns = n as usize;
-    let (a, b): (Box<dyn Fn(usize, usize) -> usize>, Box<dyn Fn(usize) -> usize>) = match layout {
-        Layout::VectorsThenScalars => {
-            (Box::new(move |j, d| j * columns + d), Box::new(move |j| p * columns + j))
-        }
-        Layout::Interleaved => (
-            Box::new(move |j, d| j * (columns + 1) + d),
-            Box::new(move |j| j * (columns + 1) + columns),
-        ),
-        Layout::Transposed => (Box::new(move |j, d| d * p + j), Box::new(move |j| p * columns + j)),
+    // Where the d-th coefficient of row j stands, and its target.
+    let a = |j, d| match layout {
+        Layout::VectorsThenScalars => j * columns + d,
+        Layout::Interleaved => j * (columns + 1) + d,
+        Layout::Transposed => d * p + j,
+    };
+    let b = |j| match layout {
+        Layout::VectorsThenScalars | Layout::Transposed => p * columns + j,
+        Layout::Interleaved => j * (columns + 1) + columns,
     };
     let at = |index: usize| {
         let value = number(index);

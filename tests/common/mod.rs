@@ -1,5 +1,7 @@
 //! What the tests of every back end share.
 
+#![allow(dead_code, reason = "each test program uses its part of it")]
+
 use std::fmt::Write as _;
 
 use flockwork::{
