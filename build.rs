@@ -22,6 +22,10 @@ use compile::{Compiler, TARGETS};
 const KEPT: &str = "data/ptx";
 /// Names a compiler for the device build, or says `prebuilt`.
 const CHOICE: &str = "FLOCKWORK_DEVICE_RUSTC";
+/// What to do about a missing compiler.
+const INSTALL: &str = " Install a compiler with the sources of its `core`: on Debian `apt-get \
+    install rustc-web rust-web-src`, with rustup `rustup component add rust-src`; or build without \
+    GPU support: `--no-default-features`.";
 
 fn main() -> ExitCode {
     for path in ["build.rs", "build", "device"] {
@@ -55,12 +59,14 @@ fn kernels(root: &Path, out: &Path) -> Result<String, String> {
 
     let choice = env::var_os(CHOICE).unwrap_or_default();
     if choice == "prebuilt" {
-        return kept(root, out, &hash, &format!("{CHOICE}=prebuilt"));
+        return kept(root, out, &hash, &format!("{CHOICE}=prebuilt"), INSTALL);
     }
     if choice.is_empty() {
-        return Compiler::find()
-            .and_then(|compiler| compiled(root, out, &compiler))
-            .or_else(|failure| kept(root, out, &hash, &failure));
+        return match Compiler::find() {
+            Ok(compiler) => compiled(root, out, &compiler)
+                .or_else(|failure| kept(root, out, &hash, &failure, "")),
+            Err(missing) => kept(root, out, &hash, &missing, INSTALL),
+        };
     }
     // A compiler that was asked for by name is not replaced silently.
     Compiler::probe(Path::new(&choice))
@@ -79,8 +85,9 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
     Ok(format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display()))
 }
 
-/// The kernels kept in [`KEPT`], if they are those of `device/` as it is.
-fn kept(root: &Path, out: &Path, hash: &str, why: &str) -> Result<String, String> {
+/// The kernels kept in [`KEPT`], if they are those of `device/` as it is; `why` they are needed,
+/// and what to do if they will not do.
+fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<String, String> {
     println!("cargo::rerun-if-changed={KEPT}");
     let kept = root.join(KEPT);
     let kept_hash = fs::read_to_string(kept.join("device.hash")).unwrap_or_default();
@@ -89,10 +96,8 @@ fn kept(root: &Path, out: &Path, hash: &str, why: &str) -> Result<String, String
         return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
     }
     Err(format!(
-        "the GPU kernels kept in {KEPT} are not those of device/ as it is, and they cannot be \
-         compiled here: {why}. Install a compiler with the sources of its `core`: on Debian \
-         `apt-get install rustc-web rust-web-src`, with rustup `rustup component add rust-src`; \
-         or build without GPU support: `--no-default-features`."
+        "the GPU kernels kept in {KEPT} are not those of device/ as it is, which was not compiled \
+         here: {why}.{advice}"
     ))
 }
 

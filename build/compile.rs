@@ -76,7 +76,9 @@ impl Compiler {
             let output =
                 Command::new(rustc).args(arguments).output().map_err(|e| named(&e.to_string()))?;
             if !output.status.success() {
-                return Err(named(String::from_utf8_lossy(&output.stderr).trim()));
+                let said = String::from_utf8_lossy(&output.stderr);
+                let first = said.lines().next().unwrap_or("it is no Rust compiler");
+                return Err(named(first));
             }
             Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         };
@@ -153,11 +155,13 @@ impl Compiler {
             if !output.status.success() {
                 let messages = String::from_utf8_lossy(&output.stderr);
                 eprintln!("{messages}");
-                let first = messages.lines().find(|line| line.starts_with("error"));
+                let mut lines = messages.lines().skip_while(|line| !line.starts_with("error"));
+                let first = lines.next().unwrap_or("it gave no reason");
+                let place = lines.next().filter(|line| line.trim().starts_with("-->"));
                 return Err(format!(
-                    "{} failed on device/ ({})",
+                    "{} failed on it: {first}{}",
                     self.version,
-                    first.unwrap_or("no error message")
+                    place.map_or(String::new(), |place| format!(" {}", place.trim()))
                 ));
             }
             let assembly = build.join("nvptx64-nvidia-cuda/release/deps/flockwork_device.s");
