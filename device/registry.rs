@@ -3,6 +3,8 @@
 //! Families times objective functions times precisions. The PTX exports, the host's lists and the
 //! tests all come from here: nothing is listed twice.
 
+use core::any::TypeId;
+
 use crate::{
     for_each_objective,
     kernel::{Kernel, Name},
@@ -16,6 +18,36 @@ macro_rules! for_each_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! { [swarm_start: Start, swarm_step: Step] $($rest)* }
     };
+}
+
+/// Launches ask for the names that the types state, and the PTX has those that the lists state: they
+/// must be the same.
+macro_rules! assert_names {
+    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => { $(
+        const _: () = {
+            let name = <$kernel<objective::$objective, f32> as Kernel>::NAME;
+            assert!(same(name.family, stringify!($family)), "a family's name is not its list's");
+            assert!(same(name.objective, stringify!($module)), "INFO.name is not the module's");
+        };
+    )* };
+}
+
+macro_rules! assert_all_names {
+    ($($module:ident: $objective:ident,)*) => { $(
+        for_each_family!(assert_names $module: $objective);
+    )* };
+}
+for_each_objective!(assert_all_names);
+
+const fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut equal = a.len() == b.len();
+    let mut i = 0;
+    while equal && i < a.len() {
+        equal = a[i] == b[i];
+        i += 1;
+    }
+    equal
 }
 
 /// Exports one kernel in the PTX.
@@ -95,10 +127,22 @@ pub fn with_objective<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, V
     macro_rules! find {
         ($($module:ident: $objective:ident,)*) => {
             match name {
-                $( stringify!($module) => Ok(visitor.visit(objective::$objective)), )*
+                $( stringify!($module) => Ok(visitor.visit(<objective::$objective>::default())), )*
                 _ => Err(visitor),
             }
         };
     }
     for_each_objective!(find)
+}
+
+/// Whether `O` is one of the built-in objective functions: whether the kernels that bear its name
+/// are its own.
+pub fn is_registered<O: Objective>() -> bool {
+    let sought = TypeId::of::<O>();
+    macro_rules! any {
+        ($($module:ident: $objective:ident,)*) => {
+            [$( TypeId::of::<objective::$objective>() ),*].contains(&sought)
+        };
+    }
+    for_each_objective!(any)
 }

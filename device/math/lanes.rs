@@ -5,8 +5,8 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Real, Scalar};
-use crate::{objective::Partial, random::Draw};
+use super::{Partial, Real, Scalar};
+use crate::random::Draw;
 
 /// `N` numbers, one a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,10 @@ impl<T: Scalar, const N: usize> Neg for Lanes<T, N> {
 }
 
 impl<T: Scalar, const N: usize> Partial for Lanes<T, N> {
-    const NONE: Self = Self([T::ZERO; N]);
+    #[inline(always)]
+    fn none() -> Self {
+        Self([T::ZERO; N])
+    }
 
     #[inline(always)]
     fn combine(self, next: Self) -> Self {

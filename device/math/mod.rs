@@ -7,10 +7,12 @@
 
 mod exponential;
 mod lanes;
+mod partial;
 mod real;
 #[cfg(test)]
 mod tests;
 mod trigonometric;
 
 pub use lanes::Lanes;
+pub use partial::Partial;
 pub use real::{Real, Scalar};

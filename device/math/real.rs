@@ -2,10 +2,9 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{exponential, trigonometric};
+use super::{Partial, exponential, trigonometric};
 use crate::{
     gpu::{memory::Quad, warp::Shuffle},
-    objective::Partial,
     random::{Block, Draw},
 };
 

@@ -10,11 +10,9 @@ pub mod sum;
 #[cfg(test)]
 mod tests;
 
-pub use sum::Partial;
-
 use crate::{
     gpu::memory::ReadOnly,
-    math::{Real, Scalar},
+    math::{Partial, Real, Scalar},
 };
 
 /// Calls the macro `$callback` with the list of all objective functions: `module: Type,` each.

@@ -3,13 +3,15 @@
 //! Floating-point addition is not associative, so the order is part of the result. It depends on
 //! the number of terms alone, never on how many threads share the work:
 //!
-//! - up to [`LEFT_TO_RIGHT`] terms: left to right, starting from [`Partial::NONE`];
+//! - up to [`LEFT_TO_RIGHT`] terms: left to right, starting from [`Partial::none`];
 //! - more: 32 runs of ceil(n / 32) consecutive terms (the last ones shorter or absent), each left
-//!   to right from `NONE`, and the runs' results combined as a balanced binary tree over their index:
+//!   to right from `none`, and the runs' results combined as a balanced binary tree over their index:
 //!   ((0,1),(2,3)),((4,5),(6,7)) and so on.
 //!
 //! One thread can follow this order with five partial results ([`Fold`]); a warp can take one run a
 //! lane and combine them with five shuffles. The error of the tree grows with n / 32 instead of n.
+
+use crate::math::Partial;
 
 /// Up to this many terms are combined strictly from left to right.
 pub const LEFT_TO_RIGHT: u32 = 32;
@@ -36,44 +38,6 @@ macro_rules! for_each_level {
     )* };
 }
 
-/// A partial result of an objective function: a term, or several terms combined.
-pub trait Partial: Copy {
-    /// The partial result of no terms, with which each run begins: `combine` with it on the left
-    /// gives an equal value.
-    const NONE: Self;
-
-    /// The partial result of the terms of `self` followed by those of `next`.
-    fn combine(self, next: Self) -> Self;
-}
-
-impl Partial for f32 {
-    const NONE: Self = 0.0;
-
-    #[inline(always)]
-    fn combine(self, next: Self) -> Self {
-        self + next
-    }
-}
-
-impl Partial for f64 {
-    const NONE: Self = 0.0;
-
-    #[inline(always)]
-    fn combine(self, next: Self) -> Self {
-        self + next
-    }
-}
-
-/// Two results of the same terms side by side, as Ackley's two sums.
-impl<A: Partial, B: Partial> Partial for (A, B) {
-    const NONE: Self = (A::NONE, B::NONE);
-
-    #[inline(always)]
-    fn combine(self, next: Self) -> Self {
-        (self.0.combine(next.0), self.1.combine(next.1))
-    }
-}
-
 /// Combines terms as they come, in the defined order.
 pub struct Fold<P> {
     /// The run being filled.
@@ -91,11 +55,11 @@ impl<P: Partial> Fold<P> {
     #[inline(always)]
     pub fn new(terms: u32) -> Self {
         Self {
-            run: P::NONE,
+            run: P::none(),
             in_run: 0,
             run_length: run_length(terms),
             runs: 0,
-            tree: [P::NONE; LEVELS],
+            tree: [P::none(); LEVELS],
         }
     }
 
@@ -125,10 +89,10 @@ impl<P: Partial> Fold<P> {
         });
         self.runs += 1;
         self.in_run = 0;
-        self.run = P::NONE;
+        self.run = P::none();
     }
 
-    /// All terms combined; [`Partial::NONE`] if there were none.
+    /// All terms combined; [`Partial::none`] if there were none.
     #[inline(always)]
     pub fn finish(self) -> P {
         let mut result = self.run;

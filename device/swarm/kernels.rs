@@ -27,10 +27,10 @@ use crate::{
 /// What both kernels of a swarm are passed.
 ///
 /// With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
-/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to a multiple of 32;
+/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles;
 /// `block_fitness`, `block_particle` the number of blocks; `champion_fitness`, `champion_particle`,
 /// `arrivals` 1 (`arrivals` zero); `guide` and `next_guide` dims.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<O, T> {
     /// What all particles share.
@@ -60,16 +60,6 @@ pub struct Arguments<O, T> {
     /// Receives the particle that has it.
     pub champion_particle: ReadWrite<u32>,
 }
-
-impl<O: Clone, T: Copy> Clone for Arguments<O, T>
-where
-    Common<O, T>: Copy,
-{
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<O: Clone, T: Copy> Copy for Arguments<O, T> where Common<O, T>: Copy {}
 
 /// First positions and velocities, first fitness, first best.
 pub struct Start<O, T>(PhantomData<(O, T)>);
@@ -115,13 +105,8 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
         let mut mine = Candidate::NONE;
         if particle < arguments.common.particles {
             let mut state = InMemory::new(arguments, particle);
-            let fitness = step::step(
-                &arguments.common,
-                &mut state,
-                arguments.guide,
-                arguments.iteration,
-                particle,
-            );
+            let fitness =
+                step::step(&arguments.common, &mut state, arguments.iteration, particle);
             mine = Candidate { fitness, particle };
         }
         // SAFETY: all threads of all blocks come here; buffers as `Arguments` documents.
@@ -136,6 +121,7 @@ struct InMemory<T> {
     velocities: ReadWrite<T>,
     own_bests: ReadWrite<T>,
     best_fitness: ReadWrite<T>,
+    guide: ReadOnly<T>,
 }
 
 impl<T: Scalar> InMemory<T> {
@@ -147,6 +133,7 @@ impl<T: Scalar> InMemory<T> {
             velocities: arguments.velocities.skip(first),
             own_bests: arguments.own_bests.skip(first),
             best_fitness: arguments.best_fitness.skip(particle as usize),
+            guide: arguments.guide,
         }
     }
 }
@@ -175,6 +162,10 @@ impl<T: Scalar> State<T> for InMemory<T> {
     fn own_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
         unsafe { self.own_bests.load(row(dimension)) }
+    }
+    #[inline(always)]
+    fn guide(&self, dimension: u32) -> T {
+        self.guide.at(dimension as usize)
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {

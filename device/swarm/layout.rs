@@ -9,6 +9,10 @@
 /// Particles in a tile: two warps.
 pub const TILE: usize = 64;
 
+/// The most particles a swarm may have: the last block, of up to 1,024 threads, still counts its
+/// threads in 32 bits.
+pub const MOST_PARTICLES: u32 = u32::MAX - 1023;
+
 /// Number of tiles for `particles` particles.
 pub const fn tiles(particles: usize) -> usize {
     particles.div_ceil(TILE)

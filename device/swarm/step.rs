@@ -50,6 +50,8 @@ pub trait State<V> {
     fn velocity(&self, dimension: u32) -> V;
     /// Own best positions in one dimension.
     fn own_best(&self, dimension: u32) -> V;
+    /// What attracts the particles in one dimension besides their own best: the swarm's best.
+    fn guide(&self, dimension: u32) -> V;
     /// Own best fitness.
     fn best_fitness(&self) -> V;
     /// Stores positions and velocities in one dimension.
@@ -92,20 +94,18 @@ pub fn start<O: Objective, V: Real>(
 }
 
 /// Moves the particles `first` and following once, evaluates them, and renews their own best where
-/// they improved. Returns their best fitness. `guide` holds the position that attracts all of them,
-/// `iteration` counts from 1.
+/// they improved. Returns their best fitness. `iteration` counts from 1.
 #[inline(always)]
 pub fn step<O: Objective, V: Real>(
     common: &Common<O, V::Scalar>,
     state: &mut impl State<V>,
-    guide: ReadOnly<V::Scalar>,
     iteration: u32,
     first: u32,
 ) -> V {
     let draw =
         Draw { key: common.key, iteration, particle: first, group: 0, purpose: Purpose::Velocity };
     let fitness =
-        motion(common, state, draw, &Attracted { guide, coefficients: common.coefficients });
+        motion(common, state, draw, &Attracted { coefficients: common.coefficients });
     let before = state.best_fitness();
     let improved = fitness.less(before);
     if V::any(improved) {
@@ -126,7 +126,7 @@ pub fn step<O: Objective, V: Real>(
 ///
 /// A trait and not a closure: only what is always inlined is compiled for the caller's vector
 /// instructions. Loading is apart from computing so that a GPU thread can have several dimensions'
-/// loads under way.
+/// loads under way; a rule reads its own dimension only, since others may have moved already or not.
 trait Rule<V: Real> {
     /// What the rule needs of the state.
     type Loaded: Copy;
@@ -153,7 +153,6 @@ impl<V: Real> Rule<V> for First {
 
 /// An iteration: see [`update::advance`].
 struct Attracted<S> {
-    guide: ReadOnly<S>,
     coefficients: Coefficients<S>,
 }
 
@@ -163,7 +162,7 @@ struct Motion<V: Real> {
     position: V,
     velocity: V,
     own_best: V,
-    guide: V::Scalar,
+    guide: V,
 }
 
 impl<V: Real> Rule<V> for Attracted<V::Scalar> {
@@ -175,7 +174,7 @@ impl<V: Real> Rule<V> for Attracted<V::Scalar> {
             position: state.position(dimension),
             velocity: state.velocity(dimension),
             own_best: state.own_best(dimension),
-            guide: self.guide.at(dimension as usize),
+            guide: state.guide(dimension),
         }
     }
 

@@ -43,7 +43,7 @@ impl<T: Scalar> Bound<T> {
 /// New position and velocity of one coordinate:
 ///
 /// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x), limited to the greatest
-/// speed; x' = x + v', limited to the box. `random` is (r1, r2), both in [0, 1).
+/// speed; x' = x + v', confined to the box. `random` is (r1, r2), both in [0, 1).
 ///
 /// The sum is fused: social term onto cognitive term onto inertia term.
 #[inline(always)]
@@ -51,7 +51,7 @@ pub fn advance<V: Real>(
     position: V,
     velocity: V,
     own_best: V,
-    guide: V::Scalar,
+    guide: V,
     random: (V, V),
     coefficients: &Coefficients<V::Scalar>,
     bound: &Bound<V::Scalar>,
@@ -60,10 +60,23 @@ pub fn advance<V: Real>(
     let social = V::splat(coefficients.social) * random.1;
     let kept = V::splat(coefficients.inertia) * velocity;
     let drawn = cognitive.fma(own_best - position, kept);
-    let drawn = social.fma(V::splat(guide) - position, drawn);
+    let drawn = social.fma(guide - position, drawn);
     let velocity = limit_speed(drawn, bound);
-    let moved = position + velocity;
-    (moved.limit(V::splat(bound.lower), V::splat(bound.upper)), velocity)
+    confine(position + velocity, velocity, bound)
+}
+
+/// Keeps a particle in the box: one that would leave it stops at its side, with velocity zero in
+/// that dimension ("absorb"). Were the velocity kept, particles would stay pressed against the side
+/// until all of the swarm was.
+#[inline(always)]
+fn confine<V: Real>(position: V, velocity: V, bound: &Bound<V::Scalar>) -> (V, V) {
+    let (lower, upper) = (V::splat(bound.lower), V::splat(bound.upper));
+    let (below, above) = (position.less(lower), upper.less(position));
+    let zero = V::of(0.0);
+    (
+        V::select(below, lower, V::select(above, upper, position)),
+        V::select(below, zero, V::select(above, zero, velocity)),
+    )
 }
 
 /// First position and velocity of one coordinate: the position uniform in the box, the velocity

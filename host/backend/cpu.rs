@@ -53,6 +53,7 @@ impl Simd {
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx2")
                 && is_x86_feature_detected!("fma")
             {
                 return Self::Avx512;
@@ -179,6 +180,7 @@ struct Tile<'a, T> {
     velocities: &'a mut [T],
     own_bests: &'a mut [T],
     best_fitness: &'a mut [T; TILE],
+    guide: ReadOnly<T>,
 }
 
 /// A tile's particles side by side.
@@ -208,6 +210,10 @@ impl<T: Scalar> State<Row<T>> for Tile<'_, T> {
     #[inline(always)]
     fn own_best(&self, dimension: u32) -> Row<T> {
         row(self.own_bests, dimension)
+    }
+    #[inline(always)]
+    fn guide(&self, dimension: u32) -> Row<T> {
+        Lanes([self.guide.at(dimension as usize); TILE])
     }
     #[inline(always)]
     fn best_fitness(&self) -> Row<T> {
@@ -246,10 +252,10 @@ fn advance_tiles<O: Objective, T: Scalar>(
         .zip(tiles.own_bests.chunks_exact_mut(tile_elements))
         .zip(tiles.best_fitness.as_chunks_mut::<TILE>().0);
     for (((positions, velocities), own_bests), best_fitness) in rows {
-        let mut tile = Tile { positions, velocities, own_bests, best_fitness };
+        let mut tile = Tile { positions, velocities, own_bests, best_fitness, guide };
         let fitness: Row<T> = match phase {
             Phase::Start => step::start(common, &mut tile, first),
-            Phase::Step { iteration } => step::step(common, &mut tile, guide, iteration, first),
+            Phase::Step { iteration } => step::step(common, &mut tile, iteration, first),
         };
         for (particle, fitness) in (first..common.particles).zip(fitness.0) {
             best = best.better(Candidate { fitness, particle });
@@ -273,8 +279,8 @@ macro_rules! compiled_for {
         }
     };
 }
-compiled_for!(advance_avx2, "avx2,fma,bmi1,bmi2");
-compiled_for!(advance_avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,bmi1,bmi2");
+compiled_for!(advance_avx2, "avx2,fma");
+compiled_for!(advance_avx512, "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma");
 
 impl<O: Objective, T: Scalar> CpuSwarm<O, T> {
     fn phase(&mut self, phase: Phase) {
