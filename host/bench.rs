@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::{
     Result,
-    backend::{AnyBackend, Backend, Swarm},
-    swarm::{Options, Plan, Precision, Problem},
+    backend::{AnyBackend, Backend, Plan, Swarm},
+    swarm::{Options, Precision, Problem},
 };
 
 /// The sizes, particles by dimensions, that the tables of this project show.

@@ -70,7 +70,7 @@ fn bad_numbers_get_a_sentence() {
             "optimize nonsense",
             &["no objective function called \"nonsense\"", "rastrigin", "sphere"],
         ),
-        ("optimize sphere --particles 0", &["particles is 0", "between 1 and 4294967263"]),
+        ("optimize sphere --particles 0", &["particles is 0", "between 1 and 4294966272"]),
         ("optimize sphere --particles 4294967295", &["particles is 4294967295"]),
         ("optimize sphere --particles 4294967296", &["--particles", "4294967296"]),
         ("optimize sphere --particles many", &["--particles", "many"]),

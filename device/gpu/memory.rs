@@ -91,14 +91,16 @@ impl<T> ReadOnly<T> {
 }
 
 impl<T: Word> ReadOnly<T> {
-    /// Element `index`. On the GPU the index is not checked; on the host one past the end panics.
+    /// Element `index`.
+    ///
+    /// # Safety
+    /// `index` is below the length (on the host, the emulator included, anything else panics).
     #[inline(always)]
     #[track_caller]
-    pub fn at(&self, index: usize) -> T {
+    pub unsafe fn at(&self, index: usize) -> T {
         #[cfg(not(target_arch = "nvptx64"))]
         assert!(index < self.len(), "read-only load {index} of {}", self.len());
-        // SAFETY: in bounds (on the GPU: by the kernel's contract, which the emulator tests), and
-        // the memory is there by the promise made in `new`.
+        // SAFETY: in bounds by the caller's promise, memory by the promise made in `new`.
         unsafe { target::load_read_only(self.pointer.add(index)) }
     }
 }
@@ -200,10 +202,13 @@ impl Quad for f64 {
 }
 
 impl<T: Quad> ReadOnly<T> {
-    /// Elements `4 * index` to `4 * index + 3` of a buffer that is aligned to 16 bytes. Checked
-    /// like [`ReadOnly::at`].
+    /// Elements `4 * index` to `4 * index + 3` of a buffer that is aligned to 16 bytes.
+    ///
+    /// # Safety
+    /// They are below the length, and the buffer is so aligned (on the host, the emulator included,
+    /// anything else panics).
     #[inline(always)]
-    pub fn four(&self, index: usize) -> [T; 4] {
+    pub unsafe fn four(&self, index: usize) -> [T; 4] {
         #[cfg(not(target_arch = "nvptx64"))]
         assert!(
             index < self.len() / 4 && self.pointer.addr().is_multiple_of(16),
@@ -211,7 +216,7 @@ impl<T: Quad> ReadOnly<T> {
             4 * index,
             self.len()
         );
-        // SAFETY: in bounds and aligned (see `at`).
+        // SAFETY: in bounds and aligned by the caller's promise.
         unsafe { T::load_four(self.pointer.add(4 * index)) }
     }
 }

@@ -35,7 +35,7 @@ impl Objective for Calibration {
 
     #[inline(always)]
     fn terms<S: Scalar>(&self, context: &Context<S>) -> u32 {
-        rows(context.data.len(), context.dims)
+        rows(context.data_length(), context.dims)
     }
 
     #[inline(always)]
@@ -43,10 +43,10 @@ impl Objective for Calibration {
         let dims = context.dims;
         let row = index as usize * dims as usize;
         let target = self.terms(context) as usize * dims as usize + index as usize;
-        let mut residual = T::splat(context.data.at(target));
+        let mut residual = T::splat(context.datum(target));
         let mut d = 0;
         while d < dims {
-            residual = (-x.at(d)).fma(T::splat(context.data.at(row + d as usize)), residual);
+            residual = (-x.at(d)).fma(T::splat(context.datum(row + d as usize)), residual);
             d += 1;
         }
         residual * residual

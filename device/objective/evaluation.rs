@@ -38,6 +38,16 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
     #[inline(always)]
     pub fn new(objective: &'a O, context: &'a Context<V::Scalar>) -> Self {
         let terms = objective.terms(context);
+        #[cfg(not(target_arch = "nvptx64"))]
+        debug_assert!(
+            match O::REACH {
+                Reach::Own => terms <= context.dims,
+                Reach::Next => terms <= context.dims.saturating_sub(1),
+                Reach::All => true,
+            },
+            "{terms} terms in {} dimensions need Reach::All",
+            context.dims
+        );
         Self { objective, context, terms, fold: Fold::new(terms), previous: V::of(0.0) }
     }
 

@@ -63,7 +63,7 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
     type Partial<T: Real>: Partial;
 
     /// Number of terms. By default one for each dimension ([`Reach::Own`], [`Reach::All`]) or for
-    /// each pair of neighbours ([`Reach::Next`]).
+    /// each pair of neighbours ([`Reach::Next`]); more than that only with [`Reach::All`].
     #[inline(always)]
     fn terms<S: Scalar>(&self, context: &Context<S>) -> u32 {
         match Self::REACH {
@@ -86,11 +86,35 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
 
 /// What a run gives an objective function besides the point, in the run's scalar type.
 #[derive(Clone, Copy, Debug)]
-pub struct Context<T> {
+pub struct Context<S> {
     /// Number of dimensions of a point.
     pub dims: u32,
-    /// The function's data, if it is defined by data ([`Info::data`]).
-    pub data: ReadOnly<T>,
+    data: ReadOnly<S>,
+}
+
+impl<S: Scalar> Context<S> {
+    /// For points of `dims` dimensions and a function with these data ([`Info::data`]).
+    #[inline(always)]
+    pub fn new(dims: u32, data: ReadOnly<S>) -> Self {
+        Self { dims, data }
+    }
+
+    /// How many numbers the function's data have.
+    #[inline(always)]
+    pub fn data_length(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Number `index` of the function's data; NaN beyond the last.
+    #[inline(always)]
+    pub fn datum(&self, index: usize) -> S {
+        if index < self.data.len() {
+            // SAFETY: in bounds.
+            unsafe { self.data.at(index) }
+        } else {
+            S::nearest(f64::NAN)
+        }
+    }
 }
 
 /// A point at which a function is evaluated.

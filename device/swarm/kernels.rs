@@ -29,7 +29,8 @@ use crate::{
 /// With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
 /// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles;
 /// `block_fitness`, `block_particle` the number of blocks; `champion_fitness`, `champion_particle`,
-/// `arrivals` 1 (`arrivals` zero); `guide` and `next_guide` dims.
+/// `arrivals` 1 (`arrivals` zero); `guide` and `next_guide` dims; `common.bounds` four times dims,
+/// aligned to 16 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<O, T> {
@@ -82,7 +83,8 @@ impl<O: Objective, T: Scalar> Kernel for Start<O, T> {
         let mut mine = Candidate::NONE;
         if particle < arguments.common.particles {
             let mut state = InMemory::new(arguments, particle);
-            let fitness = step::start(&arguments.common, &mut state, particle);
+            // SAFETY: bounds as `Arguments` documents.
+            let fitness = unsafe { step::start(&arguments.common, &mut state, particle) };
             mine = Candidate { fitness, particle };
         }
         // SAFETY: all threads of all blocks come here; buffers as `Arguments` documents.
@@ -105,8 +107,9 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
         let mut mine = Candidate::NONE;
         if particle < arguments.common.particles {
             let mut state = InMemory::new(arguments, particle);
+            // SAFETY: bounds as `Arguments` documents.
             let fitness =
-                step::step(&arguments.common, &mut state, arguments.iteration, particle);
+                unsafe { step::step(&arguments.common, &mut state, arguments.iteration, particle) };
             mine = Candidate { fitness, particle };
         }
         // SAFETY: all threads of all blocks come here; buffers as `Arguments` documents.
@@ -165,7 +168,8 @@ impl<T: Scalar> State<T> for InMemory<T> {
     }
     #[inline(always)]
     fn guide(&self, dimension: u32) -> T {
-        self.guide.at(dimension as usize)
+        // SAFETY: the guide has `dims` elements.
+        unsafe { self.guide.at(dimension as usize) }
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {

@@ -36,9 +36,20 @@ pub struct Common<O, S> {
 
 impl<O, S: Scalar> Common<O, S> {
     /// The bound of one dimension.
+    ///
+    /// # Safety
+    /// `dimension` is below `dims`, and `bounds` holds four numbers for each dimension, aligned to
+    /// 16 bytes.
     #[inline(always)]
-    pub fn bound(&self, dimension: u32) -> Bound<S> {
-        Bound::from_words(self.bounds.four(dimension as usize))
+    pub unsafe fn bound(&self, dimension: u32) -> Bound<S> {
+        // SAFETY: the caller's promise.
+        Bound::from_words(unsafe { self.bounds.four(dimension as usize) })
+    }
+
+    /// What the function is given besides the point.
+    #[inline(always)]
+    pub fn context(&self) -> Context<S> {
+        Context::new(self.dims, self.data)
     }
 }
 
@@ -71,14 +82,29 @@ struct Shifted<'a, O, S, T> {
 impl<O, V: Real, T: State<V>> Point<V> for Shifted<'_, O, V::Scalar, T> {
     #[inline(always)]
     fn at(&self, dimension: u32) -> V {
-        self.state.position(dimension) - V::splat(self.common.bound(dimension).shift)
+        let inside = dimension < self.common.dims;
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(
+            inside,
+            "coordinate {dimension} of a point with {} was asked for",
+            self.common.dims
+        );
+        if !inside {
+            return V::of(f64::NAN);
+        }
+        // SAFETY: below `dims`; the bounds by the promise given to `start` or `step`.
+        let bound = unsafe { self.common.bound(dimension) };
+        self.state.position(dimension) - V::splat(bound.shift)
     }
 }
 
 /// Gives the particles `first` and following their first positions and velocities, evaluates them,
 /// and makes where they are their own best. Returns their fitness, NaN replaced by infinity.
+///
+/// # Safety
+/// `common.bounds` holds four numbers for each of `common.dims` dimensions, aligned to 16 bytes.
 #[inline(always)]
-pub fn start<O: Objective, V: Real>(
+pub unsafe fn start<O: Objective, V: Real>(
     common: &Common<O, V::Scalar>,
     state: &mut impl State<V>,
     first: u32,
@@ -95,8 +121,11 @@ pub fn start<O: Objective, V: Real>(
 
 /// Moves the particles `first` and following once, evaluates them, and renews their own best where
 /// they improved. Returns their best fitness. `iteration` counts from 1.
+///
+/// # Safety
+/// `common.bounds` holds four numbers for each of `common.dims` dimensions, aligned to 16 bytes.
 #[inline(always)]
-pub fn step<O: Objective, V: Real>(
+pub unsafe fn step<O: Objective, V: Real>(
     common: &Common<O, V::Scalar>,
     state: &mut impl State<V>,
     iteration: u32,
@@ -104,8 +133,7 @@ pub fn step<O: Objective, V: Real>(
 ) -> V {
     let draw =
         Draw { key: common.key, iteration, particle: first, group: 0, purpose: Purpose::Velocity };
-    let fitness =
-        motion(common, state, draw, &Attracted { coefficients: common.coefficients });
+    let fitness = motion(common, state, draw, &Attracted { coefficients: common.coefficients });
     let before = state.best_fitness();
     let improved = fitness.less(before);
     if V::any(improved) {
@@ -194,7 +222,7 @@ fn motion<O: Objective, V: Real>(
     mut draw: Draw,
     rule: &impl Rule<V>,
 ) -> V {
-    let context = Context { dims: common.dims, data: common.data };
+    let context = common.context();
     let mut evaluation = Evaluation::<O, V>::new(&common.objective, &context);
     let mut dimension = 0;
     if V::LANES == 1 {
@@ -204,7 +232,9 @@ fn motion<O: Objective, V: Real>(
             // SAFETY: below `dims`, as the loop's condition says. Without the check the compiler
             // sees that the four addresses differ by constants.
             let later = |ahead: u32| unsafe { dimension.unchecked_add(ahead) };
-            let load = |ahead| (rule.load(&*state, later(ahead)), common.bound(later(ahead)));
+            // SAFETY: below `dims`; the bounds by the promise given to `start` or `step`.
+            let bound = |ahead| unsafe { common.bound(later(ahead)) };
+            let load = |ahead| (rule.load(&*state, later(ahead)), bound(ahead));
             let loaded = (load(0), load(1), load(2), load(3));
             let mut move_one = |ahead: u32, random, (loaded, bound): (_, Bound<V::Scalar>)| {
                 let moved = rule.apply(loaded, random, &bound);
@@ -230,7 +260,8 @@ fn motion<O: Objective, V: Real>(
         for nth in 0..V::Scalar::PAIRS_PER_BLOCK {
             if dimension < common.dims {
                 let random = if nth == 0 { first } else { second };
-                let bound = common.bound(dimension);
+                // SAFETY: below `dims`; the bounds by the promise given to `start` or `step`.
+                let bound = unsafe { common.bound(dimension) };
                 let moved = rule.apply(rule.load(&*state, dimension), random, &bound);
                 place(state, &mut evaluation, dimension, moved, &bound);
                 dimension += 1;

@@ -20,13 +20,10 @@ use rayon::{
     slice::ParallelSliceMut,
 };
 
-use super::{Backend, Best, Snapshot, Swarm, by_particle, zeroed};
-use crate::{
-    Error, Result, memory,
-    swarm::{BoundWords, Plan},
-};
+use super::{Backend, Best, BoundWords, Plan, Snapshot, Swarm, by_particle, zeroed};
+use crate::{Error, Result, memory};
 
-/// Below so many particle-dimensions an iteration is done by the calling thread: waking others
+/// Below so many coordinates and terms an iteration is done by the calling thread: waking others
 /// takes longer.
 const WORTH_SHARING: usize = 32 * 1024;
 
@@ -213,7 +210,8 @@ impl<T: Scalar> State<Row<T>> for Tile<'_, T> {
     }
     #[inline(always)]
     fn guide(&self, dimension: u32) -> Row<T> {
-        Lanes([self.guide.at(dimension as usize); TILE])
+        // SAFETY: the guide has an element for each dimension.
+        Lanes([unsafe { self.guide.at(dimension as usize) }; TILE])
     }
     #[inline(always)]
     fn best_fitness(&self) -> Row<T> {
@@ -253,9 +251,12 @@ fn advance_tiles<O: Objective, T: Scalar>(
         .zip(tiles.best_fitness.as_chunks_mut::<TILE>().0);
     for (((positions, velocities), own_bests), best_fitness) in rows {
         let mut tile = Tile { positions, velocities, own_bests, best_fitness, guide };
-        let fitness: Row<T> = match phase {
-            Phase::Start => step::start(common, &mut tile, first),
-            Phase::Step { iteration } => step::step(common, &mut tile, iteration, first),
+        // SAFETY: the plan has a bound for each dimension, aligned as `BoundWords` is.
+        let fitness: Row<T> = unsafe {
+            match phase {
+                Phase::Start => step::start(common, &mut tile, first),
+                Phase::Step { iteration } => step::step(common, &mut tile, iteration, first),
+            }
         };
         for (particle, fitness) in (first..common.particles).zip(fitness.0) {
             best = best.better(Candidate { fitness, particle });
@@ -311,7 +312,9 @@ impl<O: Objective, T: Scalar> CpuSwarm<O, T> {
         };
 
         let elements = self.positions.len();
-        let champion = if elements < WORTH_SHARING || self.pool.current_num_threads() == 1 {
+        let terms = common.objective.terms(&common.context()) as usize;
+        let work = elements / dims * dims.max(terms);
+        let champion = if work < WORTH_SHARING || self.pool.current_num_threads() == 1 {
             advance(Tiles {
                 first_particle: 0,
                 positions: &mut self.positions,

@@ -6,17 +6,17 @@ use flockwork_device::{
     kernel::Kernel,
     math::Scalar,
     objective::Objective,
+    registry,
 };
 
 use super::{
-    Backend, Swarm,
+    Backend, Plan, Swarm,
     kernel_swarm::{KernelSwarm, Machine},
 };
 use crate::{
     Error, Result,
-    cuda::{Buffer, CudaError, Gpu, LoadedKernel, Stream},
+    cuda::{Buffer, Gpu, LoadedKernel, Stream},
     kernels::IMAGES,
-    swarm::Plan,
 };
 
 /// Threads in a block where the swarm is large.
@@ -72,6 +72,10 @@ impl Backend for Cuda {
     }
 
     fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
+        // A kernel is found by its name, which another function could bear too.
+        if !registry::is_registered::<O>() {
+            return Err(Error::NotRegistered { objective: O::INFO.name });
+        }
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine { stream: self.gpu.stream()?, gpu: self.gpu.clone() };
         Ok(Box::new(KernelSwarm::new(machine, plan, threads)?))
@@ -89,10 +93,7 @@ impl Machine for GpuMachine {
     type Loaded<K: Kernel> = LoadedKernel<K>;
 
     fn load<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        self.gpu.kernel::<K>().map_err(|error| match error {
-            CudaError::NoKernel { .. } => Error::NotRegistered { objective: K::NAME.objective },
-            other => other.into(),
-        })
+        Ok(self.gpu.kernel::<K>()?)
     }
 
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {

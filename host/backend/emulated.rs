@@ -14,10 +14,10 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Swarm,
+    Backend, Plan, Swarm,
     kernel_swarm::{KernelSwarm, Machine},
 };
-use crate::{Result, swarm::Plan};
+use crate::Result;
 
 /// The emulator as a back end: it launches the very kernels that a GPU is given, one lane at a time
 /// in an order drawn from a seed, and reports races, missing barriers and accesses out of bounds.

@@ -14,8 +14,8 @@ use flockwork_device::{
     },
 };
 
-use super::{Best, Snapshot, Swarm, by_particle};
-use crate::{Result, swarm::Plan};
+use super::{Best, Plan, Snapshot, Swarm, by_particle};
+use crate::{Error, Result};
 
 /// Something that holds buffers and launches kernels on them, in order.
 pub trait Machine {
@@ -88,8 +88,15 @@ pub struct KernelSwarm<M: Machine, O: Objective, T: Scalar> {
 }
 
 impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
-    /// A swarm in blocks of `threads` threads, a multiple of 32.
+    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024.
     pub fn new(machine: M, plan: Plan<O, T>, threads: u32) -> Result<Self> {
+        if !(32..=1024).contains(&threads) || !threads.is_multiple_of(32) {
+            return Err(Error::Option {
+                option: "block_threads",
+                value: threads.to_string(),
+                accepted: "a multiple of 32 up to 1024".to_owned(),
+            });
+        }
         let dims = plan.dims() as usize;
         let particles = plan.particles as usize;
         let elements = layout::elements(particles, dims);
@@ -118,15 +125,15 @@ impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
         })
     }
 
-    /// Which guide the next iteration reads.
-    fn current_guide(&self) -> usize {
-        (self.iteration as usize + 1) % 2
+    /// Which guide the launch of an iteration writes; it reads the other one.
+    fn written_guide(iteration: u32) -> usize {
+        iteration as usize % 2
     }
 
-    /// The arguments of iteration `self.iteration`.
-    fn arguments(&self) -> Arguments<O, T> {
+    /// The arguments of an iteration's launch.
+    fn arguments(&self, iteration: u32) -> Arguments<O, T> {
         let machine = &self.machine;
-        let next = self.current_guide();
+        let next = Self::written_guide(iteration);
         // SAFETY: all buffers belong to `self`, and launches run one after the other; within one,
         // `bounds`, `data` and the guide of its parity are only read.
         unsafe {
@@ -134,7 +141,7 @@ impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
                 common: self
                     .plan
                     .common(machine.read_only(&self.bounds), machine.read_only(&self.data)),
-                iteration: self.iteration,
+                iteration,
                 positions: machine.read_write(&self.positions),
                 velocities: machine.read_write(&self.velocities),
                 own_bests: machine.read_write(&self.own_bests),
@@ -153,7 +160,7 @@ impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
 
 impl<M: Machine, O: Objective, T: Scalar> Swarm<T> for KernelSwarm<M, O, T> {
     fn start(&mut self) -> Result<()> {
-        let arguments = self.arguments();
+        let arguments = self.arguments(0);
         // SAFETY: the buffers are as long as `Arguments` documents (see `new`) and outlive the
         // launch: dropping one waits for it.
         unsafe { self.machine.launch(&self.start, self.blocks, self.threads, &arguments) }
@@ -161,10 +168,10 @@ impl<M: Machine, O: Objective, T: Scalar> Swarm<T> for KernelSwarm<M, O, T> {
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
         for _ in 0..iterations {
-            self.iteration += 1;
-            let arguments = self.arguments();
+            let arguments = self.arguments(self.iteration + 1);
             // SAFETY: as in `start`.
             unsafe { self.machine.launch(&self.step, self.blocks, self.threads, &arguments)? };
+            self.iteration += 1;
         }
         Ok(())
     }
@@ -178,7 +185,9 @@ impl<M: Machine, O: Objective, T: Scalar> Swarm<T> for KernelSwarm<M, O, T> {
         Ok(Best {
             value: self.machine.download(&self.champion_fitness, 1)?[0],
             particle: self.machine.download(&self.champion_particle, 1)?[0],
-            position: self.machine.download(&self.guides[self.current_guide()], dims)?,
+            position: self
+                .machine
+                .download(&self.guides[Self::written_guide(self.iteration)], dims)?,
         })
     }
 

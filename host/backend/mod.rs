@@ -1,4 +1,4 @@
-//! Where a swarm runs: the CPU ([`Cpu`]) or a GPU ([`Cuda`]), behind one trait.
+//! Where a swarm runs: the CPU ([`Cpu`]) or a GPU (`Cuda`), behind one trait.
 //!
 //! A back end holds the state of a swarm and advances it; the arithmetic is the device crate's, the
 //! same for all. [`Emulated`] runs the GPU's kernels on the CPU, for tests.
@@ -8,6 +8,7 @@ mod cpu;
 mod cuda;
 mod emulated;
 mod kernel_swarm;
+mod plan;
 
 use flockwork_device::{math::Scalar, objective::Objective};
 
@@ -15,8 +16,9 @@ pub use cpu::{Cpu, Simd};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::Emulated;
+pub use plan::{BoundWords, Plan};
 
-use crate::{Error, Result, swarm::Plan};
+use crate::{Error, Result};
 
 /// Something that runs swarms.
 pub trait Backend {

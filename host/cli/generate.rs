@@ -26,6 +26,6 @@ pub enum Command {
 pub fn run(command: &Command) -> anyhow::Result<()> {
     let Command::Calibration { dims, rows, seed, file } = command;
     let table = fit::synthetic(*dims, *rows, *seed)?;
-    io::write_calibration(file, &table)?;
+    io::write_hosala(file, &table)?;
     super::print(&format!("{}: {rows} rows of {dims} coefficients and a target\n", file.display()))
 }

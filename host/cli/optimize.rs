@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use flockwork::{
     Error,
     backend::{AnyBackend, Backend},
-    io::{self, Layout},
+    io::{self, Hints, Layout},
     objective::{Data, Objective},
     registry::{self, OBJECTIVES, Visitor},
     swarm::{Options, Outcome, Precision, Problem, Progress, StopReason, minimize},
@@ -20,7 +20,7 @@ use super::{BackendChoice, interrupt};
 pub struct Arguments {
     /// The function: one of those listed below.
     function: String,
-    /// Number of dimensions [default: 2, or what the data say].
+    /// Number of dimensions [default: what the data say, or 2, or the fewest that the function takes].
     #[arg(long, short = 'd')]
     dims: Option<u32>,
     /// Number of particles.
@@ -66,9 +66,9 @@ pub struct Arguments {
     /// Number of rows in the data [default: from the file's name or size].
     #[arg(long)]
     rows: Option<usize>,
-    /// In which order the data stand in the file.
-    #[arg(long, value_enum, default_value_t = LayoutChoice::Vectors)]
-    layout: LayoutChoice,
+    /// In which order the data stand in the file [default: vectors].
+    #[arg(long, value_enum)]
+    layout: Option<LayoutChoice>,
     /// Print the result as one JSON object.
     #[arg(long)]
     json: bool,
@@ -164,19 +164,24 @@ fn state<O: Objective>(objective: O, arguments: &Arguments) -> anyhow::Result<Pr
         (Data::Rows, None) => {
             bail!("{} is defined by data: name a file with --data FILE", O::INFO.name)
         }
-        (Data::None, Some(_)) => {
-            bail!("{} is defined by its formula; --data does not apply to it", O::INFO.name)
+        (Data::None, data)
+            if data.is_some() || arguments.rows.is_some() || arguments.layout.is_some() =>
+        {
+            bail!(
+                "{} is defined by its formula; --data, --rows and --layout do not apply to it",
+                O::INFO.name
+            )
         }
         (Data::Rows, Some(file)) => {
             let layout = match arguments.layout {
-                LayoutChoice::Vectors => Layout::VectorsThenScalars,
-                LayoutChoice::Interleaved => Layout::Interleaved,
-                LayoutChoice::Transposed => Layout::Transposed,
+                None | Some(LayoutChoice::Vectors) => Layout::VectorsThenScalars,
+                Some(LayoutChoice::Interleaved) => Layout::Interleaved,
+                Some(LayoutChoice::Transposed) => Layout::Transposed,
             };
-            let table = io::read_calibration(file, arguments.dims, arguments.rows, layout)?;
-            Problem::from_data(objective, table)?
+            let hints = Hints { dims: arguments.dims, rows: arguments.rows, layout };
+            Problem::from_data(objective, io::read_table(file, hints)?)?
         }
-        (Data::None, None) => {
+        (Data::None, _) => {
             Problem::new(objective, arguments.dims.unwrap_or_else(|| fewest_dims::<O>()))?
         }
     };
@@ -221,10 +226,8 @@ fn text<O: Objective>(
     outcome: &Outcome,
 ) -> String {
     let known = problem.minimum();
-    let stopped = match outcome.stopped {
-        StopReason::Iterations => "",
-        StopReason::Interrupted => "interrupted after ",
-    };
+    let stopped =
+        if outcome.stopped == StopReason::Interrupted { "interrupted after " } else { "" };
     let mut lines = vec![
         format!(
             "{}, {} dimensions, {} particles, {}, seed {}",

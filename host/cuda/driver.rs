@@ -82,6 +82,8 @@ macro_rules! trampoline {
         core::arch::global_asm!(
             ".pushsection .text.flockwork_driver, \"ax\", @progbits",
             concat!(".globl ", stringify!($name)),
+            // A library made of this one must not offer them to others.
+            concat!(".hidden ", stringify!($name)),
             concat!(".type ", stringify!($name), ", @function"),
             concat!(stringify!($name), ":"),
             "jmp qword ptr [rip + {table} + {offset}]",
@@ -101,6 +103,8 @@ macro_rules! trampoline {
             ".pushsection .text.flockwork_driver, \"ax\", %progbits",
             ".p2align 2",
             concat!(".globl ", stringify!($name)),
+            // A library made of this one must not offer them to others.
+            concat!(".hidden ", stringify!($name)),
             concat!(".type ", stringify!($name), ", %function"),
             concat!(stringify!($name), ":"),
             "adrp x16, {table} + {offset}",

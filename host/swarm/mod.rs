@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `problem` | the function, its box, its shift, its data |
 //! | `options` | size, length, seed, precision and coefficients of a run |
-//! | `plan` | both together, checked and converted to the run's precision |
+//! | `plan` | both together, checked and converted for the back ends ([`crate::backend::Plan`]) |
 //! | `run` | the loop: advance, look, report, stop |
 
 mod options;
@@ -14,6 +14,5 @@ mod run;
 
 pub use flockwork_device::swarm::update::Coefficients;
 pub use options::{Options, Precision};
-pub use plan::{BoundWords, Plan};
 pub use problem::{KnownMinimum, Problem};
 pub use run::{Outcome, Progress, StopReason, minimize};

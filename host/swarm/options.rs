@@ -29,7 +29,7 @@ impl fmt::Display for Precision {
 /// Size, length, seed, precision and coefficients of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Number of particles, 1 to 2^32 - 32.
+    /// Number of particles, 1 to [`layout::MOST_PARTICLES`].
     pub particles: u32,
     /// Number of iterations after the start, 0 to 2^32 - 2.
     pub iterations: u32,
@@ -69,9 +69,9 @@ impl Options {
                 accepted: accepted.to_owned(),
             })
         };
-        // The last tile is padded, and padding has particle indices too.
-        if self.particles == 0 || self.particles > u32::MAX - layout::TILE as u32 {
-            return wrong("particles", &self.particles, "between 1 and 4294967263");
+        if !(1..=layout::MOST_PARTICLES).contains(&self.particles) {
+            let accepted = format!("between 1 and {}", layout::MOST_PARTICLES);
+            return wrong("particles", &self.particles, &accepted);
         }
         if self.iterations == u32::MAX {
             return wrong("iterations", &self.iterations, "at most 4294967294");

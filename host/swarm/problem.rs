@@ -15,6 +15,8 @@ pub struct Problem<O> {
     lower: Vec<f64>,
     upper: Vec<f64>,
     shift: Vec<f64>,
+    /// What the shift was drawn from: it is drawn anew for another box.
+    shift_seed: Option<u64>,
     data: Vec<f64>,
 }
 
@@ -57,7 +59,7 @@ impl<O: Objective> Problem<O> {
 
     fn with_data(objective: O, dims: u32, data: Vec<f64>) -> Result<Self> {
         let info = O::INFO;
-        if !info.dimensions.contains(dims) {
+        if dims == 0 || !info.dimensions.contains(dims) {
             return Err(Error::Dimensions {
                 objective: info.name,
                 dims,
@@ -69,7 +71,7 @@ impl<O: Objective> Problem<O> {
         let n = dims as usize;
         let (lower, upper) = info.interval;
         let (lower, upper) = (vec![lower; n], vec![upper; n]);
-        Ok(Self { objective, lower, upper, shift: vec![0.0; n], data })
+        Ok(Self { objective, lower, upper, shift: vec![0.0; n], shift_seed: None, data })
     }
 
     /// Searches another box: `lower[d]` to `upper[d]` in dimension d.
@@ -81,7 +83,10 @@ impl<O: Objective> Problem<O> {
         }
         (self.lower, self.upper) = (lower, upper);
         self.check_bounds()?;
-        Ok(self)
+        match self.shift_seed {
+            Some(seed) => self.shifted(seed),
+            None => Ok(self),
+        }
     }
 
     fn check_bounds(&self) -> Result<()> {
@@ -103,13 +108,15 @@ impl<O: Objective> Problem<O> {
                 why: "cannot be shifted: where its minimum lies is not known",
             });
         };
+        self.shift_seed = Some(seed);
         let key = philox::key(seed);
         for d in 0..self.shift.len() {
             let draw =
                 Draw { key, iteration: 0, particle: 0, group: d as u32, purpose: Purpose::Shift };
             let (uniform, _) = f64::uniform_pair(draw.block(), 0);
-            let middle = 0.5 * (self.lower[d] + self.upper[d]);
-            let reach = 0.5 * (self.upper[d] - self.lower[d]) * SHIFT_REACH;
+            let half = 0.5 * (self.upper[d] - self.lower[d]);
+            let middle = self.lower[d] + half;
+            let reach = half * SHIFT_REACH;
             self.shift[d] = middle + reach * (2.0 * uniform - 1.0) - coordinate;
         }
         Ok(self)

@@ -8,11 +8,15 @@ use std::{
 use flockwork_device::{math::Scalar, objective::Objective};
 use serde::Serialize;
 
-use super::{Options, Plan, Precision, Problem};
-use crate::{Error, Result, backend::Backend};
+use super::{Options, Precision, Problem};
+use crate::{
+    Error, Result,
+    backend::{Backend, Plan},
+};
 
 /// How a run stands.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Progress {
     /// Iterations done, after the start.
     pub iteration: u32,
@@ -29,6 +33,7 @@ pub struct Progress {
 /// What ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum StopReason {
     /// All iterations asked for are done.
     Iterations,
@@ -38,6 +43,7 @@ pub enum StopReason {
 
 /// What a run found.
 #[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Lowest value found.
     pub value: f64,
@@ -75,8 +81,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Searches the lowest value of a problem with a swarm.
 ///
-/// `observe` is called some twenty times a second, and once at the end; the run ends early if it
-/// breaks. Cost: `particles * (iterations + 1)` evaluations; memory: three numbers for each
+/// `observe` is called after the start, then about twenty times a second (more rarely if one
+/// iteration takes longer) and at the end; the run ends early if it breaks. Cost: `particles * (iterations + 1)` evaluations; memory: three numbers for each
 /// particle and dimension.
 ///
 /// # Errors
@@ -116,11 +122,12 @@ fn minimize_in<O: Objective, T: Scalar>(
             evaluations: u64::from(options.particles) * (u64::from(iteration) + 1),
             elapsed: called.elapsed(),
         };
-        if observe(&progress).is_break() {
-            break StopReason::Interrupted;
-        }
+        let told_to_stop = observe(&progress).is_break();
         if iteration == options.iterations {
             break StopReason::Iterations;
+        }
+        if told_to_stop {
+            break StopReason::Interrupted;
         }
         let began = Instant::now();
         swarm.advance(batch.min(options.iterations - iteration))?;
@@ -130,7 +137,7 @@ fn minimize_in<O: Objective, T: Scalar>(
 
     let iterations = swarm.iteration();
     let evaluations = u64::from(options.particles) * (u64::from(iterations) + 1);
-    if best.value.to_f64() == f64::INFINITY {
+    if !best.value.to_f64().is_finite() {
         return Err(Error::NoFiniteFitness { objective: O::INFO.name, evaluations });
     }
     Ok(Outcome {

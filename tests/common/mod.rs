@@ -5,12 +5,12 @@
 use std::fmt::Write as _;
 
 use flockwork::{
-    backend::{Backend, Cpu, Simd, Snapshot},
+    backend::{Backend, Cpu, Plan, Simd, Snapshot},
     fit,
     math::Scalar,
     objective::{Data, Objective},
     registry::{self, OBJECTIVES, Visitor},
-    swarm::{Options, Plan, Problem},
+    swarm::{Options, Problem},
 };
 
 /// One comparison: a swarm's size, and after which iterations to look.

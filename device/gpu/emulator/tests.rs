@@ -738,7 +738,8 @@ fn plain_memory_works_outside_a_launch() {
     let buffer = writable(&mut values);
     // SAFETY: two elements, and one thread.
     unsafe { buffer.store(0, buffer.load(1) + 5) };
-    assert_eq!(readable(&values).at(0), 7);
+    // SAFETY: it has elements.
+    assert_eq!(unsafe { readable(&values).at(0) }, 7);
 }
 
 /// Adds one when it is dropped, with a word.

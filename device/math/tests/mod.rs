@@ -206,7 +206,7 @@ fn f32_functions_over_all_exponents() {
 /// Some minutes on two cores, in the release profile.
 #[test]
 #[ignore = "takes minutes"]
-fn f32_functions_over_all_arguments() {
+fn exhaustive_f32_functions() {
     const PIECE: u32 = 1 << 24;
     for function in FUNCTIONS {
         let worst = Mutex::new(Worst::NONE);
@@ -300,7 +300,7 @@ fn f64_functions_over_all_exponents() {
 
 #[test]
 #[ignore = "takes a minute"]
-fn f64_functions_densely() {
+fn exhaustive_f64_functions_densely() {
     thread::scope(|scope| {
         for function in FUNCTIONS {
             scope.spawn(move || {
