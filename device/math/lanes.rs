@@ -5,7 +5,7 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Partial, Real, Scalar};
+use super::{Partial, PerLane, Real, Scalar};
 use crate::random::Draw;
 
 /// `N` numbers, one a lane.
@@ -158,6 +158,25 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
             *value = value.limit(low, high);
         }
         self
+    }
+
+    #[inline(always)]
+    fn per_lane<const INPUTS: usize, const OUTPUTS: usize>(
+        f: &impl PerLane<T, INPUTS, OUTPUTS>,
+        inputs: [Self; INPUTS],
+    ) -> [Self; OUTPUTS] {
+        let mut outputs = [Self([T::ZERO; N]); OUTPUTS];
+        for lane in 0..N {
+            let mut values = [T::ZERO; INPUTS];
+            for i in 0..INPUTS {
+                values[i] = inputs[i].0[lane];
+            }
+            let results = f.apply(values);
+            for o in 0..OUTPUTS {
+                outputs[o].0[lane] = results[o];
+            }
+        }
+        outputs
     }
 
     #[inline(always)]

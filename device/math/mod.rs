@@ -15,4 +15,4 @@ mod trigonometric;
 
 pub use lanes::Lanes;
 pub use partial::Partial;
-pub use real::{Real, Scalar};
+pub use real::{PerLane, Real, Scalar};

@@ -164,7 +164,7 @@ trait Rule<V: Real> {
     fn apply(&self, loaded: Self::Loaded, random: (V, V), bound: &Bound<V::Scalar>) -> (V, V);
 }
 
-/// The start: see [`update::start`].
+/// The start: see [`update::Start`].
 struct First;
 
 impl<V: Real> Rule<V> for First {
@@ -175,11 +175,13 @@ impl<V: Real> Rule<V> for First {
 
     #[inline(always)]
     fn apply(&self, (): (), random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
-        update::start(random, bound)
+        let start = update::Start { bound: *bound };
+        let [position, velocity] = V::per_lane(&start, [random.0, random.1]);
+        (position, velocity)
     }
 }
 
-/// An iteration: see [`update::advance`].
+/// An iteration: see [`update::Advance`].
 struct Attracted<S> {
     coefficients: Coefficients<S>,
 }
@@ -209,8 +211,10 @@ impl<V: Real> Rule<V> for Attracted<V::Scalar> {
     #[inline(always)]
     fn apply(&self, loaded: Motion<V>, random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
         let Motion { position, velocity, own_best, guide } = loaded;
-        let coefficients = &self.coefficients;
-        update::advance(position, velocity, own_best, guide, random, coefficients, bound)
+        let advance = update::Advance { coefficients: self.coefficients, bound: *bound };
+        let inputs = [position, velocity, own_best, guide, random.0, random.1];
+        let [position, velocity] = V::per_lane(&advance, inputs);
+        (position, velocity)
     }
 }
 

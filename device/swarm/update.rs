@@ -1,6 +1,6 @@
 //! The movement of one coordinate of one particle.
 
-use crate::math::{Real, Scalar};
+use crate::math::{PerLane, Scalar};
 
 /// The coefficients of the velocity update (Shi and Eberhart 1998).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,54 +43,63 @@ impl<T: Scalar> Bound<T> {
 /// New position and velocity of one coordinate:
 ///
 /// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x), limited to the greatest
-/// speed; x' = x + v', confined to the box. `random` is (r1, r2), both in [0, 1).
+/// speed; x' = x + v', confined to the box.
 ///
 /// The sum is fused: social term onto cognitive term onto inertia term.
-#[inline(always)]
-pub fn advance<V: Real>(
-    position: V,
-    velocity: V,
-    own_best: V,
-    guide: V,
-    random: (V, V),
-    coefficients: &Coefficients<V::Scalar>,
-    bound: &Bound<V::Scalar>,
-) -> (V, V) {
-    let cognitive = V::splat(coefficients.cognitive) * random.0;
-    let social = V::splat(coefficients.social) * random.1;
-    let kept = V::splat(coefficients.inertia) * velocity;
-    let drawn = cognitive.fma(own_best - position, kept);
-    let drawn = social.fma(guide - position, drawn);
-    let velocity = limit_speed(drawn, bound);
-    confine(position + velocity, velocity, bound)
+#[derive(Clone, Copy, Debug)]
+pub struct Advance<S> {
+    /// The coefficients.
+    pub coefficients: Coefficients<S>,
+    /// The limits of the dimension.
+    pub bound: Bound<S>,
 }
 
-/// Keeps a particle in the box: one that would leave it stops at its side, with velocity zero in
-/// that dimension ("absorb"). Were the velocity kept, particles would stay pressed against the side
-/// until all of the swarm was.
-#[inline(always)]
-fn confine<V: Real>(position: V, velocity: V, bound: &Bound<V::Scalar>) -> (V, V) {
-    let (lower, upper) = (V::splat(bound.lower), V::splat(bound.upper));
-    let (below, above) = (position.less(lower), upper.less(position));
-    let zero = V::of(0.0);
-    (
-        V::select(below, lower, V::select(above, upper, position)),
-        V::select(below, zero, V::select(above, zero, velocity)),
-    )
+impl<S: Scalar> PerLane<S, 6, 2> for Advance<S> {
+    /// From position, velocity, own best, guide and the uniforms r1 and r2 in [0, 1).
+    #[inline(always)]
+    fn apply(&self, [position, velocity, own_best, guide, r1, r2]: [S; 6]) -> [S; 2] {
+        let Coefficients { inertia, cognitive, social } = self.coefficients;
+        let kept = inertia * velocity;
+        let drawn = (cognitive * r1).fma(own_best - position, kept);
+        let drawn = (social * r2).fma(guide - position, drawn);
+        confine(position, limit_speed(drawn, &self.bound), &self.bound)
+    }
 }
 
 /// First position and velocity of one coordinate: the position uniform in the box, the velocity
 /// half the way to a second uniform point (SPSO 2006's "half-diff"), limited to the greatest speed.
-#[inline(always)]
-pub fn start<V: Real>(random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
-    let (lower, upper) = (V::splat(bound.lower), V::splat(bound.upper));
-    let range = upper - lower;
-    let position = random.0.fma(range, lower).limit(lower, upper);
-    let other = random.1.fma(range, lower);
-    (position, limit_speed(V::of(0.5) * (other - position), bound))
+#[derive(Clone, Copy, Debug)]
+pub struct Start<S> {
+    /// The limits of the dimension.
+    pub bound: Bound<S>,
 }
 
+impl<S: Scalar> PerLane<S, 2, 2> for Start<S> {
+    /// From two uniforms in [0, 1).
+    #[inline(always)]
+    fn apply(&self, [r1, r2]: [S; 2]) -> [S; 2] {
+        let Bound { lower, upper, .. } = self.bound;
+        let position = r1.fma(upper - lower, lower).limit(lower, upper);
+        let other = r2.fma(upper - lower, lower);
+        [position, limit_speed(S::of(0.5) * (other - position), &self.bound)]
+    }
+}
+
+/// Limits a velocity to the greatest speed. One so small that it no longer matters becomes zero: as a
+/// swarm settles, velocities would otherwise shrink into the subnormal numbers, with which CPUs
+/// compute many times slower.
 #[inline(always)]
-fn limit_speed<V: Real>(velocity: V, bound: &Bound<V::Scalar>) -> V {
-    velocity.limit(V::splat(-bound.max_velocity), V::splat(bound.max_velocity))
+fn limit_speed<S: Scalar>(velocity: S, bound: &Bound<S>) -> S {
+    let limited = velocity.limit(-bound.max_velocity, bound.max_velocity);
+    if limited.abs() < S::NEGLIGIBLE { S::ZERO } else { limited }
+}
+
+/// Moves a particle and keeps it in the box: one that would leave it stops at its side, with velocity
+/// zero in that dimension ("absorb"). Were the velocity kept, particles would stay pressed against
+/// the side until all of the swarm was.
+#[inline(always)]
+fn confine<S: Scalar>(position: S, velocity: S, bound: &Bound<S>) -> [S; 2] {
+    let moved = position + velocity;
+    let inside = moved.limit(bound.lower, bound.upper);
+    [inside, if inside == moved { velocity } else { S::ZERO }]
 }
