@@ -161,7 +161,16 @@ trait Rule<V: Real> {
 
     fn load(&self, state: &impl State<V>, dimension: u32) -> Self::Loaded;
 
-    fn apply(&self, loaded: Self::Loaded, random: (V, V), bound: &Bound<V::Scalar>) -> (V, V);
+    /// What all particles share, the guide and the bound, is read here and not ahead: it comes from
+    /// the cache, and would cost registers.
+    fn apply(
+        &self,
+        state: &impl State<V>,
+        dimension: u32,
+        loaded: Self::Loaded,
+        random: (V, V),
+        bound: &Bound<V::Scalar>,
+    ) -> (V, V);
 }
 
 /// The start: see [`update::Start`].
@@ -174,7 +183,14 @@ impl<V: Real> Rule<V> for First {
     fn load(&self, _: &impl State<V>, _: u32) {}
 
     #[inline(always)]
-    fn apply(&self, (): (), random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
+    fn apply(
+        &self,
+        _: &impl State<V>,
+        _: u32,
+        (): (),
+        random: (V, V),
+        bound: &Bound<V::Scalar>,
+    ) -> (V, V) {
         let start = update::Start { bound: *bound };
         let [position, velocity] = V::per_lane(&start, [random.0, random.1]);
         (position, velocity)
@@ -192,7 +208,6 @@ struct Motion<V: Real> {
     position: V,
     velocity: V,
     own_best: V,
-    guide: V,
 }
 
 impl<V: Real> Rule<V> for Attracted<V::Scalar> {
@@ -204,13 +219,20 @@ impl<V: Real> Rule<V> for Attracted<V::Scalar> {
             position: state.position(dimension),
             velocity: state.velocity(dimension),
             own_best: state.own_best(dimension),
-            guide: state.guide(dimension),
         }
     }
 
     #[inline(always)]
-    fn apply(&self, loaded: Motion<V>, random: (V, V), bound: &Bound<V::Scalar>) -> (V, V) {
-        let Motion { position, velocity, own_best, guide } = loaded;
+    fn apply(
+        &self,
+        state: &impl State<V>,
+        dimension: u32,
+        loaded: Motion<V>,
+        random: (V, V),
+        bound: &Bound<V::Scalar>,
+    ) -> (V, V) {
+        let Motion { position, velocity, own_best } = loaded;
+        let guide = state.guide(dimension);
         let advance = update::Advance { coefficients: self.coefficients, bound: *bound };
         let inputs = [position, velocity, own_best, guide, random.0, random.1];
         let [position, velocity] = V::per_lane(&advance, inputs);
@@ -236,13 +258,14 @@ fn motion<O: Objective, V: Real>(
             // SAFETY: below `dims`, as the loop's condition says. Without the check the compiler
             // sees that the four addresses differ by constants.
             let later = |ahead: u32| unsafe { dimension.unchecked_add(ahead) };
-            // SAFETY: below `dims`; the bounds by the promise given to `start` or `step`.
-            let bound = |ahead| unsafe { common.bound(later(ahead)) };
-            let load = |ahead| (rule.load(&*state, later(ahead)), bound(ahead));
+            let load = |ahead| rule.load(&*state, later(ahead));
             let loaded = (load(0), load(1), load(2), load(3));
-            let mut move_one = |ahead: u32, random, (loaded, bound): (_, Bound<V::Scalar>)| {
-                let moved = rule.apply(loaded, random, &bound);
-                place(state, &mut evaluation, later(ahead), moved, &bound);
+            let mut move_one = |ahead, random, loaded| {
+                let dimension = later(ahead);
+                // SAFETY: below `dims`; the bounds by the promise given to `start` or `step`.
+                let bound = unsafe { common.bound(dimension) };
+                let moved = rule.apply(&*state, dimension, loaded, random, &bound);
+                place(state, &mut evaluation, dimension, moved, &bound);
             };
             let [first, second] = next_uniforms(&mut draw);
             move_one(0, first, loaded.0);
@@ -266,7 +289,8 @@ fn motion<O: Objective, V: Real>(
                 let random = if nth == 0 { first } else { second };
                 // SAFETY: below `dims`; the bounds by the promise given to `start` or `step`.
                 let bound = unsafe { common.bound(dimension) };
-                let moved = rule.apply(rule.load(&*state, dimension), random, &bound);
+                let loaded = rule.load(&*state, dimension);
+                let moved = rule.apply(&*state, dimension, loaded, random, &bound);
                 place(state, &mut evaluation, dimension, moved, &bound);
                 dimension += 1;
             }
