@@ -4,7 +4,8 @@
 //! the CPU back end calls the very functions that the kernels call, so both machines compute the
 //! same bits. This crate knows nothing of the host's drivers, files or options.
 //!
-//! Inside it, the kernels know [`gpu`] and the arithmetic; the arithmetic knows neither.
+//! Inside it, the kernels know [`gpu`] and the arithmetic. The arithmetic knows nothing of threads,
+//! warps and blocks: of [`gpu`] it uses only the read-only buffer and what makes a scalar loadable.
 
 #![no_std]
 #![cfg_attr(
