@@ -12,10 +12,11 @@ use bytemuck::Pod;
 use cust::sys::CUdeviceptr;
 use flockwork_device::gpu::memory::{ReadOnly, ReadWrite};
 
-use super::context::{Context, Gpu, free_and_total};
+use super::context::{Context, free_and_total};
 use super::driver::call;
 use super::error::{Code, CudaError, DriverError, Result};
-use super::stream::Event;
+use super::event::Event;
+use super::gpu::Gpu;
 
 /// What this process holds in [`Buffer`]s and [`HostBuffer`]s, over all GPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::fmt;
 
 use cust::sys::{self, CUdevice_attribute_enum as Attribute};
 
-use super::driver::{self, Version, call};
+use super::driver::{self, call};
 use super::error::{Bytes, CudaError, Result};
+use super::version::{Capability, Version};
 
 /// Whether this machine has GPUs to compute on, and if not, why.
 #[derive(Clone, Debug)]
@@ -55,33 +56,6 @@ pub(super) fn count() -> Result<u32> {
     // SAFETY: `count` is written before the call returns.
     unsafe { call!(cuDeviceGetCount(&mut count)) }?;
     Ok(count.max(0) as u32)
-}
-
-/// A version of the hardware's instruction set, as `9.0` (whose target is `sm_90`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Capability {
-    /// The architecture.
-    pub major: u32,
-    /// The variant within it.
-    pub minor: u32,
-}
-
-impl Capability {
-    /// The capability that PTX for `sm_<target>` needs.
-    pub const fn of_target(target: u32) -> Self {
-        Self { major: target / 10, minor: target % 10 }
-    }
-
-    /// The number in the target's name: 90 for `sm_90`.
-    pub const fn target(self) -> u32 {
-        10 * self.major + self.minor
-    }
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
-    }
 }
 
 /// What is known of a GPU before it is opened.
@@ -191,13 +165,6 @@ pub(super) fn raw(ordinal: u32) -> Result<sys::CUdevice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn targets_and_capabilities_are_two_writings() {
-        let hopper = Capability::of_target(90);
-        assert_eq!((hopper.to_string().as_str(), hopper.target()), ("9.0", 90));
-        assert!(Capability::of_target(86) < Capability::of_target(100));
-    }
 
     #[test]
     fn a_machine_without_gpus_says_what_is_missing() {

@@ -6,8 +6,8 @@ use std::ptr;
 
 use thiserror::Error;
 
-use super::device::Capability;
-use super::driver::{LIBRARY_VARIABLE, Version, call};
+use super::binding::{DriverFunction, LIBRARY_VARIABLE, functions};
+use super::version::{Capability, Version};
 
 /// The result of everything in [`super`].
 pub type Result<T> = std::result::Result<T, CudaError>;
@@ -383,10 +383,12 @@ impl Code {
     /// For codes newer than this program; none without a driver.
     fn name_from_driver(self) -> Option<&'static str> {
         let mut name = ptr::null();
-        // SAFETY: `name` is written before the call returns; without a driver the call answers
+        // `name` is written before the call returns; without a driver the call answers
         // NOT_INITIALIZED.
-        unsafe { call!(cuGetErrorName(self.0, &mut name)) }.ok()?;
-        if name.is_null() {
+        let ask: unsafe extern "C" fn(_, _) -> _ = functions::cuGetErrorName;
+        // SAFETY: the signature is the driver's, and `name` outlives the call.
+        let answer = unsafe { ask.numeric()(self.0, &mut name) };
+        if answer != 0 || name.is_null() {
             return None;
         }
         // SAFETY: the driver's names are constants of its library, which is never unloaded.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use flockwork_device::kernel::Kernel;
 
-use super::context::Gpu;
 use super::driver::call;
 use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
+use super::gpu::Gpu;
 use super::module::{Information, Loaded};
 use super::stream::Stream;
 

@@ -3,11 +3,12 @@
 //! The only place that speaks to the driver. From the bottom up, each level with less that is
 //! unsafe:
 //!
-//! - [`driver`] finds the driver's library when the program runs and calls its functions. Every
-//!   call is unsafe.
+//! - `binding` finds the driver's library when the program runs; [`driver`] starts it and calls its
+//!   functions. Every call is unsafe.
 //! - [`error`] turns the driver's answers into sentences; [`device`] lists GPUs.
-//! - [`context`], [`module`], [`stream`], [`buffer`] own what the driver hands out (a context,
-//!   code, queues, memory), give it back on drop, and check every length. To use them is safe.
+//! - `context`, [`module`], [`event`], [`gpu`], [`buffer`], [`stream`] own what the driver hands out
+//!   (a context, code, points in time, memory, queues), give it back on drop, and check every length.
+//!   To use them is safe.
 //! - [`launch`] ties a kernel to its arguments, its block and its shared memory. A launch is
 //!   unsafe in one respect: that the buffers are what the kernel asks for. [`Buffer::read_only`]
 //!   and [`Buffer::read_write`], which make a kernel's arguments, belong to the same promise.
@@ -31,20 +32,25 @@
 //! # }
 //! ```
 
+mod binding;
 pub mod buffer;
-pub mod context;
+mod context;
 pub mod device;
 pub mod driver;
 pub mod error;
+pub mod event;
+pub mod gpu;
 pub mod launch;
 pub mod module;
 pub mod stream;
+pub mod version;
 
 pub use buffer::{Buffer, HostBuffer, LiveAllocations, live_allocations};
-pub use context::Gpu;
-pub use device::{Availability, Capability, Device, availability, devices};
-pub use driver::Version;
+pub use device::{Availability, Device, availability, devices};
 pub use error::{Code, CudaError, DriverError, LaunchError, Result};
+pub use event::Event;
+pub use gpu::Gpu;
 pub use launch::LoadedKernel;
 pub use module::{Image, Information};
-pub use stream::{Event, Stream};
+pub use stream::Stream;
+pub use version::{Capability, Version};

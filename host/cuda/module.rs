@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use cust::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
 
 use super::context::Context;
-use super::device::{Capability, Device};
+use super::device::Device;
 use super::driver::{self, call};
 use super::error::{Code, CudaError, DriverError, Result, cuda_of_ptx};
+use super::version::{Capability, Version};
 
 /// Every kernel, compiled to PTX for one target and all later ones.
 #[derive(Clone, Copy, Debug)]
@@ -255,14 +256,14 @@ fn not_accepted(kernel: &str, log: &str) -> CudaError {
 }
 
 /// The driver's version of CUDA and the one that `text` needs, if it is the newer one.
-fn versions(text: &str) -> Option<(driver::Version, driver::Version)> {
+fn versions(text: &str) -> Option<(Version, Version)> {
     let found = driver::version().ok()?;
     let needed = version_needed(text)?;
     (needed > found).then_some((found, needed))
 }
 
 /// The version of CUDA whose driver first accepted the PTX version that `text` declares.
-fn version_needed(text: &str) -> Option<driver::Version> {
+fn version_needed(text: &str) -> Option<Version> {
     let version = text.lines().find_map(|line| line.trim_start().strip_prefix(".version "))?;
     let (major, minor) = version.trim().split_once('.')?;
     Some(cuda_of_ptx(major.parse().ok()?, minor.parse().ok()?))
@@ -299,7 +300,7 @@ mod tests {
     #[test]
     fn the_ptx_says_which_driver_it_needs() {
         let text = "// a comment\n.version 7.8\n.target sm_90\n";
-        assert_eq!(version_needed(text), Some(driver::Version::new(11, 8)));
+        assert_eq!(version_needed(text), Some(Version::new(11, 8)));
         assert_eq!(version_needed("no PTX"), None);
     }
 }

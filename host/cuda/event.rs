@@ -1,0 +1,88 @@
+//! Events, which mark points in a stream's work.
+
+use std::ptr;
+use std::sync::Arc;
+
+use cust::sys;
+
+use super::context::Context;
+use super::driver::call;
+use super::error::{Code, Result};
+
+/// A point in a stream's work, and the time the GPU reached it.
+#[derive(Debug)]
+pub struct Event {
+    pub(super) raw: sys::CUevent,
+    context: Arc<Context>,
+}
+
+// SAFETY: an event may be used by any thread, the context being made current first.
+unsafe impl Send for Event {}
+// SAFETY: as above; the driver's functions are thread-safe.
+unsafe impl Sync for Event {}
+
+impl Event {
+    pub(super) fn new(context: Arc<Context>) -> Result<Self> {
+        context.make_current()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is written before the call returns. Flags 0: with times.
+        unsafe { call!(cuEventCreate(&mut raw, 0)) }?;
+        Ok(Self { raw, context })
+    }
+
+    /// Waits until its stream got there; at once if it was never recorded.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    pub fn synchronize(&self) -> Result<()> {
+        self.context.make_current()?;
+        // SAFETY: the event lives.
+        Ok(unsafe { call!(cuEventSynchronize(self.raw)) }?)
+    }
+
+    /// Whether its stream got there.
+    ///
+    /// # Errors
+    /// What went wrong on the way.
+    pub fn is_done(&self) -> Result<bool> {
+        self.context.make_current()?;
+        // SAFETY: the event lives.
+        done(unsafe { call!(cuEventQuery(self.raw)) })
+    }
+
+    /// Milliseconds from `start` to this event, to about half a microsecond; waits for both.
+    ///
+    /// # Errors
+    /// [`Code::INVALID_HANDLE`] if either was never recorded, or what went wrong on the way.
+    pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
+        start.synchronize()?;
+        self.synchronize()?;
+        let mut milliseconds = 0.0;
+        // SAFETY: `milliseconds` is written before the call returns; both events live.
+        unsafe { call!(cuEventElapsedTime(&mut milliseconds, start.raw, self.raw)) }?;
+        Ok(milliseconds)
+    }
+
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // If either fails, the context is going and takes the event with it.
+        if self.context.make_current().is_ok() {
+            // SAFETY: destroyed once; the driver keeps it until its stream got there.
+            let _ = unsafe { call!(cuEventDestroy_v2(self.raw)) };
+        }
+    }
+}
+
+/// The answer of a query: done, still running, or failed.
+pub(super) fn done(answer: std::result::Result<(), super::error::DriverError>) -> Result<bool> {
+    match answer {
+        Ok(()) => Ok(true),
+        Err(error) if error.code == Code::NOT_READY => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
