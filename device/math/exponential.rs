@@ -2,8 +2,8 @@
 //!
 //! The argument is split into n ln 2 + r with |r| at most half of ln 2 (Cody and Waite, two parts
 //! of ln 2); a near-minimax polynomial gives e^r, with what the sum 1 + r loses in rounding added
-//! back; and two scalings by powers of two give the result, of which only the second rounds, and only if
-//! the result is subnormal.
+//! back; and two scalings by powers of two give the result, of which only the second rounds, and
+//! only if the result is subnormal.
 
 use super::Real;
 

@@ -64,7 +64,8 @@ pub trait Real:
     fn abs(self) -> Self;
 
     /// The exponential function; error below 0.78 units in the last place, and 0.81 where the
-    /// result is less than 16 times the least normal number. Infinite where the result is beyond the type, zero where it vanishes.
+    /// result is less than 16 times the least normal number. Infinite where the result is beyond
+    /// the type, zero where it vanishes.
     fn exp(self) -> Self;
 
     /// Sine and cosine of pi times the argument; error below 0.73 units in the last place, and

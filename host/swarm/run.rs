@@ -112,6 +112,8 @@ fn minimize_in<O: Objective, T: Scalar>(
     let mut best = swarm.best()?;
     let startup = called.elapsed();
 
+    // The start evaluates every particle once, and so does each iteration.
+    let evaluations = |iteration| u64::from(options.particles) * (u64::from(iteration) + 1);
     let mut batch = 1;
     let stopped = loop {
         let iteration = swarm.iteration();
@@ -119,7 +121,7 @@ fn minimize_in<O: Objective, T: Scalar>(
             iteration,
             iterations: options.iterations,
             value: best.value.to_f64(),
-            evaluations: u64::from(options.particles) * (u64::from(iteration) + 1),
+            evaluations: evaluations(iteration),
             elapsed: called.elapsed(),
         };
         let told_to_stop = observe(&progress).is_break();
@@ -136,7 +138,7 @@ fn minimize_in<O: Objective, T: Scalar>(
     };
 
     let iterations = swarm.iteration();
-    let evaluations = u64::from(options.particles) * (u64::from(iterations) + 1);
+    let evaluations = evaluations(iterations);
     if !best.value.to_f64().is_finite() {
         return Err(Error::NoFiniteFitness { objective: O::INFO.name, evaluations });
     }
