@@ -100,6 +100,21 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
     }
 
     #[inline(always)]
+    fn ln(self) -> Self {
+        self.map(T::ln)
+    }
+
+    #[inline(always)]
+    fn round(self) -> Self {
+        self.map(T::round)
+    }
+
+    #[inline(always)]
+    fn floor(self) -> Self {
+        self.map(T::floor)
+    }
+
+    #[inline(always)]
     fn sin_cos_pi(self) -> (Self, Self) {
         let mut both = (self, self);
         for ((sine, cosine), x) in both.0.0.iter_mut().zip(&mut both.1.0).zip(self.0) {

@@ -7,8 +7,10 @@
 
 mod exponential;
 mod lanes;
+mod logarithm;
 mod partial;
 mod real;
+mod rounding;
 #[cfg(test)]
 mod tests;
 mod trigonometric;

@@ -2,7 +2,7 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Partial, exponential, trigonometric};
+use super::{Partial, exponential, logarithm, rounding, trigonometric};
 use crate::{
     gpu::{memory::Quad, warp::Shuffle},
     random::{Block, Draw},
@@ -67,6 +67,18 @@ pub trait Real:
     /// result is less than 16 times the least normal number. Infinite where the result is beyond
     /// the type, zero where it vanishes.
     fn exp(self) -> Self;
+
+    /// The natural logarithm; error below 0.9 units in the last place. Minus infinity at zero, NaN
+    /// of what is negative.
+    fn ln(self) -> Self;
+
+    /// The nearest integer, ties to even: exact, for arguments of any size. The sign of a zero is not
+    /// specified.
+    fn round(self) -> Self;
+
+    /// The greatest integer that is not greater: exact, for arguments of any size. The sign of a
+    /// zero is not specified.
+    fn floor(self) -> Self;
 
     /// Sine and cosine of pi times the argument; error below 0.73 units in the last place, and
     /// below 0.97 of a sine less than 16 times the least normal number. Exact at multiples of one
@@ -210,7 +222,7 @@ fn unit_f64(low: u32, high: u32) -> f64 {
 
 macro_rules! real {
     ($type:ident, $name:literal, $negligible:literal, $pairs:literal, $fma:ident, $sqrt:ident,
-     $exp:path, $sin_cos_pi:path, $uniform:expr) => {
+     $exp:path, $ln:path, $round:path, $floor:path, $sin_cos_pi:path, $uniform:expr) => {
         impl Real for $type {
             type Scalar = Self;
             type Mask = bool;
@@ -235,6 +247,18 @@ macro_rules! real {
             #[inline(always)]
             fn exp(self) -> Self {
                 $exp(self)
+            }
+            #[inline(always)]
+            fn ln(self) -> Self {
+                $ln(self)
+            }
+            #[inline(always)]
+            fn round(self) -> Self {
+                $round(self)
+            }
+            #[inline(always)]
+            fn floor(self) -> Self {
+                $floor(self)
             }
             #[inline(always)]
             fn sin_cos_pi(self) -> (Self, Self) {
@@ -297,6 +321,9 @@ real!(
     fma_f32,
     sqrt_f32,
     exponential::exp_f32,
+    logarithm::ln_f32,
+    rounding::round_f32,
+    rounding::floor_f32,
     trigonometric::sin_cos_pi_f32,
     |block: Block, nth: u32| {
         let (first, second) = if nth == 0 { (block[0], block[1]) } else { (block[2], block[3]) };
@@ -312,6 +339,9 @@ real!(
     fma_f64,
     sqrt_f64,
     exponential::exp_f64,
+    logarithm::ln_f64,
+    rounding::round_f64,
+    rounding::floor_f64,
     trigonometric::sin_cos_pi_f64,
     |block: Block, _nth: u32| (unit_f64(block[0], block[1]), unit_f64(block[2], block[3]))
 );

@@ -21,10 +21,11 @@ enum Function {
     SinPi,
     CosPi,
     Exp,
+    Ln,
 }
-use Function::{CosPi, Exp, SinPi};
+use Function::{CosPi, Exp, Ln, SinPi};
 
-const FUNCTIONS: [Function; 3] = [SinPi, CosPi, Exp];
+const FUNCTIONS: [Function; 4] = [SinPi, CosPi, Exp, Ln];
 
 /// What the documentation promises, in units in the last place.
 fn bound(function: Function, tiny: bool) -> f64 {
@@ -32,6 +33,7 @@ fn bound(function: Function, tiny: bool) -> f64 {
         (SinPi, true) => 0.97,
         (Exp, true) => 0.81,
         (Exp, false) => 0.78,
+        (Ln, _) => 0.9,
         _ => 0.73,
     }
 }
@@ -42,6 +44,7 @@ fn apply<V: Real>(function: Function, x: V) -> V {
         SinPi => x.sin_pi(),
         CosPi => x.cos_pi(),
         Exp => x.exp(),
+        Ln => x.ln(),
     }
 }
 
@@ -106,6 +109,7 @@ fn reference_f32(function: Function, x: f32) -> f64 {
     let x = f64::from(x);
     let (quadrant, rest) = match function {
         Exp => return x.exp(),
+        Ln => return x.ln(),
         SinPi => reference::reduced(x),
         CosPi => {
             let (quadrant, rest) = reference::reduced(x);
@@ -203,45 +207,67 @@ fn f32_functions_over_all_exponents() {
     }
 }
 
-/// Some minutes on two cores, in the release profile.
-#[test]
-#[ignore = "takes minutes"]
-fn exhaustive_f32_functions() {
+/// Every f32. Some minutes for each function on two cores, in the release profile.
+fn exhaustive_f32(function: Function) {
     const PIECE: u32 = 1 << 24;
-    for function in FUNCTIONS {
-        let worst = Mutex::new(Worst::NONE);
-        let next = AtomicU32::new(0);
-        let work = || {
-            loop {
-                let piece = next.fetch_add(1, Ordering::Relaxed);
-                if piece > (u32::MAX / PIECE) {
-                    return;
-                }
-                let first = piece * PIECE;
-                let blocks = (0..PIECE / WIDTH as u32).map(|block| {
-                    std::array::from_fn(|lane| first + block * WIDTH as u32 + lane as u32)
-                });
-                let found = worst_f32(function, blocks);
-                worst.lock().unwrap().join(found);
+    let worst = Mutex::new(Worst::NONE);
+    let next = AtomicU32::new(0);
+    let work = || {
+        loop {
+            let piece = next.fetch_add(1, Ordering::Relaxed);
+            if piece > (u32::MAX / PIECE) {
+                return;
             }
-        };
-        thread::scope(|scope| {
-            for _ in 0..thread::available_parallelism().map_or(1, |n| n.get()) {
-                scope.spawn(work);
-            }
-        });
-        worst.into_inner().unwrap().check::<f32>(function);
-    }
+            let first = piece * PIECE;
+            let blocks = (0..PIECE / WIDTH as u32).map(|block| {
+                std::array::from_fn(|lane| first + block * WIDTH as u32 + lane as u32)
+            });
+            let found = worst_f32(function, blocks);
+            worst.lock().unwrap().join(found);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, |n| n.get()) {
+            scope.spawn(work);
+        }
+    });
+    worst.into_inner().unwrap().check::<f32>(function);
+}
+
+macro_rules! exhaustive_f32 {
+    ($($name:ident: $function:ident,)*) => { $(
+        #[test]
+        #[ignore = "takes minutes"]
+        fn $name() {
+            exhaustive_f32($function);
+        }
+    )* };
+}
+exhaustive_f32! {
+    exhaustive_f32_sin_pi: SinPi,
+    exhaustive_f32_cos_pi: CosPi,
+    exhaustive_f32_exp: Exp,
+    exhaustive_f32_ln: Ln,
 }
 
 /// Compares `got`, the function's value at `x`, with the exact one.
 fn compare_f64(function: Function, x: f64, got: f64, worst: &mut Worst) {
-    if x.is_nan() || (x.is_infinite() && function != Exp) {
+    let undefined = match function {
+        Exp => false,
+        Ln => x < 0.0,
+        SinPi | CosPi => x.is_infinite(),
+    };
+    if x.is_nan() || undefined {
         return worst.see(if got.is_nan() { 0.0 } else { f64::INFINITY }, x, false);
+    }
+    if function == Ln && (x == 0.0 || x == f64::INFINITY) {
+        let expected = if x == 0.0 { f64::NEG_INFINITY } else { x };
+        return worst.see(if got == expected { 0.0 } else { f64::INFINITY }, x, false);
     }
     let exact = match function {
         // Twice as far out as the results of the type reach.
         Exp => reference::exp(x.clamp(-1400.0, 1400.0)),
+        Ln => reference::ln(x),
         SinPi => reference::sin_cos_pi(x).0,
         CosPi => reference::sin_cos_pi(x).1,
     };
@@ -274,6 +300,7 @@ fn exponents(function: Function) -> std::ops::Range<i32> {
     match function {
         SinPi | CosPi => -30..56,
         Exp => -56..11,
+        Ln => -4..4,
     }
 }
 
@@ -366,6 +393,24 @@ fn the_exponential_ends_where_the_type_ends() {
     assert!(Real::exp(f32::NAN).is_nan() && Real::exp(f64::NAN).is_nan());
 }
 
+#[test]
+fn rounding_is_exact() {
+    fn check<T: Scalar>(x: f64) {
+        // Exactly representable in both types, or the same in f64.
+        let value = T::nearest(x);
+        let x = value.to_f64();
+        assert_eq!(value.round().to_f64(), x.round_ties_even(), "round({x:e}) in {}", T::NAME);
+        assert_eq!(value.floor().to_f64(), x.floor(), "floor({x:e}) in {}", T::NAME);
+    }
+    for x in special_arguments::<f32>().into_iter().chain(special_arguments::<f64>()) {
+        if !x.is_nan() {
+            check::<f32>(x);
+            check::<f64>(x);
+        }
+    }
+    assert!(Real::round(f32::NAN).is_nan() && Real::floor(f64::NAN).is_nan());
+}
+
 /// The bits of a number, all NaN alike: which NaN an operation gives is not defined.
 fn bits<T: Scalar>(value: T) -> u64 {
     // By the bits: in optimized builds rustc 1.95 (LLVM 22.1) can take the root of a negative number
@@ -418,6 +463,9 @@ fn lanes_equal_numbers<T: Scalar, const N: usize>() {
         same("sqrt", x.sqrt(), &|a, _, _| a.sqrt());
         same("abs", x.abs(), &|a, _, _| Real::abs(a));
         same("exp", x.exp(), &|a, _, _| a.exp());
+        same("ln", x.ln(), &|a, _, _| a.ln());
+        same("round", x.round(), &|a, _, _| a.round());
+        same("floor", x.floor(), &|a, _, _| a.floor());
         same("sin_pi", x.sin_pi(), &|a, _, _| a.sin_pi());
         same("cos_pi", x.cos_pi(), &|a, _, _| a.cos_pi());
         same("first of sin_cos_pi", x.sin_cos_pi().0, &|a, _, _| a.sin_cos_pi().0);

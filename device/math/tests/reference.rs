@@ -60,6 +60,14 @@ impl DoubleDouble {
         Self::sum(quotient, rest / divisor)
     }
 
+    fn divided_by(self, divisor: Self) -> Self {
+        let quotient = self.high / divisor.high;
+        let rest = self.plus(divisor.times(Self::new(-quotient, 0.0)));
+        let next = rest.high / divisor.high;
+        let rest = rest.plus(divisor.times(Self::new(-next, 0.0)));
+        Self::sum(quotient, next).plus(Self::new(rest.high / divisor.high, 0.0))
+    }
+
     fn negated(self) -> Self {
         Self::new(-self.high, -self.low)
     }
@@ -127,6 +135,28 @@ pub fn exp(x: f64) -> Value {
     let rest =
         DoubleDouble::sum(x - n * LN_2[0], -n * LN_2[1]).plus(DoubleDouble::product(-n, LN_2[2]));
     Value { number: series(ONE, rest, |k| k), exponent: n as i32 }
+}
+
+/// ln x of a positive finite number.
+pub fn ln(x: f64) -> Value {
+    const LN_2_SUM: DoubleDouble = DoubleDouble::new(consts::LN_2, 2.319_046_813_846_299_6e-17);
+    let lift = if x < f64::MIN_POSITIVE { 100 } else { 0 };
+    let x = x * 2_f64.powi(lift);
+    let above = x.to_bits().wrapping_sub(consts::FRAC_1_SQRT_2.to_bits()) as i64 >> 52;
+    let f = scaled(x, -above as i32) - 1.0;
+    // 2 artanh(f / (2 + f)).
+    let s = DoubleDouble::new(f, 0.0).divided_by(DoubleDouble::sum(2.0, f));
+    let square = s.times(s);
+    let mut power = s;
+    let mut terms = [s; 24];
+    for (k, term) in terms.iter_mut().enumerate() {
+        *term = power.over(2.0 * k as f64 + 1.0);
+        power = power.times(square);
+    }
+    let half = terms.iter().rev().fold(DoubleDouble::new(0.0, 0.0), |sum, &term| term.plus(sum));
+    let k = above as f64 - f64::from(lift);
+    let number = LN_2_SUM.times(DoubleDouble::new(k, 0.0)).plus(half.plus(half));
+    Value { number, exponent: 0 }
 }
 
 /// 2^`exponent` times `x`; no error unless the result is subnormal.
