@@ -2,11 +2,13 @@
 
 pub mod checkpoint;
 mod hosala;
+mod points;
 mod table;
 
 use std::path::Path;
 
 pub use hosala::{Layout, read as read_hosala, write as write_hosala};
+pub use points::read_points;
 pub use table::Table;
 
 use crate::Result;

@@ -1,0 +1,417 @@
+//! Points of the user's own, to start a swarm from: text or a NumPy array.
+
+use std::{fs, path::Path};
+
+use crate::{Error, Result, memory};
+
+const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by commas, semicolons or \
+                        blanks, an optional line of names, comments after #) and .npy files of f4 or f8";
+
+/// Reads points of `dims` coordinates from a file: text or `.npy`, which its first bytes tell.
+///
+/// In text a line is a point. Its numbers are separated by commas, by semicolons, or by blanks and
+/// tabs; what follows a `#` is left out, and a first line without any number is taken for names. An
+/// `.npy` file holds a two-dimensional array of `f4` or `f8`, of either byte order and in C or Fortran
+/// order, with a row for each point.
+///
+/// The points come one after the other: coordinate d of point p is at `p * dims + d`.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("start.csv");
+/// std::fs::write(&path, "x, y\n1, 2.5\n# the old optimum:\n-3e2, .5\n").unwrap();
+/// assert_eq!(flockwork::io::read_points(&path, 2)?, [1.0, 2.5, -300.0, 0.5]);
+///
+/// std::fs::write(&path, "x, y\n1, 2.5\n-3e2, NaN\n").unwrap();
+/// let message = flockwork::io::read_points(&path, 2).unwrap_err().to_string();
+/// assert!(message.contains("line 3, column 2"));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, has no points or ones of another number of coordinates, or if something
+/// in it is no finite number.
+pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    let wrong = |message| Error::Format { path: path.to_owned(), message };
+    if dims == 0 {
+        let (value, accepted) = (dims.to_string(), "at least 1".to_owned());
+        return Err(Error::Option { option: "dims", value, accepted });
+    }
+    let dims = dims as usize;
+    memory::check(fs::metadata(path).map_err(failed)?.len().into())?;
+    let bytes = fs::read(path).map_err(failed)?;
+    let points = if npy::is(&bytes) {
+        let array = npy::array(&bytes, dims).map_err(wrong)?;
+        memory::check(array.len() as u128 * size_of::<f64>() as u128)?;
+        array.numbers()
+    } else {
+        let most = at_most(&bytes, dims);
+        memory::check(most as u128 * size_of::<f64>() as u128)?;
+        text(&bytes, dims, most)
+    };
+    let points = points.map_err(wrong)?;
+    if points.is_empty() {
+        return Err(wrong(format!("it has no points; {ACCEPTED}")));
+    }
+    Ok(points)
+}
+
+/// How many numbers a text can have: `dims` in a line, and no more than every second byte.
+fn at_most(bytes: &[u8], dims: usize) -> usize {
+    let lines = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
+    lines.saturating_mul(dims).min(bytes.len() / 2 + 1)
+}
+
+fn text(bytes: &[u8], dims: usize, most: usize) -> Result<Vec<f64>, String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut points = Vec::with_capacity(most);
+    let mut names_may_follow = true;
+    for (line, number) in bytes.split(|&byte| byte == b'\n').zip(1_u64..) {
+        let line = str::from_utf8(line)
+            .ok()
+            .filter(|line| !line.contains('\0'))
+            .ok_or_else(|| format!("line {number} is no text; {ACCEPTED}"))?;
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let names = names_may_follow && fields(line).all(|field| field.parse::<f64>().is_err());
+        names_may_follow = false;
+        if names {
+            continue;
+        }
+        let start = points.len();
+        for (field, column) in fields(line).zip(1_u64..) {
+            let value = field.parse::<f64>().ok().filter(|value| value.is_finite());
+            points.push(value.ok_or_else(|| {
+                format!("line {number}, column {column} is {}; {ACCEPTED}", quoted(field))
+            })?);
+        }
+        let found = points.len() - start;
+        if found != dims {
+            return Err(format!(
+                "line {number} has {found} numbers; a point has {dims} coordinates here"
+            ));
+        }
+    }
+    Ok(points)
+}
+
+/// What is between the separators; which these are, the line tells.
+fn fields(line: &str) -> impl Iterator<Item = &str> {
+    let mark = [';', ','].into_iter().find(|&mark| line.contains(mark));
+    let marked = mark.map(|mark| line.split(mark).map(str::trim));
+    let blank = mark.is_none().then(|| line.split_whitespace());
+    marked.into_iter().flatten().chain(blank.into_iter().flatten())
+}
+
+/// What stands where a number should.
+fn quoted(field: &str) -> String {
+    match field.parse::<f64>() {
+        Ok(value) => format!("{value} ({field:?}), and every number must be finite"),
+        Err(_) if field.is_empty() => "empty, where a number should be".to_owned(),
+        Err(_) if field.chars().count() > 40 => {
+            format!("{:?}..., which is no number", field.chars().take(40).collect::<String>())
+        }
+        Err(_) => format!("{field:?}, which is no number"),
+    }
+}
+
+/// NumPy's format for one array: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+mod npy {
+    const MAGIC: &[u8] = b"\x93NUMPY";
+
+    /// A two-dimensional array of floating-point numbers.
+    pub struct Array<'a> {
+        rows: usize,
+        columns: usize,
+        size: usize,
+        big_endian: bool,
+        fortran: bool,
+        data: &'a [u8],
+    }
+
+    /// Whether a file is in this format.
+    pub fn is(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    /// The array in a file, whose rows must have `dims` numbers.
+    pub fn array(bytes: &[u8], dims: usize) -> Result<Array<'_>, String> {
+        let (header, data) =
+            parts(&bytes[MAGIC.len()..]).ok_or("its NumPy header is cut short or damaged")?;
+        let array = described(header, data)?;
+        if array.columns != dims {
+            return Err(format!(
+                "it is an array of {} rows and {} columns; a point has {dims} coordinates here, so \
+                 there must be {dims} columns",
+                array.rows, array.columns
+            ));
+        }
+        Ok(array)
+    }
+
+    /// The header and the numbers, of a file without its first bytes.
+    fn parts(rest: &[u8]) -> Option<(&str, &[u8])> {
+        let (version, rest) = rest.split_first_chunk::<2>()?;
+        let (length, rest) = if version[0] == 1 {
+            let (length, rest) = rest.split_first_chunk()?;
+            (u16::from_le_bytes(*length).into(), rest)
+        } else {
+            let (length, rest) = rest.split_first_chunk()?;
+            (u32::from_le_bytes(*length), rest)
+        };
+        let (header, data) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        Some((str::from_utf8(header).ok()?, data))
+    }
+
+    /// From a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }`.
+    fn described<'a>(header: &str, data: &'a [u8]) -> Result<Array<'a>, String> {
+        let entry = |key: &str| {
+            let (_, after) = header.split_once(&format!("'{key}'"))?;
+            Some(after.trim_start().strip_prefix(':')?.trim_start())
+        };
+        let missing = |key| format!("its NumPy header has no {key}");
+        let descr = entry("descr").ok_or_else(|| missing("descr"))?;
+        let shape = entry("shape").ok_or_else(|| missing("shape"))?;
+        let fortran = entry("fortran_order").ok_or_else(|| missing("fortran_order"))?;
+
+        let kind = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next());
+        let (size, big_endian) = match kind {
+            Some("<f4") => (4, false),
+            Some("<f8") => (8, false),
+            Some(">f4") => (4, true),
+            Some(">f8") => (8, true),
+            other => {
+                return Err(format!(
+                    "it is an array of {}; accepted are f4 and f8: convert it with .astype('f8')",
+                    other.unwrap_or("records")
+                ));
+            }
+        };
+        let inside = shape.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        let shape = inside.map_or("", |(inside, _)| inside);
+        let sides: Option<Vec<usize>> = shape
+            .split(',')
+            .map(str::trim)
+            .filter(|side| !side.is_empty())
+            .map(|side| side.parse().ok())
+            .collect();
+        let Some([rows, columns]) = sides.as_deref() else {
+            return Err(format!(
+                "it is an array of shape ({shape}); accepted are two dimensions, a row for each point"
+            ));
+        };
+        let (rows, columns) = (*rows, *columns);
+        let needed = rows.checked_mul(columns).and_then(|numbers| numbers.checked_mul(size));
+        if needed != Some(data.len()) {
+            return Err(format!(
+                "it has {} bytes of numbers, which are not {rows} rows of {columns} numbers of {size} \
+                 bytes: it is cut short or damaged",
+                data.len()
+            ));
+        }
+        let fortran = fortran.starts_with("True");
+        Ok(Array { rows, columns, size, big_endian, fortran, data })
+    }
+
+    impl Array<'_> {
+        /// How many numbers there are.
+        pub fn len(&self) -> usize {
+            self.rows * self.columns
+        }
+
+        /// The numbers, row by row.
+        pub fn numbers(&self) -> Result<Vec<f64>, String> {
+            let mut numbers = Vec::with_capacity(self.len());
+            for row in 0..self.rows {
+                for column in 0..self.columns {
+                    let value = self.at(row, column);
+                    if !value.is_finite() {
+                        return Err(format!(
+                            "row {row}, column {column} (from 0) is {value}; every number must be finite"
+                        ));
+                    }
+                    numbers.push(value);
+                }
+            }
+            Ok(numbers)
+        }
+
+        fn at(&self, row: usize, column: usize) -> f64 {
+            let index =
+                if self.fortran { column * self.rows + row } else { row * self.columns + column };
+            let bytes = &self.data[index * self.size..][..self.size];
+            let mut little = [0; 8];
+            little[..self.size].copy_from_slice(bytes);
+            if self.big_endian {
+                little[..self.size].reverse();
+            }
+            match self.size {
+                4 => f32::from_bits(u64::from_le_bytes(little) as u32).into(),
+                _ => f64::from_le_bytes(little),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &str, bytes: &[u8], dims: u32) -> Result<Vec<f64>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        read_points(&path, dims)
+    }
+
+    fn said(bytes: impl AsRef<[u8]>, dims: u32) -> String {
+        let error = read("points.csv", bytes.as_ref(), dims).unwrap_err();
+        assert!(matches!(error, Error::Format { .. }), "{error}");
+        let message = error.to_string();
+        message.split_once("points.csv: ").expect("the file's name").1.to_owned()
+    }
+
+    fn npy(version: u8, dict: &str, data: &[u8]) -> Vec<u8> {
+        let length = match version {
+            1 => (dict.len() as u16).to_le_bytes().to_vec(),
+            _ => (dict.len() as u32).to_le_bytes().to_vec(),
+        };
+        [b"\x93NUMPY", &[version, 0][..], &length, dict.as_bytes(), data].concat()
+    }
+
+    fn dict(descr: &str, fortran: &str, shape: &str) -> String {
+        format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}   \n")
+    }
+
+    #[test]
+    fn text_in_all_its_forms() {
+        let expected = [1.0, -2.5, 3e4, 0.25];
+        for text in [
+            "1,-2.5\n3e4,.25\n",
+            "1 , -2.5\r\n3e4 , .25",
+            "\u{feff}x;y\n1;-2.5\n\n3e4;0.25\n",
+            "  1\t-2.5\n3e+4   25e-2  # the best so far",
+            "# found on Monday, 3 runs\nfirst second third\n+1 -2.5 # a\n#\n30000 0.25\n\n\n",
+            "\"alpha\",\"β\"\n1.0,-2.5\n3E4,0.25",
+        ] {
+            assert_eq!(read("any.txt", text.as_bytes(), 2).unwrap(), expected, "{text:?}");
+        }
+        assert_eq!(read("one", b"0.1", 1).unwrap(), [0.1]);
+        assert_eq!(read("column.csv", b"x\n1\n2\n3\n", 1).unwrap(), [1.0, 2.0, 3.0]);
+    }
+
+    #[test]
+    fn bad_text_gets_line_and_column() {
+        let cases = [
+            (
+                "1,2\n3,nan\n",
+                "line 2, column 2 is NaN (\"nan\"), and every number must be finite; acc",
+            ),
+            ("1,2\n1e999,0\n", "line 2, column 1 is inf (\"1e999\"), and every"),
+            (
+                "a,b\n1,2\n\n3,x4\n",
+                "line 4, column 2 is \"x4\", which is no number; accepted are text",
+            ),
+            ("a,b\nc,d\n1,2\n", "line 2, column 1 is \"c\", which is no number"),
+            ("1,2\na,b\n", "line 2, column 1 is \"a\""),
+            ("name,1\n", "line 1, column 1 is \"name\""),
+            ("1,2\n3,\n", "line 2, column 2 is empty, where a number should be; accepted"),
+            ("1,5;2,5\n", "line 1, column 1 is \"1,5\", which is no number"),
+            ("1,2\n3\n", "line 2 has 1 numbers; a point has 2 coordinates here"),
+            ("1,2\n3,4,5\n", "line 2 has 3 numbers; a point has 2 coordinates here"),
+            ("", "it has no points; accepted are text"),
+            ("# nothing\n\nx y\n", "it has no points; accepted"),
+            ("1 2\0", "line 1 is no text; accepted"),
+        ];
+        for (text, expected) in cases {
+            let message = said(text, 2);
+            assert!(message.starts_with(expected), "{text:?}: {message}");
+        }
+        assert!(said(b"1 2\n\xff\xfe\n", 2).starts_with("line 2 is no text; accepted"));
+        let long = said("1,".to_owned() + &"x".repeat(100_000), 2);
+        assert!(long.len() < 400, "{long}");
+    }
+
+    #[test]
+    fn arrays_of_either_order_and_size() {
+        let (by_row, by_column) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        for (fortran, values) in [("False", by_row), ("True", by_column)] {
+            let of =
+                |bytes: fn(f64) -> Vec<u8>| values.into_iter().flat_map(bytes).collect::<Vec<_>>();
+            let kinds = [
+                ("<f8", of(|v| v.to_le_bytes().to_vec())),
+                (">f8", of(|v| v.to_be_bytes().to_vec())),
+                ("<f4", of(|v| (v as f32).to_le_bytes().to_vec())),
+                (">f4", of(|v| (v as f32).to_be_bytes().to_vec())),
+            ];
+            for (descr, data) in kinds {
+                for version in 1..=3 {
+                    let file = npy(version, &dict(descr, fortran, "(2, 3)"), &data);
+                    assert_eq!(read("a.npy", &file, 3).unwrap(), by_row, "{descr} {fortran}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bad_arrays_get_a_sentence() {
+        let of = |descr, shape, data: &[u8]| said(npy(1, &dict(descr, "False", shape), data), 2);
+        let cases = [
+            (of("<i8", "(1, 2)", &[0; 16]), "it is an array of <i8; accepted are f4 and f8"),
+            (of("<f8", "(2,)", &[0; 16]), "it is an array of shape (2,); accepted are two"),
+            (of("<f8", "()", &[0; 8]), "it is an array of shape ()"),
+            (of("<f8", "(1, 2, 1)", &[0; 16]), "it is an array of shape (1, 2, 1)"),
+            (
+                of("<f8", "(1, 3)", &[0; 24]),
+                "it is an array of 1 rows and 3 columns; a point has 2",
+            ),
+            (of("<f8", "(2, 2)", &[0; 31]), "it has 31 bytes of numbers, which are not 2 rows"),
+            (of("<f8", "(2, 2)", &[0; 33]), "it has 33 bytes"),
+            (of("<f8", "(0, 2)", &[]), "it has no points"),
+            (of("<f8", "(9999999999999999, 999999999999)", &[]), "it has 0 bytes of numbers"),
+            (
+                of("<f8", "(1, 2)", &[[0; 8], f64::NAN.to_le_bytes()].concat()),
+                "row 0, column 1 (from 0) is NaN; every number must be finite",
+            ),
+            (said(npy(1, "{'shape': (1, 2)}", &[]), 2), "its NumPy header has no descr"),
+            (
+                said(
+                    npy(1, "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (1,)}", &[]),
+                    2,
+                ),
+                "it is an array of records",
+            ),
+            (said(b"\x93NUMPY", 2), "its NumPy header is cut short or damaged"),
+        ];
+        for (message, expected) in cases {
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    /// Whatever a file holds: points or a sentence.
+    #[test]
+    fn no_truncation_or_changed_byte_is_a_panic() {
+        let array = npy(1, &dict("<f8", "True", "(1, 2)"), &[0x3f; 16]);
+        for file in [&array[..], b"a,b\n1,2\n# c\n3,4e5\n"] {
+            for at in 0..file.len() {
+                let _ = read("a", &file[..at], 2);
+                for byte in [0, b'\n', b'9', b'(', b'\'', 0x80, 0xff] {
+                    let mut changed = file.to_vec();
+                    changed[at] = byte;
+                    let _ = read("a", &changed, 2);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_gets_a_sentence() {
+        let message = read_points(Path::new("/no/such"), 2).unwrap_err().to_string();
+        assert!(message.starts_with("/no/such: "), "{message}");
+        let message = read("a", b"1", 0).unwrap_err().to_string();
+        assert_eq!(message, "dims is 0; it must be at least 1");
+    }
+}
