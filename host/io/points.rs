@@ -76,7 +76,7 @@ fn text(bytes: &[u8], dims: usize, most: usize) -> Result<Vec<f64>, String> {
         if line.is_empty() {
             continue;
         }
-        let names = names_may_follow && fields(line).all(|field| field.parse::<f64>().is_err());
+        let names = names_may_follow && fields(line).all(is_name);
         names_may_follow = false;
         if names {
             continue;
@@ -104,6 +104,13 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
     let marked = mark.map(|mark| line.split(mark).map(str::trim));
     let blank = mark.is_none().then(|| line.split_whitespace());
     marked.into_iter().flatten().chain(blank.into_iter().flatten())
+}
+
+/// Whether a field of the first line is no number, and no attempt at one such as `1,5` either: what is
+/// meant as a point must not be passed over.
+fn is_name(field: &str) -> bool {
+    let attempt = field.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+    !attempt && field.parse::<f64>().is_err()
 }
 
 /// What stands where a number should.

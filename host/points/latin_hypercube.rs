@@ -57,7 +57,7 @@ fn permutation(points: u32, dimension: u32, key: Key) -> Vec<u32> {
     let mut cells: Vec<u32> = (0..points).collect();
     for last in (1..points).rev() {
         let [low, high, ..] = random(key, last, dimension, Purpose::Cell);
-        let chosen = u128::from(joined(low, high)) * (u128::from(last) + 1) >> 64;
+        let chosen = (u128::from(joined(low, high)) * (u128::from(last) + 1)) >> 64;
         cells.swap(last as usize, chosen as usize);
     }
     cells
