@@ -17,16 +17,17 @@
 //! | 8 | XXH3 (64 bits, seed 0) of every byte before |
 //!
 //! A section is the length of its name (4 bytes), the size of one element (4), the number of
-//! elements (8), the name in UTF-8 and the elements. The first twelve bytes, the last eight and what
-//! they mean are the same in every version, so that a file of a later version is told from a damaged
-//! one.
+//! elements (8), the name in UTF-8 and the elements. The first twelve bytes, the last eight and
+//! what they mean are the same in every version, so that a file of a later version is told from a
+//! damaged one.
 //!
 //! # Whole or not at all
 //!
-//! [`write`] fills a second file beside the target, `<name>.flockwork-partial`, has the system put it
-//! on the disk and renames it over the target. Who reads meanwhile sees the old file or the new one. A
-//! partial file that a killed process left behind is overwritten by the next write. While it is being
-//! filled it is locked, so of two processes that write the same target at once one gets an error.
+//! [`write()`] fills a second file beside the target, `<name>.flockwork-partial`, has the system
+//! put it on the disk and renames it over the target. Who reads meanwhile sees the old file or the
+//! new one. A partial file that a killed process left behind is overwritten by the next write.
+//! While it is being filled it is locked, so of two processes that write the same target at once
+//! one gets an error.
 
 use std::{
     borrow::Cow,
@@ -197,8 +198,8 @@ pub fn find<'a>(path: &Path, sections: &'a [OwnedSection], name: &str) -> Result
 /// ```
 ///
 /// # Errors
-/// If the file cannot be written, if another process is writing it, if what `path` names is there and
-/// no ordinary file, or if the header cannot be expressed in JSON.
+/// If the file cannot be written, if another process is writing it, if what `path` names is there
+/// and no ordinary file, or if the header cannot be expressed in JSON.
 pub fn write(path: &Path, header: &impl Serialize, sections: &[Section]) -> Result<()> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let header = serde_json::to_vec(header)
@@ -320,7 +321,7 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file that [`write`] wrote, after checking that it is whole.
+/// Reads a file that [`write()`] wrote, after checking that it is whole.
 ///
 /// # Errors
 /// If it cannot be read, is no saved run, is cut short or damaged, is of a later version, or if its

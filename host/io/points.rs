@@ -4,15 +4,16 @@ use std::{fs, path::Path};
 
 use crate::{Error, Result, memory};
 
-const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by commas, semicolons or \
-                        blanks, an optional line of names, comments after #) and .npy files of f4 or f8";
+const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by commas, \
+                        semicolons or blanks, an optional line of names, comments after #) and \
+                        .npy files of f4 or f8";
 
 /// Reads points of `dims` coordinates from a file: text or `.npy`, which its first bytes tell.
 ///
 /// In text a line is a point. Its numbers are separated by commas, by semicolons, or by blanks and
 /// tabs; what follows a `#` is left out, and a first line without any number is taken for names. An
-/// `.npy` file holds a two-dimensional array of `f4` or `f8`, of either byte order and in C or Fortran
-/// order, with a row for each point.
+/// `.npy` file holds a two-dimensional array of `f4` or `f8`, of either byte order and in C or
+/// Fortran order, with a row for each point.
 ///
 /// The points come one after the other: coordinate d of point p is at `p * dims + d`.
 ///
@@ -29,8 +30,8 @@ const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by 
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, has no points or ones of another number of coordinates, or if something
-/// in it is no finite number.
+/// If the file cannot be read, has no points or ones of another number of coordinates, or if
+/// something in it is no finite number.
 pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let wrong = |message| Error::Format { path: path.to_owned(), message };
@@ -106,8 +107,8 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
     marked.into_iter().flatten().chain(blank.into_iter().flatten())
 }
 
-/// Whether a field of the first line is no number, and no attempt at one such as `1,5` either: what is
-/// meant as a point must not be passed over.
+/// Whether a field of the first line is no number, and no attempt at one such as `1,5` either: what
+/// is meant as a point must not be passed over.
 fn is_name(field: &str) -> bool {
     let attempt = field.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     !attempt && field.parse::<f64>().is_err()
@@ -125,7 +126,8 @@ fn quoted(field: &str) -> String {
     }
 }
 
-/// NumPy's format for one array: <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
+/// NumPy's format for one array:
+/// <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 mod npy {
     const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -207,15 +209,16 @@ mod npy {
             .collect();
         let Some([rows, columns]) = sides.as_deref() else {
             return Err(format!(
-                "it is an array of shape ({shape}); accepted are two dimensions, a row for each point"
+                "it is an array of shape ({shape}); accepted are two dimensions, a \
+                 row for each point"
             ));
         };
         let (rows, columns) = (*rows, *columns);
         let needed = rows.checked_mul(columns).and_then(|numbers| numbers.checked_mul(size));
         if needed != Some(data.len()) {
             return Err(format!(
-                "it has {} bytes of numbers, which are not {rows} rows of {columns} numbers of {size} \
-                 bytes: it is cut short or damaged",
+                "it has {} bytes of numbers, which are not {rows} rows of {columns} numbers \
+                 of {size} bytes: it is cut short or damaged",
                 data.len()
             ));
         }
@@ -237,7 +240,8 @@ mod npy {
                     let value = self.at(row, column);
                     if !value.is_finite() {
                         return Err(format!(
-                            "row {row}, column {column} (from 0) is {value}; every number must be finite"
+                            "row {row}, column {column} (from 0) is {value}; every number must \
+                             be finite"
                         ));
                     }
                     numbers.push(value);

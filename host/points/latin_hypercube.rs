@@ -1,5 +1,6 @@
 //! Latin hypercube sampling (McKay, Beckman, Conover: "A comparison of three methods for selecting
-//! values of input variables in the analysis of output from a computer code", Technometrics 21, 1979).
+//! values of input variables in the analysis of output from a computer code", Technometrics 21,
+//! 1979).
 
 use rayon::prelude::*;
 
@@ -9,12 +10,12 @@ use crate::{
     random::{Key, philox},
 };
 
-/// How many dimensions are permuted before their coordinates are written: few, since their
-/// permutations are kept, but enough to write whole cache lines.
-const BATCH: u32 = 32;
+/// How many dimensions are made before they are written to the points: few, since they are kept
+/// until then, but enough to write whole cache lines.
+const BATCH: u32 = 16;
 
-/// A Latin hypercube: in every dimension each of the `points` equal cells of [0, 1) holds exactly one
-/// point, at a random place; which one is a random permutation, drawn for each dimension anew.
+/// A Latin hypercube: in every dimension each of the `points` equal cells of [0, 1) holds exactly
+/// one point, at a random place; which one is a random permutation, drawn for each dimension anew.
 ///
 /// Point by point: coordinate d of point p is at `p * dims + d`.
 ///
@@ -30,8 +31,9 @@ const BATCH: u32 = 32;
 /// If `points` or `dims` is 0, or if there is no memory for so many.
 pub fn latin_hypercube(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     at_least_one(points, dims)?;
-    let permutations = u128::from(points) * u128::from(dims.min(BATCH)) * 4;
-    memory::check(u128::from(points) * u128::from(dims) * 8 + permutations)?;
+    // The set, and the dimensions of a batch with a permutation for each.
+    let numbers = u128::from(points) * u128::from(dims);
+    memory::check(numbers * 8 + u128::from(points) * u128::from(dims.min(BATCH)) * 12)?;
 
     let key = philox::key(seed);
     let width = dims as usize;
@@ -39,41 +41,43 @@ pub fn latin_hypercube(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     for first in (0..dims).step_by(BATCH as usize) {
         let batch: Vec<_> = (first..dims.min(first + BATCH))
             .into_par_iter()
-            .map(|dimension| permutation(points, dimension, key))
+            .map(|dimension| coordinates(points, dimension, key))
             .collect();
         set.par_chunks_exact_mut(width).enumerate().with_min_len(64).for_each(|(point, row)| {
-            for (cells, dimension) in batch.iter().zip(first..) {
-                row[dimension as usize] =
-                    coordinate(cells[point], points, place(point as u32, dimension, key));
+            for (value, coordinates) in row[first as usize..].iter_mut().zip(&batch) {
+                *value = coordinates[point];
             }
         });
     }
     Ok(set)
 }
 
-/// By Fisher and Yates. Choosing among n by the high part of a product with 64 random bits prefers
-/// none by more than n / 2^64.
-fn permutation(points: u32, dimension: u32, key: Key) -> Vec<u32> {
+/// One dimension of all points. The cells are shuffled as Fisher and Yates do; choosing among n by
+/// the high part of a product with 64 random bits prefers none by more than n / 2^64.
+fn coordinates(points: u32, dimension: u32, key: Key) -> Vec<f64> {
+    let digits = place_digits(points);
     let mut cells: Vec<u32> = (0..points).collect();
-    for last in (1..points).rev() {
-        let [low, high, ..] = random(key, last, dimension, Purpose::Cell);
-        let chosen = (u128::from(joined(low, high)) * (u128::from(last) + 1)) >> 64;
-        cells.swap(last as usize, chosen as usize);
+    let mut values = vec![0.0; points as usize];
+    for index in (0..points).rev() {
+        let [a, b, c, d] = random(key, index, dimension, Purpose::Cell);
+        let chosen = (u128::from(joined(a, b)) * (u128::from(index) + 1)) >> 64;
+        cells.swap(index as usize, chosen as usize);
+        // What is behind `index` stays where it is now.
+        let index = index as usize;
+        values[index] = coordinate(cells[index], points, joined(c, d) >> (64 - digits), digits);
     }
-    cells
+    values
 }
 
-/// 64 random bits for where a point is in its cell.
-fn place(point: u32, dimension: u32, key: Key) -> u64 {
-    let [.., low, high] = random(key, point, dimension, Purpose::Cell);
-    joined(low, high)
+/// How many digits a place in a cell has: with the cell's they are 50, so that a half can be added.
+fn place_digits(points: u32) -> u32 {
+    50 - index_bits(points)
 }
 
-/// A place in a cell. Cell and place take 51 bits together, and the place is at least half a unit
-/// away from the cell's ends; so rounding the quotient carries none into the next cell.
-fn coordinate(cell: u32, points: u32, place: u64) -> f64 {
-    let digits = 50 - index_bits(points);
-    let place = ((place >> (64 - digits)) as f64 + 0.5) / (1_u64 << digits) as f64;
+/// A place in a cell. It is at least half a unit away from the cell's ends, so that rounding the
+/// quotient carries it into no other cell.
+fn coordinate(cell: u32, points: u32, place: u64, digits: u32) -> f64 {
+    let place = (place as f64 + 0.5) / (1_u64 << digits) as f64;
     (f64::from(cell) + place) / f64::from(points)
 }
 
@@ -101,8 +105,9 @@ mod tests {
     fn the_ends_of_a_cell_stay_in_it() {
         for points in [1, 2, 3, 49, 1 << 20, (1 << 20) + 1, u32::MAX - 1, u32::MAX] {
             for cell in [0, points / 3, points / 2, points - 1] {
-                for place in [0, u64::MAX] {
-                    let value = coordinate(cell, points, place);
+                let digits = place_digits(points);
+                for place in [0, (1 << digits) - 1] {
+                    let value = coordinate(cell, points, place, digits);
                     assert!((0.0..1.0).contains(&value));
                     assert_eq!((value * f64::from(points)).floor(), f64::from(cell), "{points}");
                 }

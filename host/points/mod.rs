@@ -11,9 +11,10 @@
 //!
 //! The coordinates are `f64`; one that is rounded to `f32` may become 1.
 //!
-//! Random bits come from Philox with ten rounds, keyed by the seed. The counter is (index, dimension,
-//! 0, purpose), with purposes from `0x100` on, above those of [`crate::random::Purpose`]; so a swarm
-//! of the same seed shares no bits with the points it starts from.
+//! Random bits come from Philox with ten rounds, keyed by the seed. The counter is (index,
+//! dimension, 0, purpose), with purposes from `0x100` on, above those of
+//! [`crate::random::Purpose`]; so a swarm of the same seed shares no bits with the points it starts
+//! from.
 
 mod latin_hypercube;
 mod opposite;
@@ -91,8 +92,8 @@ mod tests {
         }
     }
 
-    /// So that the sets of a release are those of the next; the sums are of a second implementation, in
-    /// Python.
+    /// So that the sets of a release are those of the next; the sums are of a second
+    /// implementation, in Python.
     #[test]
     fn known_bits() {
         let bits = |set: Vec<f64>| {

@@ -15,8 +15,8 @@ use crate::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// If the lengths differ, or if a lower bound is not less than its upper one or not finitely far from
-/// it.
+/// If the lengths differ, or if a lower bound is not less than its upper one or not finitely far
+/// from it.
 pub fn opposite(point: &[f64], lower: &[f64], upper: &[f64]) -> Result<Vec<f64>> {
     for (what, list) in [("the list of lower bounds", lower), ("the list of upper bounds", upper)] {
         if list.len() != point.len() {

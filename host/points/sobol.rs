@@ -1,6 +1,6 @@
-//! Sobol points with the direction numbers of Joe and Kuo ("Constructing Sobol sequences with better
-//! two-dimensional projections", SIAM J. Sci. Comput. 30, 2008), scrambled as Owen does ("Randomly
-//! permuted (t,m,s)-nets and (t,s)-sequences", 1995).
+//! Sobol points with the direction numbers of Joe and Kuo ("Constructing Sobol sequences with
+//! better two-dimensional projections", SIAM J. Sci. Comput. 30, 2008), scrambled as Owen does
+//! ("Randomly permuted (t,m,s)-nets and (t,s)-sequences", 1995).
 
 use rayon::prelude::*;
 
@@ -24,10 +24,11 @@ const CHUNK: usize = 256;
 
 /// The first `points` Sobol points, in Gray-code order, scrambled by `seed`.
 ///
-/// Scrambling keeps what makes the set even: for a power of two as number of points, each of as many
-/// equal cells of every dimension holds exactly one; and it makes every point uniform in the cube, and
-/// the sets of two seeds independent. Powers of two are the numbers to ask for. Point by point:
-/// coordinate d of point p is at `p * dims + d`. A larger set does not begin with a smaller one.
+/// Scrambling keeps what makes the set even: for a power of two as number of points, each of as
+/// many equal cells of every dimension holds exactly one; and it makes every point uniform in the
+/// cube, and the sets of two seeds independent. Powers of two are the numbers to ask for. Point by
+/// point: coordinate d of point p is at `p * dims + d`. A larger set does not begin with a smaller
+/// one.
 ///
 /// ```
 /// let set = flockwork::points::sobol(4, 2, 7)?;
@@ -38,7 +39,8 @@ const CHUNK: usize = 256;
 /// ```
 ///
 /// # Errors
-/// If `points` or `dims` is 0, if `dims` is above [`SOBOL_DIMS`], or if there is no memory for so many.
+/// If `points` or `dims` is 0, if `dims` is above [`SOBOL_DIMS`], or if there is no memory for so
+/// many.
 pub fn sobol(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     at_least_one(points, dims)?;
     if dims > SOBOL_DIMS {
@@ -79,9 +81,9 @@ pub fn sobol(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
 
 /// The leading digits, which tell the points apart in each dimension, and behind them random ones.
 ///
-/// Owen's scrambling flips a digit at random, for each value of the digits before it anew. Behind the
-/// leading digits no two points have the same digits before, so every flip there is drawn for one
-/// point alone and the result is random whatever was flipped.
+/// Owen's scrambling flips a digit at random, for each value of the digits before it anew. Behind
+/// the leading digits no two points have the same digits before, so every flip there is drawn for
+/// one point alone and the result is random whatever was flipped.
 fn coordinate(leading: u32, bits: u32, random: u64) -> f64 {
     let digits = u64::from(leading) << (DIGITS - bits) | random >> (64 - (DIGITS - bits));
     digits as f64 / (1_u64 << DIGITS) as f64
@@ -121,7 +123,8 @@ impl Flips {
     }
 }
 
-/// The directions of all dimensions, as numbers of `bits` digits: all first ones, all second ones, ...
+/// The directions of all dimensions, as numbers of `bits` digits: all first ones, all second ones,
+/// ...
 fn directions(dims: u32, bits: u32) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::with_capacity(dims as usize); bits as usize];
     let mut push = |numbers: &[u32]| {
@@ -292,7 +295,8 @@ mod tests {
     fn more_dimensions_than_there_are_get_a_sentence() {
         assert_eq!(
             sobol(4, SOBOL_DIMS + 1, 0).unwrap_err().to_string(),
-            "dims is 1112; it must be at most 1111 for Sobol points; a Latin hypercube takes any number"
+            "dims is 1112; it must be at most 1111 for Sobol points; a Latin hypercube takes any \
+             number"
         );
         assert_eq!(sobol(2, SOBOL_DIMS, 0).unwrap().len(), 2222);
     }
