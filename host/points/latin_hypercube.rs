@@ -39,7 +39,7 @@ pub fn latin_hypercube(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     let width = dims as usize;
     let mut set = vec![0.0; points as usize * width];
     for first in (0..dims).step_by(BATCH as usize) {
-        let batch: Vec<_> = (first..dims.min(first + BATCH))
+        let batch: Vec<_> = (first..dims.min(first.saturating_add(BATCH)))
             .into_par_iter()
             .map(|dimension| coordinates(points, dimension, key))
             .collect();
