@@ -9,14 +9,36 @@ use crate::{
     for_each_objective,
     kernel::{Kernel, Name},
     objective::{self, Info, Objective},
-    swarm::kernels::{Start, Step},
+    swarm::kernels::{
+        evaluate::Evaluate,
+        implant::Implant,
+        motion::{Advance, Scatter},
+        step::Step,
+        survey::{SurveySwarm, SurveyTiles},
+    },
 };
 
 /// Calls the macro `$callback` with every kernel family that is made for each objective and
 /// precision: `prefix of its name: Type,` each.
 macro_rules! for_each_family {
     ($callback:ident $($rest:tt)*) => {
-        $callback! { [swarm_start: Start, swarm_step: Step] $($rest)* }
+        $callback! { [swarm_step: Step, swarm_evaluate: Evaluate] $($rest)* }
+    };
+}
+
+/// As [`for_each_family`], of the kernels that are made for each precision and have no objective
+/// function inside.
+macro_rules! for_each_plain_family {
+    ($callback:ident $($rest:tt)*) => {
+        $callback! {
+            [
+                swarm_scatter: Scatter,
+                swarm_advance: Advance,
+                swarm_implant: Implant,
+                survey_tiles: SurveyTiles,
+                survey_swarm: SurveySwarm
+            ] $($rest)*
+        }
     };
 }
 
@@ -39,6 +61,17 @@ macro_rules! assert_all_names {
 }
 for_each_objective!(assert_all_names);
 
+macro_rules! assert_plain_names {
+    ([$($family:ident: $kernel:ident),*]) => { $(
+        const _: () = {
+            let name = <$kernel<f32> as Kernel>::NAME;
+            assert!(same(name.family, stringify!($family)), "a family's name is not its list's");
+            assert!(same(name.objective, ""), "a plain family has no objective function");
+        };
+    )* };
+}
+for_each_plain_family!(assert_plain_names);
+
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut equal = a.len() == b.len();
@@ -53,27 +86,30 @@ const fn same(a: &str, b: &str) -> bool {
 /// Exports one kernel in the PTX.
 #[cfg(target_arch = "nvptx64")]
 macro_rules! export_one {
-    ($family:ident, $kernel:ident, $module:ident, $objective:ident, $precision:ident) => {
+    ($kernel:ty, $($part:ident)*) => {
         const _: () = {
-            #[unsafe(export_name = concat!(
-                        stringify!($family), "_", stringify!($module), "_", stringify!($precision)
-                    ))]
+            #[unsafe(export_name = export_name!($($part)*))]
             #[allow(improper_ctypes_definitions)]
-            unsafe extern "ptx-kernel" fn entry(
-                arguments: <$kernel<objective::$objective, $precision> as Kernel>::Arguments,
-            ) {
+            unsafe extern "ptx-kernel" fn entry(arguments: <$kernel as Kernel>::Arguments) {
                 // SAFETY: the host launches it as `Kernel::run` asks.
-                unsafe { <$kernel<objective::$objective, $precision>>::run(&arguments) }
+                unsafe { <$kernel>::run(&arguments) }
             }
         };
     };
 }
 
 #[cfg(target_arch = "nvptx64")]
+macro_rules! export_name {
+    ($first:ident $($part:ident)*) => {
+        concat!(stringify!($first) $(, "_", stringify!($part))*)
+    };
+}
+
+#[cfg(target_arch = "nvptx64")]
 macro_rules! export_families {
     ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => { $(
-        export_one!($family, $kernel, $module, $objective, f32);
-        export_one!($family, $kernel, $module, $objective, f64);
+        export_one!($kernel<objective::$objective, f32>, $family $module f32);
+        export_one!($kernel<objective::$objective, f64>, $family $module f64);
     )* };
 }
 
@@ -87,10 +123,28 @@ macro_rules! export {
 #[cfg(target_arch = "nvptx64")]
 for_each_objective!(export);
 
+#[cfg(target_arch = "nvptx64")]
+macro_rules! export_plain {
+    ([$($family:ident: $kernel:ident),*]) => { $(
+        export_one!($kernel<f32>, $family f32);
+        export_one!($kernel<f64>, $family f64);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
+for_each_plain_family!(export_plain);
+
 macro_rules! names_of {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(
         $visit(<$kernel<objective::$objective, f32> as Kernel>::NAME);
         $visit(<$kernel<objective::$objective, f64> as Kernel>::NAME);
+    )* };
+}
+
+macro_rules! plain_names {
+    ([$($family:ident: $kernel:ident),*] $visit:ident) => { $(
+        $visit(<$kernel<f32> as Kernel>::NAME);
+        $visit(<$kernel<f64> as Kernel>::NAME);
     )* };
 }
 
@@ -102,6 +156,7 @@ pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
         )* };
     }
     for_each_objective!(visit_all);
+    for_each_plain_family!(plain_names visit);
 }
 
 macro_rules! infos {

@@ -2,16 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use flockwork_device::{
-    math::Scalar,
-    objective::Objective,
-    swarm::layout::{self, TILE},
-};
+use flockwork_device::swarm::layout::{self, TILE};
 use serde::Serialize;
 
 use crate::{
     Result,
-    backend::{AnyBackend, Backend, Plan, Swarm},
+    backend::{AnyBackend, Backend, Number, Plan, Swarm},
     swarm::{Options, Precision, Problem},
 };
 
@@ -58,27 +54,27 @@ const REPETITIONS: usize = 5;
 const AT_LEAST: Duration = Duration::from_millis(150);
 
 /// Measures synchronous iterations of one swarm, after a warm-up.
-pub fn iteration<O: Objective>(
-    problem: &Problem<O>,
+pub fn iteration(
+    problem: &Problem,
     particles: u32,
     precision: Precision,
     backend: &impl Backend,
 ) -> Result<Measurement> {
     match precision {
-        Precision::F32 => iteration_in::<O, f32>(problem, particles, precision, backend),
-        Precision::F64 => iteration_in::<O, f64>(problem, particles, precision, backend),
+        Precision::F32 => iteration_in::<f32>(problem, particles, precision, backend),
+        Precision::F64 => iteration_in::<f64>(problem, particles, precision, backend),
     }
 }
 
-fn iteration_in<O: Objective, T: Scalar>(
-    problem: &Problem<O>,
+fn iteration_in<T: Number>(
+    problem: &Problem,
     particles: u32,
     precision: Precision,
     backend: &impl Backend,
 ) -> Result<Measurement> {
     let options = Options { particles, precision, ..Options::default() };
-    let mut swarm = backend.swarm(Plan::<O, T>::new(problem, &options)?)?;
-    swarm.start()?;
+    let mut swarm = backend.swarm(problem.function(), Plan::<T>::new(problem, &options)?)?;
+    swarm.start(None)?;
     swarm.best()?;
     let mut batch = 1;
     loop {
@@ -108,7 +104,7 @@ fn iteration_in<O: Objective, T: Scalar>(
     })
 }
 
-fn time<T: Scalar>(swarm: &mut dyn Swarm<T>, iterations: u32) -> Result<Duration> {
+fn time<T: Number>(swarm: &mut dyn Swarm<T>, iterations: u32) -> Result<Duration> {
     let began = Instant::now();
     swarm.advance(iterations)?;
     swarm.best()?;

@@ -30,7 +30,7 @@ pub enum Error {
     #[error("{objective} is defined for {accepted} dimensions, not for {dims}")]
     Dimensions {
         /// The function.
-        objective: &'static str,
+        objective: String,
         /// The number given.
         dims: u32,
         /// What it is defined for.
@@ -66,7 +66,7 @@ pub enum Error {
     #[error("{objective} {why}")]
     Unsuitable {
         /// The function.
-        objective: &'static str,
+        objective: String,
         /// What is the matter, as the end of the sentence.
         why: &'static str,
     },
@@ -91,7 +91,7 @@ pub enum Error {
     )]
     NoFiniteFitness {
         /// The function.
-        objective: &'static str,
+        objective: String,
         /// How many points were tried.
         evaluations: u64,
     },
@@ -134,7 +134,7 @@ pub enum Error {
     )]
     NotRegistered {
         /// The function.
-        objective: &'static str,
+        objective: String,
     },
 
     /// The emulator found a fault in a kernel.

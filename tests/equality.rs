@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Case, all_cpus, all_same_bits, cpu, same_bits};
+use common::{Case, all_cpus, all_same_bits, cpu, same_bits, same_bits_of, variants};
 use flockwork::backend::Emulated;
 
 #[test]
@@ -45,6 +45,34 @@ fn any_number_of_threads_and_vector_width() {
             Case { particles: 1000, dims: 129, looks: &[1, 10] },
         ] {
             all_same_bits(case, &reference, &other).unwrap();
+        }
+    }
+}
+
+/// Rosenbrock reads neighbouring coordinates, Lennard-Jones any: what is rotated or rounded reaches
+/// both.
+#[test]
+fn every_rule_neighbourhood_and_edge_in_the_emulator() {
+    let mut wrong = String::new();
+    for (nth, variant) in variants().iter().enumerate() {
+        let objective = ["rosenbrock", "lennard_jones", "rastrigin"][nth % 3];
+        let case = Case { particles: 77, dims: 5, looks: &[1, 2, 12] };
+        let emulated = Emulated::new(nth as u64, 64);
+        if let Err(what) = same_bits_of(variant, objective, case, &cpu(), &emulated) {
+            wrong += &format!("{what}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_rule_on_any_number_of_threads_and_vector_width() {
+    let reference = cpu();
+    for other in all_cpus() {
+        for (nth, variant) in variants().iter().enumerate() {
+            let objective = ["ackley", "lennard_jones"][nth % 2];
+            let case = Case { particles: 300, dims: 12, looks: &[1, 20] };
+            same_bits_of(variant, objective, case, &reference, &other).unwrap();
         }
     }
 }

@@ -27,7 +27,7 @@ mod gpu {
     };
     use libtest_mimic::{Arguments, Failed, Trial};
 
-    use super::common::{Case, cpu, same_bits};
+    use super::common::{Case, cpu, same_bits, same_bits_of, variants};
 
     pub fn main() -> ExitCode {
         let mut arguments = Arguments::from_args();
@@ -89,6 +89,20 @@ mod gpu {
                 Ok(())
             }));
         }
+        for (nth, variant) in variants().into_iter().enumerate() {
+            let objective = ["rosenbrock", "lennard_jones", "rastrigin"][nth % 3];
+            let name = format!("same_bits_by_{}_33x7", variant.name.replace([' ', ':', '-'], "_"));
+            trials.push(Trial::test(name, move || {
+                let gpu = Cuda::open(0)?;
+                for case in [
+                    Case { particles: 33, dims: 7, looks: &[1, 10, 300] },
+                    Case { particles: 2000, dims: 21, looks: &[1, 20] },
+                ] {
+                    same_bits_of(&variant, objective, case, &cpu(), &gpu)?;
+                }
+                Ok(())
+            }));
+        }
         trials.push(Trial::test("a_run_leaves_no_allocation", no_leak));
         trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
         trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));
@@ -110,9 +124,10 @@ mod gpu {
     fn too_large() -> Result<(), Failed> {
         let gpu = Cuda::open(0)?;
         let options = Options { particles: 1 << 31, ..Options::default() };
-        let plan = Plan::<_, f64>::new(&Problem::new(Rastrigin, 1000)?, &options)?;
+        let problem = Problem::new(Rastrigin, 1000)?;
+        let plan = Plan::<f64>::new(&problem, &options)?;
         let before = live_allocations();
-        match gpu.swarm(plan) {
+        match gpu.swarm(problem.function(), plan) {
             Ok(_) => Err("48 TB were allocated".into()),
             Err(error) if error.to_string().contains("memory") && before == live_allocations() => {
                 Ok(())
@@ -141,8 +156,9 @@ mod gpu {
     }
 
     fn unregistered() -> Result<(), Failed> {
-        let plan = Plan::<_, f32>::new(&Problem::new(Unregistered, 3)?, &Options::default())?;
-        match Cuda::open(0)?.swarm(plan) {
+        let problem = Problem::new(Unregistered, 3)?;
+        let plan = Plan::<f32>::new(&problem, &Options::default())?;
+        match Cuda::open(0)?.swarm(problem.function(), plan) {
             Ok(_) => Err("it ran".into()),
             Err(error) if error.to_string().contains("register it") => Ok(()),
             Err(error) => Err(error.into()),
@@ -158,7 +174,7 @@ mod gpu {
             ..Options::default()
         };
         let outcome = minimize(&problem, &options, &Cuda::open(0)?, |_| ControlFlow::Continue(()))?;
-        let minimum = problem.minimum().unwrap().position.unwrap();
+        let minimum = problem.optimum().unwrap().position.unwrap();
         for (found, expected) in outcome.position.iter().zip(minimum) {
             if (found - expected).abs() > 1e-6 {
                 return Err(format!("{:?}", outcome).into());

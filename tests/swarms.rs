@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 
 use flockwork::{
     Error,
-    backend::{Backend, Cpu, Plan},
+    backend::{Backend, Cpu, Number, Plan},
     math::{Real, Scalar},
     objective::{
-        Ackley, Context, Data, Dimensions, Info, LennardJones, Minimum, Objective, Point,
+        Ackley, Context, Data, Dimensions, Goal, Info, LennardJones, Objective, Optimum, Point,
         Rastrigin, Rosenbrock, Sphere,
     },
     swarm::{Options, Outcome, Precision, Problem, minimize},
 };
 
-fn search<O: Objective>(problem: &Problem<O>, options: &Options) -> Result<Outcome, Error> {
+fn search(problem: &Problem, options: &Options) -> Result<Outcome, Error> {
     minimize(problem, options, &Cpu::new(0).unwrap(), |_| ControlFlow::Continue(()))
 }
 
@@ -37,7 +37,7 @@ fn solves<O: Objective>(
             ..Options::default()
         };
         let outcome = search(&problem, &options).unwrap();
-        let known = problem.minimum().unwrap();
+        let known = problem.optimum().unwrap();
         let [value, distance] = within;
         assert!(
             (0.0..=value).contains(&(outcome.value - known.value)),
@@ -77,7 +77,7 @@ fn cluster(atoms: u32, particles: u32, iterations: u32, seeds: u64) -> (f64, f64
     let problem = Problem::new(LennardJones, 3 * atoms).unwrap();
     let problem =
         problem.with_bounds(vec![-1.8; 3 * atoms as usize], vec![1.8; 3 * atoms as usize]).unwrap();
-    let known = problem.minimum().unwrap().value;
+    let known = problem.optimum().unwrap().value;
     let mut lowest = f64::INFINITY;
     for seed in 1..=seeds {
         let options = Options {
@@ -133,7 +133,8 @@ macro_rules! test_function {
                 source: "",
                 interval: (-1.0, 1.0),
                 dimensions: Dimensions::AtLeast(1),
-                minimum: Minimum::Unknown,
+                goal: Goal::Minimise,
+                optimum: Optimum::Unknown,
                 data: Data::None,
             };
 
@@ -172,12 +173,12 @@ test_function!(Zeros, Kind::Zeros);
 
 #[test]
 fn what_is_nan_never_becomes_a_best() {
-    fn check<T: Scalar>() {
+    fn check<T: Number>() {
         let problem = Problem::new(HalfNan, 2).unwrap();
         let options = Options { particles: 333, seed: 3, ..Options::default() };
-        let plan = Plan::<_, T>::new(&problem, &options).unwrap();
-        let mut swarm = Cpu::new(0).unwrap().swarm(plan).unwrap();
-        swarm.start().unwrap();
+        let plan = Plan::<T>::new(&problem, &options).unwrap();
+        let mut swarm = Cpu::new(0).unwrap().swarm(problem.function(), plan).unwrap();
+        swarm.start(None).unwrap();
         for _ in 0..30 {
             let snapshot = swarm.snapshot().unwrap();
             assert!(snapshot.positions.iter().any(|x| x.to_f64() < 0.0), "NaN was met");
@@ -188,7 +189,7 @@ fn what_is_nan_never_becomes_a_best() {
                 assert!(!fitness.is_nan());
                 assert!(x >= 0.0 || fitness == f64::INFINITY, "{fitness} at {x}");
             }
-            let best = snapshot.best;
+            let best = &snapshot.bests[0];
             assert!(best.value.to_f64() <= 1.0 && best.position[0].to_f64() >= 0.0);
             let least =
                 snapshot.best_fitness.iter().map(|f| f.to_f64()).fold(f64::INFINITY, f64::min);
@@ -221,20 +222,20 @@ fn a_run_without_any_finite_value_is_an_error() {
 
 #[test]
 fn of_equals_the_lower_index_is_the_best() {
-    fn check<O: Objective, T: Scalar>(objective: O) {
+    fn check<O: Objective, T: Number>(objective: O) {
         for (particles, threads) in [(1, 1), (1000, 1), (40_000, 4)] {
             let options = Options { particles, ..Options::default() };
             let problem = Problem::new(objective, 2).unwrap();
-            let plan = Plan::<_, T>::new(&problem, &options).unwrap();
-            let mut swarm = Cpu::new(threads).unwrap().swarm(plan).unwrap();
-            swarm.start().unwrap();
+            let plan = Plan::<T>::new(&problem, &options).unwrap();
+            let mut swarm = Cpu::new(threads).unwrap().swarm(problem.function(), plan).unwrap();
+            swarm.start(None).unwrap();
             for _ in 0..3 {
                 assert_eq!(swarm.best().unwrap().particle, 0, "of {particles}");
                 swarm.advance(1).unwrap();
             }
             // Its own place, and of equals the first: nobody has found better since the start.
             let snapshot = swarm.snapshot().unwrap();
-            assert_eq!(snapshot.best.position, snapshot.own_bests[..2]);
+            assert_eq!(snapshot.bests[0].position, snapshot.own_bests[..2]);
         }
     }
     check::<_, f32>(Flat);

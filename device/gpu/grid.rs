@@ -38,28 +38,34 @@ pub unsafe fn barrier(arrivals: ReadWrite<u32>) {
     block::barrier();
 }
 
-/// True in every thread of the block that is the last of the grid to call this, and false in all
-/// others. What any block wrote to device memory before its call, the last block reads after it.
-/// Collective over the block; needs no cooperative launch, since nobody waits.
+/// True in every thread of the block that is the last of a team of `blocks` blocks to call this, and
+/// false in all others. What any block of the team wrote to device memory before its call, the last
+/// block reads after it. Collective over the block; needs no cooperative launch, since nobody waits.
 ///
-/// `arrivals` is one counter, zero before the launch; the last block sets it back to zero, ready for
-/// the next launch. `flag` is one word of shared memory.
+/// `arrivals` has a counter for each team, zero before the launch; the last block sets its team's back
+/// to zero, ready for the next launch. `flag` is one word of shared memory.
 ///
 /// # Safety
-/// `arrivals` has an element 0 and `flag` an element 0, both used by nothing else, and each block
-/// calls this once a launch.
+/// `arrivals` has an element `team` and `flag` an element 0, both used by nothing else, and each of the
+/// team's blocks calls this once a launch.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn last_block(arrivals: ReadWrite<u32>, flag: super::shared::Shared<u32>) -> bool {
+pub unsafe fn last_block(
+    arrivals: ReadWrite<u32>,
+    team: u32,
+    blocks: u32,
+    flag: super::shared::Shared<u32>,
+) -> bool {
     // Orders the writes of the whole block before thread 0's release below.
     block::barrier();
     // SAFETY: both elements exist by the caller's promise; the barriers order the flag.
     unsafe {
         if thread::index() == 0 {
-            let before = arrivals.fetch_add(0, 1, Order::AcquireRelease, Scope::Device);
-            let last = before + 1 == thread::grid_blocks();
+            let team = team as usize;
+            let before = arrivals.fetch_add(team, 1, Order::AcquireRelease, Scope::Device);
+            let last = before + 1 == blocks;
             if last {
-                arrivals.atomic_store(0, 0, Order::Relaxed, Scope::Device);
+                arrivals.atomic_store(team, 0, Order::Relaxed, Scope::Device);
             }
             flag.store(0, u32::from(last));
         }

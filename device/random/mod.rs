@@ -25,6 +25,22 @@ pub enum Purpose {
     Shift = 2,
     /// Data sets made by `generate`, and other sequential streams.
     Data = 3,
+    /// What happens at the sides of the box.
+    Edge = 4,
+    /// The inertia weight of an iteration.
+    Inertia = 5,
+    /// Who informs whom.
+    Informants = 6,
+    /// The weights of a particle's informants (fully informed swarms).
+    Weights = 7,
+    /// The radius of a jump (the standard swarm 2011).
+    Radius = 8,
+    /// From whom a particle learns in which dimension (comprehensive learning).
+    Exemplars = 9,
+    /// How a problem is rotated.
+    Rotation = 10,
+    /// The seeds of the swarms after restarts, and of swarms that run side by side.
+    Seeds = 11,
 }
 
 /// Which random bits are wanted.
@@ -41,13 +57,17 @@ pub struct Draw {
     pub group: u32,
     /// What for.
     pub purpose: Purpose,
+    /// Which of several draws for the same purpose, below 2^24; 0 where there is one.
+    pub nth: u32,
 }
 
 impl Draw {
-    /// The bits: the counter is (particle, group, iteration, purpose), the key is the seed.
+    /// The bits: the counter is (particle, group, iteration, purpose and number), the key is the
+    /// seed.
     #[inline(always)]
     pub fn block(self) -> Block {
-        let counter = [self.particle, self.group, self.iteration, self.purpose as u32];
+        let last = self.purpose as u32 | self.nth << 8;
+        let counter = [self.particle, self.group, self.iteration, last];
         philox4x32::<ROUNDS>(counter, self.key)
     }
 }

@@ -5,6 +5,9 @@
 //! through memory in order; a CPU core finds a whole tile in one piece, with particles along its
 //! SIMD lanes (64, since the compiler vectorizes loops of that length well for AVX2 as for AVX-512).
 //! The last tile is padded with particles that exist in memory only.
+//!
+//! Several swarms of equal size that are advanced together follow one another, each from a tile of
+//! its own on. A particle's place among all of them is its *slot*.
 
 /// Particles in a tile: two warps.
 pub const TILE: usize = 64;
@@ -18,19 +21,25 @@ pub const fn tiles(particles: usize) -> usize {
     particles.div_ceil(TILE)
 }
 
+/// Number of slots of a swarm of `particles` particles: whole tiles.
+#[inline(always)]
+pub const fn stride(particles: usize) -> usize {
+    tiles(particles) * TILE
+}
+
 /// Number of elements of an array that holds `dims` coordinates for each of `particles`.
 pub const fn elements(particles: usize, dims: usize) -> usize {
-    tiles(particles) * TILE * dims
+    stride(particles) * dims
 }
 
-/// Index of dimension 0 of a particle; dimension `d` follows `d * TILE` later.
+/// Index of dimension 0 of a slot; dimension `d` follows `d * TILE` later.
 #[inline(always)]
-pub const fn first(particle: usize, dims: usize) -> usize {
-    (particle / TILE) * TILE * dims + particle % TILE
+pub const fn first(slot: usize, dims: usize) -> usize {
+    (slot / TILE) * TILE * dims + slot % TILE
 }
 
-/// Index of one coordinate of a particle.
+/// Index of one coordinate of a slot.
 #[inline(always)]
-pub const fn index(particle: usize, dimension: usize, dims: usize) -> usize {
-    first(particle, dims) + dimension * TILE
+pub const fn index(slot: usize, dimension: usize, dims: usize) -> usize {
+    first(slot, dims) + dimension * TILE
 }

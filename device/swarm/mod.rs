@@ -3,13 +3,25 @@
 //! | file | holds |
 //! |---|---|
 //! | [`layout`] | where a particle's coordinate lies in memory |
-//! | [`update`] | the movement of one coordinate: velocity, clamps, first positions |
+//! | [`settings`] | what all particles share: rule, randomness, schedule, kinds of variables |
+//! | [`topology`] | who informs whom |
+//! | [`edge`] | what happens at the sides of the box |
+//! | [`update`] | the usual movement of one coordinate; first positions; the greatest speed |
+//! | [`rule`] | one move of some particles by any rule |
+//! | [`view`] | how the function sees a particle: whole numbers, shift, rotation, sign |
 //! | [`best`] | comparing candidates for the best, ties and NaN included |
-//! | [`step`] | one iteration of a group of particles, whatever holds their state |
-//! | [`kernels`] | the GPU's iteration: [`step`] in every thread, then the swarm's best |
+//! | [`step`] | the usual iteration of one particle in one pass |
+//! | [`survey`] | how a swarm stands: sums over its particles |
+//! | [`kernels`] | the GPU's iteration |
 
 pub mod best;
+pub mod edge;
 pub mod kernels;
 pub mod layout;
+pub mod rule;
+pub mod settings;
 pub mod step;
+pub mod survey;
+pub mod topology;
 pub mod update;
+pub mod view;

@@ -1,5 +1,6 @@
 //! The movement of one coordinate of one particle.
 
+use super::edge::Absorb;
 use crate::math::{PerLane, Scalar};
 
 /// The coefficients of the velocity update (Shi and Eberhart 1998).
@@ -40,12 +41,29 @@ impl<T: Scalar> Bound<T> {
     }
 }
 
-/// New position and velocity of one coordinate:
+/// New velocity of one coordinate:
 ///
-/// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x), limited to the greatest
-/// speed; x' = x + v', confined to the box.
+/// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x)
 ///
 /// The sum is fused: social term onto cognitive term onto inertia term.
+#[derive(Clone, Copy, Debug)]
+pub struct Pull<S> {
+    /// The coefficients.
+    pub coefficients: Coefficients<S>,
+}
+
+impl<S: Scalar> PerLane<S, 5, 1> for Pull<S> {
+    /// From velocity, the ways to own best and guide, and the uniforms r1 and r2 in [0, 1).
+    #[inline(always)]
+    fn apply(&self, [velocity, to_own, to_guide, r1, r2]: [S; 5]) -> [S; 1] {
+        let Coefficients { inertia, cognitive, social } = self.coefficients;
+        let drawn = (cognitive * r1).fma(to_own, inertia * velocity);
+        [(social * r2).fma(to_guide, drawn)]
+    }
+}
+
+/// New position and velocity of one coordinate: [`Pull`], limited to the greatest speed, and
+/// [`Edge::Absorb`](super::edge::Edge::Absorb) at the sides of the box.
 #[derive(Clone, Copy, Debug)]
 pub struct Advance<S> {
     /// The coefficients.
@@ -58,11 +76,11 @@ impl<S: Scalar> PerLane<S, 6, 2> for Advance<S> {
     /// From position, velocity, own best, guide and the uniforms r1 and r2 in [0, 1).
     #[inline(always)]
     fn apply(&self, [position, velocity, own_best, guide, r1, r2]: [S; 6]) -> [S; 2] {
-        let Coefficients { inertia, cognitive, social } = self.coefficients;
-        let kept = inertia * velocity;
-        let drawn = (cognitive * r1).fma(own_best - position, kept);
-        let drawn = (social * r2).fma(guide - position, drawn);
-        confine(position, limit_speed(drawn, &self.bound), &self.bound)
+        let pull = Pull { coefficients: self.coefficients };
+        let ways = [velocity, own_best - position, guide - position, r1, r2];
+        let [drawn] = pull.apply(ways);
+        let velocity = limit_speed(drawn, &self.bound);
+        Absorb(self.bound).apply([position, velocity, velocity])
     }
 }
 
@@ -89,17 +107,7 @@ impl<S: Scalar> PerLane<S, 2, 2> for Start<S> {
 /// swarm settles, velocities would otherwise shrink into the subnormal numbers, with which CPUs
 /// compute many times slower.
 #[inline(always)]
-fn limit_speed<S: Scalar>(velocity: S, bound: &Bound<S>) -> S {
+pub fn limit_speed<S: Scalar>(velocity: S, bound: &Bound<S>) -> S {
     let limited = velocity.limit(-bound.max_velocity, bound.max_velocity);
     if limited.abs() < S::NEGLIGIBLE { S::ZERO } else { limited }
-}
-
-/// Moves a particle and keeps it in the box: one that would leave it stops at its side, with velocity
-/// zero in that dimension ("absorb"). Were the velocity kept, particles would stay pressed against
-/// the side until all of the swarm was.
-#[inline(always)]
-fn confine<S: Scalar>(position: S, velocity: S, bound: &Bound<S>) -> [S; 2] {
-    let moved = position + velocity;
-    let inside = moved.limit(bound.lower, bound.upper);
-    [inside, if inside == moved { velocity } else { S::ZERO }]
 }

@@ -4,19 +4,19 @@ use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
     kernel::Kernel,
-    math::Scalar,
     objective::Objective,
     registry,
 };
 
 use super::{
-    Backend, Plan, Swarm,
+    Backend, Number, Plan, Swarm,
     kernel_swarm::{KernelSwarm, Machine},
 };
 use crate::{
     Error, Result,
     cuda::{Buffer, Gpu, LoadedKernel, Stream},
     kernels::IMAGES,
+    swarm::Function,
 };
 
 /// Threads in a block where the swarm is large.
@@ -71,14 +71,29 @@ impl Backend for Cuda {
         format!("{}, compute capability {}", device.name, device.capability)
     }
 
-    fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
+    fn swarm<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        T::of_function(function).on_gpu(self, plan)
+    }
+}
+
+impl Cuda {
+    /// A swarm for a function of this type.
+    pub(crate) fn swarm_of<O: Objective, T: Number>(
+        &self,
+        objective: O,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
         // A kernel is found by its name, which another function could bear too.
         if !registry::is_registered::<O>() {
-            return Err(Error::NotRegistered { objective: O::INFO.name });
+            return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine { stream: self.gpu.stream()?, gpu: self.gpu.clone() };
-        Ok(Box::new(KernelSwarm::new(machine, plan, threads)?))
+        Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads)?))
     }
 }
 

@@ -9,19 +9,18 @@ use flockwork_device::{
         memory::{ReadOnly, ReadWrite},
     },
     kernel::Kernel,
-    math::Scalar,
     objective::Objective,
 };
 
 use super::{
-    Backend, Plan, Swarm,
+    Backend, Number, Plan, Swarm,
     kernel_swarm::{KernelSwarm, Machine},
 };
-use crate::Result;
+use crate::{Error, Result, swarm::Function};
 
-/// The emulator as a back end: it launches the very kernels that a GPU is given, one lane at a time
-/// in an order drawn from a seed, and reports races, missing barriers and accesses out of bounds.
-/// Thousands of times slower than the CPU back end, and the same bits.
+/// The emulator: it launches the very kernels that a GPU is given, one lane at a time in an order
+/// drawn from a seed, and reports races, missing barriers and accesses out of bounds. Thousands of
+/// times slower than the CPU back end, and the same bits.
 #[derive(Clone, Copy, Debug)]
 pub struct Emulated {
     seed: u64,
@@ -33,20 +32,42 @@ impl Emulated {
     pub fn new(seed: u64, threads: u32) -> Self {
         Self { seed, threads }
     }
+
+    /// As a back end for one objective function, whose kernels are compiled for the emulator where
+    /// this is called.
+    pub fn with<O: Objective>(self, objective: O) -> EmulatedWith<O> {
+        EmulatedWith { emulated: self, objective }
+    }
 }
 
-impl Backend for Emulated {
+/// The emulator with the kernels of one objective function, as a back end.
+#[derive(Clone, Copy, Debug)]
+pub struct EmulatedWith<O> {
+    emulated: Emulated,
+    objective: O,
+}
+
+impl<O: Objective> Backend for EmulatedWith<O> {
     fn name(&self) -> &'static str {
         "emulated"
     }
 
     fn description(&self) -> String {
-        format!("an emulated GPU, {} threads a block, schedule {}", self.threads, self.seed)
+        let Emulated { seed, threads } = self.emulated;
+        format!("an emulated GPU, {threads} threads a block, schedule {seed}")
     }
 
-    fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
-        let machine = EmulatorMachine { emulator: Emulator::new(self.seed) };
-        Ok(Box::new(KernelSwarm::new(machine, plan, self.threads)?))
+    fn swarm<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        if function.info().name != O::INFO.name {
+            return Err(Error::NotRegistered { objective: function.info().name });
+        }
+        let Emulated { seed, threads } = self.emulated;
+        let machine = EmulatorMachine { emulator: Emulator::new(seed) };
+        Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads)?))
     }
 }
 

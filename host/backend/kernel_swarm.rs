@@ -1,21 +1,34 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
-//! One thread per particle, one launch per iteration, no host in between.
+//! One thread per particle, no host in between. The usual iteration of a single swarm is one launch;
+//! anything else is two: a move, and an evaluation.
 
 use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
     kernel::Kernel,
-    math::Scalar,
-    objective::Objective,
+    objective::{Objective, Reach},
+    random::Key,
     swarm::{
-        kernels::{Arguments, Start, Step},
+        kernels::{
+            evaluate::{self, Evaluate, Outcome},
+            implant::{self, Implant},
+            motion::{self, Advance, Scatter},
+            publish::Board,
+            step::{self, Step},
+            survey::{self, RECORD, SurveySwarm, SurveyTiles},
+        },
         layout::{self, TILE},
+        step::Common,
+        survey::{SUMS, Sums},
     },
 };
 
-use super::{Best, Plan, Snapshot, Swarm, by_particle};
+use super::{Best, Fixed, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles};
 use crate::{Error, Result};
+
+/// Records that are kept on the machine before they are fetched.
+const MOST_RECORDS: u32 = 1024;
 
 /// Something that holds buffers and launches kernels on them, in order.
 pub trait Machine {
@@ -62,15 +75,46 @@ pub trait Machine {
     ) -> Result<()>;
 }
 
+/// A kernel that is made ready when it is first wanted: a driver takes tens of milliseconds for each.
+struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
+
+impl<M: Machine, K: Kernel> OnDemand<M, K> {
+    fn get(&mut self, machine: &M) -> Result<&M::Loaded<K>> {
+        if self.0.is_none() {
+            self.0 = Some(machine.load()?);
+        }
+        Ok(self.0.as_ref().expect("loaded above"))
+    }
+}
+
+struct Kernels<M: Machine, O: Objective, T: Number> {
+    scatter: OnDemand<M, Scatter<T>>,
+    advance: OnDemand<M, Advance<T>>,
+    evaluate: OnDemand<M, Evaluate<O, T>>,
+    step: OnDemand<M, Step<O, T>>,
+    implant: OnDemand<M, Implant<T>>,
+    survey_tiles: OnDemand<M, SurveyTiles<T>>,
+    survey_swarm: OnDemand<M, SurveySwarm<T>>,
+}
+
 /// A swarm in the buffers of a machine.
-pub struct KernelSwarm<M: Machine, O: Objective, T: Scalar> {
+pub struct KernelSwarm<M: Machine, O: Objective, T: Number> {
     // The buffers first: they are dropped before the machine.
     bounds: M::Buffer<T>,
+    variables: M::Buffer<u32>,
+    keys: M::Buffer<Key>,
+    tunings: M::Buffer<T>,
+    rotation: M::Buffer<T>,
+    pivot: M::Buffer<T>,
     data: M::Buffer<T>,
     positions: M::Buffer<T>,
     velocities: M::Buffer<T>,
     own_bests: M::Buffer<T>,
     best_fitness: M::Buffer<T>,
+    fitness: M::Buffer<T>,
+    stale: M::Buffer<u32>,
+    exemplars: M::Buffer<u32>,
+    image: M::Buffer<T>,
     block_fitness: M::Buffer<T>,
     block_particle: M::Buffer<u32>,
     arrivals: M::Buffer<u32>,
@@ -78,18 +122,26 @@ pub struct KernelSwarm<M: Machine, O: Objective, T: Scalar> {
     guides: [M::Buffer<T>; 2],
     champion_fitness: M::Buffer<T>,
     champion_particle: M::Buffer<u32>,
-    start: M::Loaded<Start<O, T>>,
-    step: M::Loaded<Step<O, T>>,
+    failed: M::Buffer<u32>,
+    tile_sums: M::Buffer<f64>,
+    records: M::Buffer<f64>,
+    kernels: Kernels<M, O, T>,
     machine: M,
-    plan: Plan<O, T>,
+    objective: O,
+    plan: Plan<T>,
     threads: u32,
     blocks: u32,
     iteration: u32,
+    history: Option<u32>,
+    has_room: bool,
+    /// The iterations of the records that are still on the machine.
+    recorded: Vec<u32>,
+    fetched: Vec<Record>,
 }
 
-impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
+impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
     /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024.
-    pub fn new(machine: M, plan: Plan<O, T>, threads: u32) -> Result<Self> {
+    pub fn new(machine: M, objective: O, plan: Plan<T>, threads: u32) -> Result<Self> {
         if !(32..=1024).contains(&threads) || !threads.is_multiple_of(32) {
             return Err(Error::Option {
                 option: "block_threads",
@@ -98,30 +150,65 @@ impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
             });
         }
         let dims = plan.dims() as usize;
-        let particles = plan.particles as usize;
-        let elements = layout::elements(particles, dims);
-        let blocks = plan.particles.div_ceil(threads);
-        let bounds: Vec<T> = plan.bounds.iter().flat_map(|words| words.0).collect();
+        let (slots, swarms) = (plan.slots(), plan.members.len());
+        let blocks = u64::from(plan.particles.div_ceil(threads)) * swarms as u64;
+        let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks < 1 << 31);
+        let Some(blocks) = blocks else {
+            return Err(Error::Option {
+                option: "swarms",
+                value: swarms.to_string(),
+                accepted: "so many that all together have fewer than 2^31 blocks".to_owned(),
+            });
+        };
+        let flat = |words: &[super::FourWords<T>]| -> Vec<T> {
+            words.iter().flat_map(|words| words.0).collect()
+        };
+        let exemplars = if plan.learns() { slots * dims } else { 0 };
+        let turned = !plan.rotation.is_empty() && matches!(O::REACH, Reach::All);
         Ok(Self {
-            bounds: machine.upload(&bounds)?,
+            bounds: machine.upload(&flat(&plan.bounds))?,
+            variables: machine.upload(&plan.variables)?,
+            keys: machine.upload(&plan.keys())?,
+            tunings: machine.upload(&flat(&plan.tunings()))?,
+            rotation: machine.upload(&plan.rotation)?,
+            pivot: machine.upload(&plan.pivot)?,
             data: machine.upload(&plan.data)?,
-            positions: machine.zeroed(elements)?,
-            velocities: machine.zeroed(elements)?,
-            own_bests: machine.zeroed(elements)?,
-            best_fitness: machine.zeroed(layout::tiles(particles) * TILE)?,
+            positions: machine.zeroed(slots * dims)?,
+            velocities: machine.zeroed(slots * dims)?,
+            own_bests: machine.zeroed(slots * dims)?,
+            best_fitness: machine.zeroed(slots)?,
+            fitness: machine.zeroed(0)?,
+            stale: machine.zeroed(slots)?,
+            exemplars: machine.zeroed(exemplars)?,
+            image: machine.zeroed(if turned { slots * dims } else { 0 })?,
             block_fitness: machine.zeroed(blocks as usize)?,
             block_particle: machine.zeroed(blocks as usize)?,
-            arrivals: machine.zeroed(1)?,
-            guides: [machine.zeroed(dims)?, machine.zeroed(dims)?],
-            champion_fitness: machine.zeroed(1)?,
-            champion_particle: machine.zeroed(1)?,
-            start: machine.load()?,
-            step: machine.load()?,
+            arrivals: machine.zeroed(swarms)?,
+            guides: [machine.zeroed(swarms * dims)?, machine.zeroed(swarms * dims)?],
+            champion_fitness: machine.zeroed(swarms)?,
+            champion_particle: machine.zeroed(swarms)?,
+            failed: machine.zeroed(swarms)?,
+            tile_sums: machine.zeroed(0)?,
+            records: machine.zeroed(0)?,
+            kernels: Kernels {
+                scatter: OnDemand(None),
+                advance: OnDemand(None),
+                evaluate: OnDemand(None),
+                step: OnDemand(None),
+                implant: OnDemand(None),
+                survey_tiles: OnDemand(None),
+                survey_swarm: OnDemand(None),
+            },
             machine,
+            objective,
             plan,
             threads,
             blocks,
             iteration: 0,
+            history: None,
+            has_room: false,
+            recorded: Vec::new(),
+            fetched: Vec::new(),
         })
     }
 
@@ -130,48 +217,247 @@ impl<M: Machine, O: Objective, T: Scalar> KernelSwarm<M, O, T> {
         iteration as usize % 2
     }
 
-    /// The arguments of an iteration's launch.
-    fn arguments(&self, iteration: u32) -> Arguments<O, T> {
+    /// Where the machine has what does not change.
+    fn fixed(&self) -> Fixed<T> {
         let machine = &self.machine;
-        let next = Self::written_guide(iteration);
-        // SAFETY: all buffers belong to `self`, and launches run one after the other; within one,
-        // `bounds`, `data` and the guide of its parity are only read.
+        // SAFETY: the buffers belong to `self`, and no launch writes them.
         unsafe {
-            Arguments {
-                common: self
-                    .plan
-                    .common(machine.read_only(&self.bounds), machine.read_only(&self.data)),
+            Fixed {
+                bounds: machine.read_only(&self.bounds),
+                variables: machine.read_only(&self.variables),
+                keys: machine.read_only(&self.keys),
+                tunings: machine.read_only(&self.tunings),
+                rotation: machine.read_only(&self.rotation),
+                pivot: machine.read_only(&self.pivot),
+                data: machine.read_only(&self.data),
+            }
+        }
+    }
+
+    /// Where an iteration publishes its best.
+    fn board(&self, iteration: u32) -> Board<T> {
+        let machine = &self.machine;
+        // SAFETY: the buffers belong to `self`, and launches run one after the other; within one, the
+        // guide of the other parity is the one that is read.
+        unsafe {
+            Board {
+                block_fitness: machine.read_write(&self.block_fitness),
+                block_particle: machine.read_write(&self.block_particle),
+                arrivals: machine.read_write(&self.arrivals),
+                guide: machine.read_write(&self.guides[Self::written_guide(iteration)]),
+                champion_fitness: machine.read_write(&self.champion_fitness),
+                champion_particle: machine.read_write(&self.champion_particle),
+                failed: machine.read_write(&self.failed),
+            }
+        }
+    }
+
+    /// The arguments of a move; `iteration` 0 for the start.
+    fn motion(&self, iteration: u32) -> motion::Arguments<T> {
+        let machine = &self.machine;
+        // SAFETY: as in `board`; own bests, fitness, guides and champions are not written by moves.
+        unsafe {
+            motion::Arguments {
+                settings: self.plan.settings(self.fixed()),
                 iteration,
+                progress: self.plan.progress(iteration),
+                positions: machine.read_write(&self.positions),
+                velocities: machine.read_write(&self.velocities),
+                own_bests: machine.read_only(&self.own_bests),
+                best_fitness: machine.read_only(&self.best_fitness),
+                stale: machine.read_write(&self.stale),
+                exemplars: machine.read_write(&self.exemplars),
+                guide: machine.read_only(&self.guides[1 - Self::written_guide(iteration)]),
+                champion: machine.read_only(&self.champion_particle),
+                failed: machine.read_only(&self.failed),
+            }
+        }
+    }
+
+    /// Evaluates the particles where they are.
+    fn judge(&mut self, iteration: u32, outcome: Outcome) -> Result<()> {
+        let machine = &self.machine;
+        // SAFETY: as in `board`; positions are not written by evaluations.
+        let arguments = unsafe {
+            evaluate::Arguments {
+                objective: self.objective,
+                view: self.plan.view(self.fixed()),
+                particles: self.plan.particles,
+                swarms: self.plan.swarms(),
+                iteration,
+                outcome,
+                positions: machine.read_write(&self.positions),
+                image: machine.read_write(&self.image),
+                fitness: machine.read_write(&self.fitness),
+                own_bests: machine.read_write(&self.own_bests),
+                best_fitness: machine.read_write(&self.best_fitness),
+                stale: machine.read_write(&self.stale),
+                board: self.board(iteration),
+            }
+        };
+        let kernel = self.kernels.evaluate.get(machine)?;
+        // SAFETY: the buffers are as long as documented (see `new`) and outlive the launch: dropping
+        // one waits for it.
+        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments) }
+    }
+
+    /// The usual iteration, in one launch.
+    fn step(&mut self, iteration: u32) -> Result<()> {
+        let machine = &self.machine;
+        // SAFETY: as in `board`.
+        let arguments = unsafe {
+            step::Arguments {
+                common: Common {
+                    objective: self.objective,
+                    view: self.plan.view(self.fixed()),
+                    particles: self.plan.particles,
+                    iteration,
+                    key: flockwork_device::random::philox::key(self.plan.members[0].seed),
+                    coefficients: self.plan.coefficients(0, iteration),
+                },
                 positions: machine.read_write(&self.positions),
                 velocities: machine.read_write(&self.velocities),
                 own_bests: machine.read_write(&self.own_bests),
                 best_fitness: machine.read_write(&self.best_fitness),
-                block_fitness: machine.read_write(&self.block_fitness),
-                block_particle: machine.read_write(&self.block_particle),
-                arrivals: machine.read_write(&self.arrivals),
-                guide: machine.read_only(&self.guides[1 - next]),
-                next_guide: machine.read_write(&self.guides[next]),
-                champion_fitness: machine.read_write(&self.champion_fitness),
-                champion_particle: machine.read_write(&self.champion_particle),
+                guide: machine.read_only(&self.guides[1 - Self::written_guide(iteration)]),
+                board: self.board(iteration),
             }
+        };
+        let kernel = self.kernels.step.get(machine)?;
+        // SAFETY: as in `judge`.
+        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments) }
+    }
+
+    /// Any other iteration, in two launches.
+    fn general(&mut self, iteration: u32) -> Result<()> {
+        let arguments = self.motion(iteration);
+        let kernel = self.kernels.advance.get(&self.machine)?;
+        // SAFETY: as in `judge`.
+        unsafe { self.machine.launch(kernel, self.blocks, self.threads, &arguments)? };
+        self.judge(iteration, Outcome::Renewed)
+    }
+
+    /// Makes room for records.
+    fn make_room(&mut self) -> Result<()> {
+        let (tiles, swarms) = (self.plan.slots() / TILE, self.plan.members.len());
+        let most = (MOST_RECORDS as usize / swarms).max(1);
+        self.tile_sums = self.machine.zeroed(4 * tiles)?;
+        self.records = self.machine.zeroed(most * swarms * RECORD)?;
+        self.has_room = true;
+        Ok(())
+    }
+
+    /// Keeps a record.
+    fn keep_record(&mut self) -> Result<()> {
+        if !self.has_room {
+            self.make_room()?;
         }
+        let swarms = self.plan.swarms();
+        let most = (MOST_RECORDS / swarms).max(1);
+        if self.recorded.len() as u32 >= most {
+            self.fetch()?;
+        }
+        let machine = &self.machine;
+        // SAFETY: as in `board`; positions, velocities, fitness and guides are only read.
+        let arguments = unsafe {
+            survey::Arguments {
+                settings: self.plan.settings(self.fixed()),
+                record: self.recorded.len() as u32,
+                positions: machine.read_only(&self.positions),
+                velocities: machine.read_only(&self.velocities),
+                best_fitness: machine.read_only(&self.best_fitness),
+                guide: machine.read_only(&self.guides[Self::written_guide(self.iteration)]),
+                champion_fitness: machine.read_only(&self.champion_fitness),
+                tiles: machine.read_write(&self.tile_sums),
+                records: machine.read_write(&self.records),
+            }
+        };
+        let tiles = (self.plan.slots() / TILE) as u32;
+        // SAFETY: as in `judge`; a block of `TILE` threads for each tile, then one of `SUMS` for each
+        // swarm; there is room.
+        unsafe {
+            let kernel = self.kernels.survey_tiles.get(machine)?;
+            machine.launch(kernel, tiles, TILE as u32, &arguments)?;
+            let kernel = self.kernels.survey_swarm.get(machine)?;
+            machine.launch(kernel, swarms, SUMS as u32, &arguments)?;
+        }
+        self.recorded.push(self.iteration);
+        Ok(())
+    }
+
+    /// Brings the records here.
+    fn fetch(&mut self) -> Result<()> {
+        let swarms = self.plan.members.len();
+        let words = self.recorded.len() * swarms * RECORD;
+        if words > 0 {
+            let words = self.machine.download(&self.records, words)?;
+            for (nth, record) in words.chunks_exact(RECORD).enumerate() {
+                self.fetched.push(Record {
+                    iteration: self.recorded[nth / swarms],
+                    best: record[0],
+                    sums: Sums::from_words([record[1], record[2], record[3], record[4]]),
+                });
+            }
+            self.recorded.clear();
+        }
+        Ok(())
+    }
+
+    /// What lies in the swarms' slots, without the padding.
+    fn each_swarm<E: Pod>(
+        &self,
+        buffer: &M::Buffer<E>,
+        dims: usize,
+        untile: impl Fn(&[E]) -> Vec<E>,
+    ) -> Result<Vec<E>> {
+        let stride = layout::stride(self.plan.particles as usize) * dims;
+        let all = self.machine.download(buffer, self.plan.slots() * dims)?;
+        Ok(all.chunks_exact(stride.max(1)).flat_map(untile).collect())
+    }
+
+    /// The other way round.
+    fn in_slots<E: Pod>(&self, rows: &[E], dims: usize) -> Result<M::Buffer<E>> {
+        let particles = self.plan.particles as usize;
+        let stride = layout::stride(particles) * dims;
+        let mut tiled = super::zeroed::<E>(self.plan.slots() * dims)?;
+        for (rows, tiled) in rows.chunks_exact(particles * dims).zip(tiled.chunks_exact_mut(stride))
+        {
+            into_tiles(rows, tiled, particles, dims);
+        }
+        self.machine.upload(&tiled)
     }
 }
 
-impl<M: Machine, O: Objective, T: Scalar> Swarm<T> for KernelSwarm<M, O, T> {
-    fn start(&mut self) -> Result<()> {
-        let arguments = self.arguments(0);
-        // SAFETY: the buffers are as long as `Arguments` documents (see `new`) and outlive the
-        // launch: dropping one waits for it.
-        unsafe { self.machine.launch(&self.start, self.blocks, self.threads, &arguments) }
+impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
+    fn start(&mut self, points: Option<&[T]>) -> Result<()> {
+        let arguments = self.motion(0);
+        let kernel = self.kernels.scatter.get(&self.machine)?;
+        // SAFETY: as in `judge`.
+        unsafe { self.machine.launch(kernel, self.blocks, self.threads, &arguments)? };
+        if let Some(points) = points {
+            // The old buffer is dropped, which waits for the launch.
+            self.positions = self.in_slots(points, self.plan.dims() as usize)?;
+        }
+        self.judge(0, Outcome::First)?;
+        if self.history.is_some() {
+            self.keep_record()?;
+        }
+        Ok(())
     }
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
+        let usual = self.plan.is_usual();
         for _ in 0..iterations {
-            let arguments = self.arguments(self.iteration + 1);
-            // SAFETY: as in `start`.
-            unsafe { self.machine.launch(&self.step, self.blocks, self.threads, &arguments)? };
-            self.iteration += 1;
+            let next = self.iteration + 1;
+            if usual {
+                self.step(next)?;
+            } else {
+                self.general(next)?;
+            }
+            self.iteration = next;
+            if self.history.is_some_and(|stride| next.is_multiple_of(stride)) {
+                self.keep_record()?;
+            }
         }
         Ok(())
     }
@@ -180,30 +466,142 @@ impl<M: Machine, O: Objective, T: Scalar> Swarm<T> for KernelSwarm<M, O, T> {
         self.iteration
     }
 
-    fn best(&mut self) -> Result<Best<T>> {
+    fn bests(&mut self) -> Result<Vec<Best<T>>> {
+        let (swarms, dims) = (self.plan.members.len(), self.plan.dims() as usize);
+        let values = self.machine.download(&self.champion_fitness, swarms)?;
+        let particles = self.machine.download(&self.champion_particle, swarms)?;
+        let guides = &self.guides[Self::written_guide(self.iteration)];
+        let positions = self.machine.download(guides, swarms * dims)?;
+        let bests = values.into_iter().zip(particles).zip(positions.chunks_exact(dims));
+        Ok(bests
+            .map(|((value, particle), position)| Best {
+                value,
+                particle,
+                position: position.to_vec(),
+            })
+            .collect())
+    }
+
+    fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
+        self.history = stride;
+        Ok(())
+    }
+
+    fn take_records(&mut self) -> Result<Vec<Record>> {
+        self.fetch()?;
+        Ok(std::mem::take(&mut self.fetched))
+    }
+
+    fn survey(&mut self) -> Result<Vec<Record>> {
+        self.keep_record()?;
+        self.fetch()?;
+        let kept = self.fetched.len() - self.plan.members.len();
+        Ok(self.fetched.split_off(kept))
+    }
+
+    fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>> {
         let dims = self.plan.dims() as usize;
-        Ok(Best {
-            value: self.machine.download(&self.champion_fitness, 1)?[0],
-            particle: self.machine.download(&self.champion_particle, 1)?[0],
-            position: self
-                .machine
-                .download(&self.guides[Self::written_guide(self.iteration)], dims)?,
-        })
+        let count = points.len() / dims;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let slots = layout::stride(count);
+        let mut tiled = super::zeroed(slots * dims)?;
+        into_tiles(points, &mut tiled, count, dims);
+        let turned = !self.plan.rotation.is_empty() && matches!(O::REACH, Reach::All);
+        let machine = &self.machine;
+        let positions = machine.upload(&tiled)?;
+        let fitness = machine.zeroed::<T>(slots)?;
+        let image = machine.zeroed(if turned { slots * dims } else { 0 })?;
+        // SAFETY: as in `judge`; the three buffers live until the download below has waited.
+        let arguments = unsafe {
+            evaluate::Arguments {
+                objective: self.objective,
+                view: self.plan.view(self.fixed()),
+                particles: count as u32,
+                swarms: 1,
+                iteration: self.iteration,
+                outcome: Outcome::Told,
+                positions: machine.read_write(&positions),
+                image: machine.read_write(&image),
+                fitness: machine.read_write(&fitness),
+                own_bests: machine.read_write(&self.own_bests),
+                best_fitness: machine.read_write(&self.best_fitness),
+                stale: machine.read_write(&self.stale),
+                board: self.board(self.iteration),
+            }
+        };
+        let kernel = self.kernels.evaluate.get(machine)?;
+        let blocks = (count as u32).div_ceil(self.threads);
+        // SAFETY: as in `judge`.
+        unsafe { machine.launch(kernel, blocks, self.threads, &arguments)? };
+        machine.download(&fitness, count)
+    }
+
+    fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
+        let machine = &self.machine;
+        let point = machine.upload(point)?;
+        // SAFETY: as in `judge`; the point lives until the launch is done: dropping it waits.
+        unsafe {
+            let arguments = implant::Arguments {
+                dims: self.plan.dims(),
+                swarm: swarm as u32,
+                stride: layout::stride(self.plan.particles as usize) as u32,
+                fitness,
+                point: machine.read_only(&point),
+                own_bests: machine.read_write(&self.own_bests),
+                best_fitness: machine.read_write(&self.best_fitness),
+                stale: machine.read_write(&self.stale),
+                board: self.board(self.iteration),
+            };
+            let kernel = self.kernels.implant.get(machine)?;
+            machine.launch(kernel, 1, 128, &arguments)
+        }
     }
 
     fn snapshot(&mut self) -> Result<Snapshot<T>> {
         let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
-        let elements = layout::elements(particles, dims);
-        let tiled = |buffer: &M::Buffer<T>| -> Result<Vec<T>> {
-            Ok(by_particle(&self.machine.download(buffer, elements)?, particles, dims))
+        let swarms = self.plan.members.len();
+        let rows = |buffer| self.each_swarm(buffer, dims, |t| by_particle(t, particles, dims));
+        let singles = |slots: &[T]| slots[..particles].to_vec();
+        let exemplars = if self.plan.learns() {
+            self.each_swarm(&self.exemplars, dims, |t| by_particle(t, particles, dims))?
+        } else {
+            Vec::new()
         };
         Ok(Snapshot {
             iteration: self.iteration,
-            positions: tiled(&self.positions)?,
-            velocities: tiled(&self.velocities)?,
-            own_bests: tiled(&self.own_bests)?,
-            best_fitness: self.machine.download(&self.best_fitness, particles)?,
-            best: self.best()?,
+            positions: rows(&self.positions)?,
+            velocities: rows(&self.velocities)?,
+            own_bests: rows(&self.own_bests)?,
+            best_fitness: self.each_swarm(&self.best_fitness, 1, singles)?,
+            stale: self.each_swarm(&self.stale, 1, |slots| slots[..particles].to_vec())?,
+            exemplars,
+            failed: self.machine.download(&self.failed, swarms)?,
+            bests: self.bests()?,
         })
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
+        let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
+        snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
+        self.positions = self.in_slots(&snapshot.positions, dims)?;
+        self.velocities = self.in_slots(&snapshot.velocities, dims)?;
+        self.own_bests = self.in_slots(&snapshot.own_bests, dims)?;
+        self.best_fitness = self.in_slots(&snapshot.best_fitness, 1)?;
+        self.stale = self.in_slots(&snapshot.stale, 1)?;
+        if self.plan.learns() {
+            self.exemplars = self.in_slots(&snapshot.exemplars, dims)?;
+        }
+        self.failed = self.machine.upload(&snapshot.failed)?;
+        let bests = &snapshot.bests;
+        let values: Vec<T> = bests.iter().map(|best| best.value).collect();
+        let champions: Vec<u32> = bests.iter().map(|best| best.particle).collect();
+        let guides: Vec<T> = bests.iter().flat_map(|best| best.position.clone()).collect();
+        self.champion_fitness = self.machine.upload(&values)?;
+        self.champion_particle = self.machine.upload(&champions)?;
+        self.guides[Self::written_guide(snapshot.iteration)] = self.machine.upload(&guides)?;
+        self.iteration = snapshot.iteration;
+        Ok(())
     }
 }

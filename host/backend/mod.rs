@@ -10,15 +10,46 @@ mod emulated;
 mod kernel_swarm;
 mod plan;
 
-use flockwork_device::{math::Scalar, objective::Objective};
+use flockwork_device::{
+    math::Scalar,
+    swarm::{layout, survey::Sums},
+};
 
-pub use cpu::{Cpu, Simd};
+pub use cpu::{Cpu, CpuSwarm, Evaluator, Judged, OnLanes, Simd};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
-pub use emulated::Emulated;
-pub use plan::{BoundWords, Plan};
+pub use emulated::{Emulated, EmulatedWith};
+pub use plan::{Fixed, FourWords, Member, Plan};
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    swarm::{Function, FunctionIn, Precision},
+};
+
+/// A number that runs are computed in: `f32` or `f64`.
+pub trait Number: Scalar {
+    /// Its name among the options.
+    const PRECISION: Precision;
+
+    /// What a function can do in this precision.
+    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
+}
+
+impl Number for f32 {
+    const PRECISION: Precision = Precision::F32;
+
+    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
+        function
+    }
+}
+
+impl Number for f64 {
+    const PRECISION: Precision = Precision::F64;
+
+    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
+        function
+    }
+}
 
 /// Something that runs swarms.
 pub trait Backend {
@@ -28,33 +59,61 @@ pub trait Backend {
     /// What it is, in a few words, as `2 threads, AVX-512`.
     fn description(&self) -> String;
 
-    /// A swarm, ready to be started.
-    fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>>;
+    /// Swarms, ready to be started.
+    fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
+    -> Result<Box<dyn Swarm<T>>>;
 }
 
-/// A swarm under way.
+/// A swarm under way, or several that are advanced together.
 pub trait Swarm<T: Scalar> {
-    /// Draws and evaluates the first positions. Call it once, before anything else.
-    fn start(&mut self) -> Result<()>;
+    /// Makes the first positions and velocities and evaluates them; `points` are positions to start
+    /// from instead of random ones, for all particles one after the other (one swarm only). Call it
+    /// once, before anything else but [`Swarm::record_every`] and [`Swarm::evaluate`].
+    fn start(&mut self, points: Option<&[T]>) -> Result<()>;
 
-    /// Does so many iterations. May return before the GPU has done them; [`Swarm::best`] and
-    /// [`Swarm::snapshot`] wait.
+    /// Does so many iterations. May return before the GPU has done them; what reads the state waits.
     fn advance(&mut self, iterations: u32) -> Result<()>;
 
     /// Iterations done or under way, after the start.
     fn iteration(&self) -> u32;
 
-    /// The best so far.
-    fn best(&mut self) -> Result<Best<T>>;
+    /// The best of each swarm so far.
+    fn bests(&mut self) -> Result<Vec<Best<T>>>;
+
+    /// The best of the first swarm so far.
+    fn best(&mut self) -> Result<Best<T>> {
+        Ok(self.bests()?.swap_remove(0))
+    }
+
+    /// From now on keeps a record of each swarm after the start and after every iteration that is a
+    /// multiple of `stride`.
+    fn record_every(&mut self, stride: Option<u32>) -> Result<()>;
+
+    /// The records since the last call; of several swarms, those of an iteration one after the other.
+    fn take_records(&mut self) -> Result<Vec<Record>>;
+
+    /// A record of each swarm as it is now, which is not kept.
+    fn survey(&mut self) -> Result<Vec<Record>>;
+
+    /// The fitness at any points: `dims` numbers each. The swarm stays as it is.
+    fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>>;
+
+    /// Makes a point the own best of the particle that is the best of swarm number `swarm`, and so
+    /// that swarm's best. It must be better.
+    fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
     /// The whole state.
     fn snapshot(&mut self) -> Result<Snapshot<T>>;
+
+    /// Goes on from a state instead of starting.
+    fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()>;
 }
 
 /// A swarm's best: one particle's own fitness and position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best<T> {
-    /// Lowest value; infinite if there is none.
+    /// Lowest fitness; infinite if there is none. Where the function is maximised, the fitness is
+    /// its value negated.
     pub value: T,
     /// The particle that found it.
     pub particle: u32,
@@ -62,21 +121,77 @@ pub struct Best<T> {
     pub position: Vec<T>,
 }
 
-/// The whole state of a swarm, particle by particle.
+/// How a swarm stood after some iteration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Record {
+    /// Which.
+    pub iteration: u32,
+    /// Lowest fitness.
+    pub best: f64,
+    /// Sums over the particles.
+    pub sums: Sums,
+}
+
+/// The whole state of one or more swarms, particle by particle.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<T> {
     /// Iterations done.
     pub iteration: u32,
-    /// `particles * dims` numbers.
+    /// `dims` numbers for each particle.
     pub positions: Vec<T>,
-    /// `particles * dims` numbers.
+    /// `dims` numbers for each particle.
     pub velocities: Vec<T>,
-    /// `particles * dims` numbers: where each particle had its best fitness.
+    /// `dims` numbers for each particle: where it had its best fitness.
     pub own_bests: Vec<T>,
-    /// `particles` numbers.
+    /// For each particle.
     pub best_fitness: Vec<T>,
-    /// The swarm's best.
-    pub best: Best<T>,
+    /// Iterations since each particle improved, or chose from whom to learn.
+    pub stale: Vec<u32>,
+    /// For each particle `dims` others from which it learns; nothing for other rules.
+    pub exemplars: Vec<u32>,
+    /// The last iteration of each swarm that did not improve its best.
+    pub failed: Vec<u32>,
+    /// The best of each swarm.
+    pub bests: Vec<Best<T>>,
+}
+
+impl<T: Scalar> Snapshot<T> {
+    /// Whether all lists are as long as so many swarms need.
+    pub(crate) fn check(
+        &self,
+        swarms: usize,
+        particles: usize,
+        dims: usize,
+        learns: bool,
+    ) -> Result<()> {
+        let all = swarms * particles;
+        let exemplars = if learns { all * dims } else { 0 };
+        for (what, found, expected) in [
+            ("the state's list of positions", self.positions.len(), all * dims),
+            ("the state's list of velocities", self.velocities.len(), all * dims),
+            ("the state's list of own bests", self.own_bests.len(), all * dims),
+            ("the state's list of best fitness", self.best_fitness.len(), all),
+            ("the state's list of ages", self.stale.len(), all),
+            ("the state's list of exemplars", self.exemplars.len(), exemplars),
+            ("the state's list of failures", self.failed.len(), swarms),
+            ("the state's list of bests", self.bests.len(), swarms),
+        ] {
+            if found != expected {
+                return Err(Error::Length { what, found, expected });
+            }
+        }
+        for best in &self.bests {
+            if best.position.len() != dims || best.particle as usize >= particles {
+                let what = "the state's best position";
+                return Err(Error::Length { what, found: best.position.len(), expected: dims });
+            }
+        }
+        if self.exemplars.iter().any(|&e| e as usize >= particles) {
+            let what = "the state's list of exemplars (one names no particle)";
+            return Err(Error::Length { what, found: self.exemplars.len(), expected: exemplars });
+        }
+        Ok(())
+    }
 }
 
 /// Which back end to use.
@@ -148,31 +263,46 @@ impl Backend for AnyBackend {
         }
     }
 
-    fn swarm<O: Objective, T: Scalar>(&self, plan: Plan<O, T>) -> Result<Box<dyn Swarm<T>>> {
+    fn swarm<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
         match self {
-            Self::Cpu(cpu, _) => cpu.swarm(plan),
+            Self::Cpu(cpu, _) => cpu.swarm(function, plan),
             #[cfg(feature = "cuda")]
-            Self::Cuda(cuda, _) => cuda.swarm(plan),
+            Self::Cuda(cuda, _) => cuda.swarm(function, plan),
         }
     }
 }
 
-/// Untiles: what lies in tiles, particle by particle.
-fn by_particle<T: Copy>(tiled: &[T], particles: usize, dims: usize) -> Vec<T> {
-    use flockwork_device::swarm::layout;
-    (0..particles)
-        .flat_map(|p| (0..dims).map(move |d| layout::index(p, d, dims)))
-        .map(|index| tiled[index])
-        .collect()
+/// What lies in tiles, particle by particle.
+fn by_particle<E: Copy>(tiled: &[E], particles: usize, dims: usize) -> Vec<E> {
+    let mut rows = Vec::with_capacity(particles * dims);
+    for particle in 0..particles {
+        let first = layout::first(particle, dims);
+        rows.extend((0..dims).map(|d| tiled[first + d * layout::TILE]));
+    }
+    rows
+}
+
+/// What stands particle by particle, in tiles. What lies beyond the last particle stays as it is.
+fn into_tiles<E: Copy>(rows: &[E], tiled: &mut [E], particles: usize, dims: usize) {
+    for particle in 0..particles {
+        let first = layout::first(particle, dims);
+        for d in 0..dims {
+            tiled[first + d * layout::TILE] = rows[particle * dims + d];
+        }
+    }
 }
 
 /// A vector of zeros, or the error that says how much was wanted.
-fn zeroed<T: Scalar>(length: usize) -> Result<Vec<T>> {
+fn zeroed<E: bytemuck::Zeroable + Clone>(length: usize) -> Result<Vec<E>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).map_err(|_| Error::Memory {
-        needed: length as u128 * size_of::<T>() as u128,
+        needed: length as u128 * size_of::<E>() as u128,
         available: None,
     })?;
-    vector.resize(length, T::ZERO);
+    vector.resize(length, E::zeroed());
     Ok(vector)
 }

@@ -3,57 +3,183 @@
 use flockwork_device::{
     gpu::memory::ReadOnly,
     math::Scalar,
-    objective::Objective,
-    random::philox,
-    swarm::{layout, step::Common, update::Coefficients},
+    random::{Key, philox},
+    swarm::{
+        edge::Edge,
+        layout,
+        settings::{Randomness, Rule, Schedule, Settings, Tuning},
+        topology::{Kind, Topology},
+        update::Coefficients,
+        view::View,
+    },
 };
 
-/// The four numbers of a [`Bound`](flockwork_device::swarm::update::Bound), aligned as kernels load them.
+/// Four numbers, aligned as kernels load them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(16))]
-pub struct BoundWords<T>(pub [T; 4]);
+pub struct FourWords<T>(pub [T; 4]);
 
-/// Everything that decides the bits of a run: made, and checked, from a problem and options by
-/// `Plan::new`.
-#[derive(Clone, Debug)]
-pub struct Plan<O, T> {
-    /// The function.
-    pub(crate) objective: O,
-    /// Number of particles.
-    pub(crate) particles: u32,
-    /// The run's seed.
-    pub(crate) seed: u64,
-    /// Coefficients of the velocity update.
-    pub(crate) coefficients: Coefficients<T>,
-    /// For each dimension.
-    pub(crate) bounds: Vec<BoundWords<T>>,
-    /// The function's data.
-    pub(crate) data: Vec<T>,
+/// One swarm of several that are advanced together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Member<T> {
+    /// Its seed.
+    pub seed: u64,
+    /// Its coefficients.
+    pub tuning: Tuning<T>,
 }
 
-impl<O: Objective, T: Scalar> Plan<O, T> {
-    /// Bytes that a swarm's state takes: positions, velocities and own bests of all tiles, and the
-    /// best fitness of each particle.
-    pub fn state_bytes(&self) -> u128 {
-        let lanes = layout::tiles(self.particles as usize) as u128 * layout::TILE as u128;
-        lanes * (3 * u128::from(self.dims()) + 1) * size_of::<T>() as u128
-    }
+/// Everything that decides the bits of a run but the function itself: made, and checked, from a
+/// problem and options by `Plan::new`.
+#[derive(Clone, Debug)]
+pub struct Plan<T> {
+    /// Number of particles of each swarm.
+    pub(crate) particles: u32,
+    /// The swarms.
+    pub(crate) members: Vec<Member<T>>,
+    pub(crate) rule: Rule,
+    pub(crate) topology: Topology,
+    pub(crate) edge: Edge,
+    pub(crate) randomness: Randomness,
+    pub(crate) schedule: Schedule,
+    /// Iterations over which the inertia weight goes from its first value to its last.
+    pub(crate) iterations: u32,
+    pub(crate) patience: u32,
+    /// For each dimension: see [`Bound`](flockwork_device::swarm::update::Bound).
+    pub(crate) bounds: Vec<FourWords<T>>,
+    /// A word for each dimension, or nothing if all are continuous.
+    pub(crate) variables: Vec<u32>,
+    /// 1, or -1 where the function is maximised.
+    pub(crate) sign: T,
+    /// The rotation row by row, or nothing.
+    pub(crate) rotation: Vec<T>,
+    /// What is added after it, or nothing.
+    pub(crate) pivot: Vec<T>,
+    /// The function's data.
+    pub(crate) data: Vec<T>,
+    /// Take the two launches of a general iteration even where the usual one would do: for tests.
+    pub(crate) general: bool,
+}
 
+/// Where a back end has put what does not change during a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Fixed<T> {
+    pub(crate) bounds: ReadOnly<T>,
+    pub(crate) variables: ReadOnly<u32>,
+    pub(crate) keys: ReadOnly<Key>,
+    pub(crate) tunings: ReadOnly<T>,
+    pub(crate) rotation: ReadOnly<T>,
+    pub(crate) pivot: ReadOnly<T>,
+    pub(crate) data: ReadOnly<T>,
+}
+
+impl<T: Scalar> Plan<T> {
     /// Number of dimensions.
     pub fn dims(&self) -> u32 {
         self.bounds.len() as u32
     }
 
-    /// What the particles share, with the bounds and the data where the back end has put them.
-    pub fn common(&self, bounds: ReadOnly<T>, data: ReadOnly<T>) -> Common<O, T> {
-        Common {
-            objective: self.objective,
+    /// Number of swarms.
+    pub fn swarms(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// Slots of all swarms together.
+    pub fn slots(&self) -> usize {
+        layout::stride(self.particles as usize) * self.members.len()
+    }
+
+    /// Bytes that the state takes: positions, velocities and own bests of all tiles, what each
+    /// particle learns from, and the best fitness of each particle.
+    pub fn state_bytes(&self) -> u128 {
+        let slots = layout::tiles(self.particles as usize) as u128
+            * layout::TILE as u128
+            * self.members.len() as u128;
+        let dims = u128::from(self.dims());
+        let word = size_of::<T>() as u128;
+        let exemplars = if self.learns() { 4 * dims } else { 0 };
+        slots * (3 * dims * word + exemplars + 2 * word + 4)
+    }
+
+    /// Whether particles choose from whom they learn.
+    pub(crate) fn learns(&self) -> bool {
+        self.rule == Rule::Comprehensive
+    }
+
+    /// Whether a particle's move depends on the own bests of others than the swarm's best.
+    pub(crate) fn reads_others(&self) -> bool {
+        self.topology.kind != Kind::Global || self.learns()
+    }
+
+    /// Whether the usual iteration does what is asked: see
+    /// [`step`](flockwork_device::swarm::step).
+    pub(crate) fn is_usual(&self) -> bool {
+        !self.general
+            && self.members.len() == 1
+            && self.rule == Rule::Inertia
+            && self.topology.kind == Kind::Global
+            && self.edge == Edge::Absorb
+            && self.randomness == Randomness::PerDimension
+            && self.variables.is_empty()
+            && self.rotation.is_empty()
+    }
+
+    /// The same by the general way, which gives the same bits.
+    pub fn in_general(mut self) -> Self {
+        self.general = true;
+        self
+    }
+
+    /// Seeds as kernels take them.
+    pub(crate) fn keys(&self) -> Vec<Key> {
+        self.members.iter().map(|member| philox::key(member.seed)).collect()
+    }
+
+    /// Coefficients as kernels take them.
+    pub(crate) fn tunings(&self) -> Vec<FourWords<T>> {
+        self.members.iter().map(|member| FourWords(member.tuning.to_words())).collect()
+    }
+
+    /// The share of the iterations asked for that are done.
+    pub(crate) fn progress(&self, iteration: u32) -> T {
+        T::nearest((f64::from(iteration) / f64::from(self.iterations.max(1))).min(1.0))
+    }
+
+    /// The coefficients of an iteration of a swarm.
+    pub(crate) fn coefficients(&self, member: usize, iteration: u32) -> Coefficients<T> {
+        let Member { seed, tuning } = self.members[member];
+        tuning.at(self.schedule, self.progress(iteration), philox::key(seed), iteration)
+    }
+
+    /// What the particles share.
+    pub fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
+        Settings {
             particles: self.particles,
+            swarms: self.swarms(),
             dims: self.dims(),
-            key: philox::key(self.seed),
-            coefficients: self.coefficients,
-            bounds,
-            data,
+            rule: self.rule,
+            topology: self.topology,
+            edge: self.edge,
+            randomness: self.randomness,
+            schedule: self.schedule,
+            patience: self.patience,
+            bounds: fixed.bounds,
+            variables: fixed.variables,
+            keys: fixed.keys,
+            tunings: fixed.tunings,
+        }
+    }
+
+    /// How the function sees positions.
+    pub fn view(&self, fixed: Fixed<T>) -> View<T> {
+        View {
+            dims: self.dims(),
+            box_only: u32::from(self.edge == Edge::Invisible),
+            sign: self.sign,
+            bounds: fixed.bounds,
+            variables: fixed.variables,
+            rotation: fixed.rotation,
+            pivot: fixed.pivot,
+            data: fixed.data,
         }
     }
 }

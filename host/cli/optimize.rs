@@ -141,10 +141,12 @@ impl Visitor for Optimize<'_> {
             },
             coefficients: flockwork::swarm::Coefficients {
                 inertia: arguments.inertia,
+                last_inertia: arguments.inertia,
                 cognitive: arguments.cognitive,
                 social: arguments.social,
             },
             max_velocity: arguments.max_velocity,
+            ..Options::default()
         };
         options.check()?;
         let backend = AnyBackend::select(arguments.backend.into(), arguments.threads)?;
@@ -153,13 +155,13 @@ impl Visitor for Optimize<'_> {
         let outcome = minimize(&problem, &options, &backend, |progress| observe(&bar, progress));
         bar.finish_and_clear();
         let outcome = outcome?;
-        let report = if arguments.json { json::<O> } else { text::<O> };
+        let report = if arguments.json { json } else { text };
         super::print(&report(&problem, &options, &backend, &outcome))
     }
 }
 
 /// The problem that the command line states.
-fn state<O: Objective>(objective: O, arguments: &Arguments) -> anyhow::Result<Problem<O>> {
+fn state<O: Objective>(objective: O, arguments: &Arguments) -> anyhow::Result<Problem> {
     let mut problem = match (O::INFO.data, &arguments.data) {
         (Data::Rows, None) => {
             bail!("{} is defined by data: name a file with --data FILE", O::INFO.name)
@@ -219,19 +221,14 @@ fn observe(bar: &ProgressBar, progress: &Progress) -> ControlFlow<()> {
     if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-fn text<O: Objective>(
-    problem: &Problem<O>,
-    options: &Options,
-    backend: &AnyBackend,
-    outcome: &Outcome,
-) -> String {
-    let known = problem.minimum();
+fn text(problem: &Problem, options: &Options, backend: &AnyBackend, outcome: &Outcome) -> String {
+    let known = problem.optimum();
     let stopped =
         if outcome.stopped == StopReason::Interrupted { "interrupted after " } else { "" };
     let mut lines = vec![
         format!(
             "{}, {} dimensions, {} particles, {}, seed {}",
-            O::INFO.name,
+            problem.name(),
             problem.dims(),
             options.particles,
             options.precision,
@@ -271,15 +268,10 @@ fn point(position: &[f64]) -> String {
     format!("({})", text.join(", "))
 }
 
-fn json<O: Objective>(
-    problem: &Problem<O>,
-    options: &Options,
-    backend: &AnyBackend,
-    outcome: &Outcome,
-) -> String {
-    let known = problem.minimum();
+fn json(problem: &Problem, options: &Options, backend: &AnyBackend, outcome: &Outcome) -> String {
+    let known = problem.optimum();
     let object = serde_json::json!({
-        "function": O::INFO.name,
+        "function": problem.name(),
         "dims": problem.dims(),
         "lower": problem.lower(),
         "upper": problem.upper(),

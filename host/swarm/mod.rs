@@ -2,17 +2,42 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `problem` | the function, its box, its shift, its data |
-//! | `options` | size, length, seed, precision and coefficients of a run |
+//! | `problem` | the function, its box, its shift and rotation, its variables, its data |
+//! | `function` | objective functions as back ends take them: types and closures |
+//! | `options` | size, length, seed, precision and rules of a run |
 //! | `plan` | both together, checked and converted for the back ends ([`crate::backend::Plan`]) |
-//! | `run` | the loop: advance, look, report, stop |
+//! | `run` | the loop: advance, look, report, polish, restart, stop |
+//! | `outcome` | what a run found, and how it went |
+//! | `polish` | something sharper than a swarm to finish with |
+//! | `saved` | a run in a file, and out of it again |
+//! | `search` | all of that as one sentence |
+//! | `start` | where a swarm starts, other than uniform in the box |
+//! | `ask` | swarms whose points someone else evaluates |
 
+mod ask;
+mod function;
+mod names;
 mod options;
+mod outcome;
 mod plan;
+mod polish;
 mod problem;
 mod run;
+mod saved;
+mod search;
+mod start;
 
-pub use flockwork_device::swarm::update::Coefficients;
-pub use options::{Options, Precision};
-pub use problem::{KnownMinimum, Problem};
-pub use run::{Outcome, Progress, StopReason, minimize};
+pub use ask::AskTell;
+pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
+pub use function::{Function, FunctionIn, Named};
+pub use options::{
+    Coefficients, Edge, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
+    Start, Stop,
+};
+pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
+pub use plan::Variation;
+pub use polish::Polish;
+pub use problem::{KnownOptimum, Problem};
+pub use run::{minimize, minimize_many};
+pub use saved::{Checkpoint, Saved};
+pub use search::Search;

@@ -1,33 +1,258 @@
 //! What a run is asked to be.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
-use flockwork_device::swarm::{layout, update::Coefficients};
-use serde::Serialize;
+use flockwork_device::swarm::layout;
+use serde::{Deserialize, Serialize};
 
+use super::names::named;
 use crate::{Error, Result};
 
-/// The arithmetic of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Precision {
-    /// 32-bit floating point.
-    F32,
-    /// 64-bit floating point.
-    F64,
-}
-
-impl fmt::Display for Precision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-        })
+named! {
+    /// The arithmetic of a run.
+    pub enum Precision("precision") {
+        /// 32-bit floating point.
+        F32 = "f32",
+        /// 64-bit floating point.
+        F64 = "f64",
     }
 }
 
-/// Size, length, seed, precision and coefficients of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+named! {
+    /// How a particle gets its next velocity.
+    pub enum Rule("rule") {
+        /// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x): inertia weight (Shi
+        /// and Eberhart 1998), or constriction, which is the same with other coefficients (Clerc and
+        /// Kennedy 2002).
+        Inertia = "inertia",
+        /// Every informant pulls, with (cognitive + social) / |N| each, and not the best alone
+        /// (Mendes, Kennedy, Neves 2004).
+        FullyInformed = "fully-informed",
+        /// A jump into a sphere around the middle of position, own best and guide: the standard
+        /// swarm 2011 (Clerc 2012; Zambrano-Bigiarini, Clerc, Rojas 2013). Does not depend on the
+        /// choice of axes.
+        Standard2011 = "standard-2011",
+        /// A normal deviate around the middle of own best and guide (Kennedy 2003).
+        BareBones = "bare-bones",
+        /// In each dimension an own best of its own choice pulls: comprehensive learning (Liang, Qin,
+        /// Suganthan, Baskar 2006).
+        Comprehensive = "comprehensive",
+    }
+}
+
+named! {
+    /// What the random coefficients are drawn for.
+    pub enum Randomness("randomness") {
+        /// Each dimension of each particle.
+        PerDimension = "per-dimension",
+        /// Each particle: the same for all its dimensions.
+        PerParticle = "per-particle",
+    }
+}
+
+named! {
+    /// What happens to a particle that would leave the box. Sources: Robinson and Rahmat-Samii 2004;
+    /// Huang and Mohan 2005; Clerc 2012; Helwig, Branke and Mostaghim 2013.
+    pub enum Edge("edge") {
+        /// It stops at the side; its velocity is kept.
+        Clamp = "clamp",
+        /// It stops at the side; its velocity there becomes zero.
+        Absorb = "absorb",
+        /// It is mirrored at the side, and its velocity turns round.
+        Reflect = "reflect",
+        /// It is mirrored at the side, and its velocity turns round and loses a random share.
+        Damp = "damp",
+        /// It stops at the side, and its velocity turns round and is halved.
+        Bounce = "bounce",
+        /// It comes in again at the opposite side; its velocity is kept.
+        Wrap = "wrap",
+        /// It is put somewhere in the box at random in that dimension; its velocity there becomes
+        /// zero.
+        Resample = "resample",
+        /// It flies on, and is not evaluated where it is outside.
+        Invisible = "invisible",
+        /// It flies on, and is evaluated where it is: the result may lie outside the box.
+        None = "none",
+    }
+}
+
+named! {
+    /// How the inertia weight goes from [`Coefficients::inertia`] to [`Coefficients::last_inertia`].
+    pub enum Schedule("schedule") {
+        /// It stays at the first.
+        Constant = "constant",
+        /// In a straight line over the iterations asked for (Shi and Eberhart 1999).
+        Linear = "linear",
+        /// In each iteration a uniform between the two (Eberhart and Shi 2001).
+        Random = "random",
+    }
+}
+
+/// Who informs whom: whose own bests a particle knows. As text: `global`, `ring:K`, `von-neumann`,
+/// `random:K`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Neighbourhood {
+    /// All particles inform all: gbest.
+    Global,
+    /// So many neighbours on each side of a ring: lbest (Eberhart and Kennedy 1995).
+    Ring(u32),
+    /// The four neighbours on a grid whose opposite sides touch (Kennedy and Mendes 2002).
+    VonNeumann,
+    /// So many particles drawn at random for each particle, and drawn anew after an iteration that
+    /// did not improve the swarm's best.
+    Random(u32),
+}
+
+impl fmt::Display for Neighbourhood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global => f.write_str("global"),
+            Self::Ring(size) => write!(f, "ring:{size}"),
+            Self::VonNeumann => f.write_str("von-neumann"),
+            Self::Random(size) => write!(f, "random:{size}"),
+        }
+    }
+}
+
+impl From<Neighbourhood> for String {
+    fn from(neighbourhood: Neighbourhood) -> Self {
+        neighbourhood.to_string()
+    }
+}
+
+impl TryFrom<String> for Neighbourhood {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl FromStr for Neighbourhood {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (kind, size) = text.split_once(':').map_or((text, None), |(k, s)| (k, Some(s)));
+        let number = size.map(str::parse::<u32>);
+        match (kind, number) {
+            ("global", None) => Ok(Self::Global),
+            ("von-neumann", None) => Ok(Self::VonNeumann),
+            ("ring", None) => Ok(Self::Ring(1)),
+            ("random", None) => Ok(Self::Random(3)),
+            ("ring", Some(Ok(size))) => Ok(Self::Ring(size)),
+            ("random", Some(Ok(size))) => Ok(Self::Random(size)),
+            _ => Err(Error::Option {
+                option: "neighbourhood",
+                value: format!("{text:?}"),
+                accepted: "global, ring:K, von-neumann or random:K with a number K".to_owned(),
+            }),
+        }
+    }
+}
+
+/// The coefficients of the velocity update.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Coefficients {
+    /// Inertia weight: the share of the old velocity that is kept; with a schedule, at the start.
+    pub inertia: f64,
+    /// With a [`Schedule`], the inertia weight at the end, or the other end of its range.
+    pub last_inertia: f64,
+    /// Cognitive coefficient: pull towards the particle's own best.
+    pub cognitive: f64,
+    /// Social coefficient: pull towards its guide, the best of its informants.
+    pub social: f64,
+}
+
+impl Coefficients {
+    /// Clerc and Kennedy's constriction with phi = 4.1: inertia 0.7298, cognitive and social 1.49618.
+    pub const CONSTRICTION: Self =
+        Self { inertia: 0.7298, last_inertia: 0.7298, cognitive: 1.49618, social: 1.49618 };
+}
+
+/// Where a swarm starts. Velocities are drawn as with [`Start::Uniform`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Start {
+    /// Uniform in the box, each particle on its own.
+    Uniform,
+    /// A Latin hypercube: in every dimension one particle in each of as many equal slices.
+    LatinHypercube,
+    /// A Sobol sequence with a random shift.
+    Sobol,
+    /// Uniform; then each particle or the point opposite to it in the box, whichever is better
+    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs twice the evaluations of the start.
+    Opposition,
+    /// These points, one for each of the first particles; the others as with [`Start::Uniform`].
+    Points(Vec<Vec<f64>>),
+}
+
+/// When a run ends before its iterations are done. Conditions are looked at every
+/// [`Stop::check_every`] iterations, so that the result does not depend on the machine's speed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stop {
+    /// No more evaluations than this, the start included.
+    pub evaluations: Option<u64>,
+    /// The best value is this or better.
+    pub target: Option<f64>,
+    /// The mean of the own bests is this close to the best.
+    pub fitness_tolerance: Option<f64>,
+    /// The particles' root mean square distance from the best, in each dimension as a share of the
+    /// box, is below this.
+    pub spread_tolerance: Option<f64>,
+    /// So many iterations did not improve the best.
+    pub stagnation: Option<u32>,
+    /// So many seconds have passed. Looked at about twenty times a second.
+    pub seconds: Option<f64>,
+    /// How often the conditions are looked at, in iterations: at least 1.
+    pub check_every: u32,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self {
+            evaluations: None,
+            target: None,
+            fitness_tolerance: None,
+            spread_tolerance: None,
+            stagnation: None,
+            seconds: None,
+            check_every: 20,
+        }
+    }
+}
+
+/// A new swarm in place of one that no longer improves; the best of all is the result.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restart {
+    /// After so many iterations without improvement.
+    pub patience: u32,
+    /// Or when the particles' root mean square distance from the best, as a share of the box, is
+    /// below this.
+    pub spread: f64,
+    /// The next swarm has so many times the particles, up to [`Restart::most_particles`]: at least 1.
+    pub growth: f64,
+    /// The most particles.
+    pub most_particles: u32,
+}
+
+impl Default for Restart {
+    fn default() -> Self {
+        Self { patience: 200, spread: 1e-9, growth: 1.0, most_particles: 1 << 20 }
+    }
+}
+
+/// Size, length, seed, precision and rules of a run.
+///
+/// ```
+/// use flockwork::swarm::{Neighbourhood, Options, Rule};
+///
+/// let options = Options { particles: 60, ..Options::for_rule(Rule::FullyInformed) };
+/// assert_eq!(options.neighbourhood, Neighbourhood::VonNeumann);
+/// options.check()?;
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Number of particles, 1 to [`layout::MOST_PARTICLES`].
     pub particles: u32,
@@ -37,37 +262,120 @@ pub struct Options {
     pub seed: u64,
     /// The arithmetic.
     pub precision: Precision,
-    /// Inertia weight, cognitive and social coefficient.
-    pub coefficients: Coefficients<f64>,
-    /// Greatest speed in each dimension, as a fraction of the box: above 0.
+    /// How velocities are made.
+    pub rule: Rule,
+    /// The coefficients of the rule.
+    pub coefficients: Coefficients,
+    /// How the inertia weight goes.
+    pub schedule: Schedule,
+    /// What random coefficients are drawn for.
+    pub randomness: Randomness,
+    /// Who informs whom.
+    pub neighbourhood: Neighbourhood,
+    /// What happens at the sides of the box.
+    pub edge: Edge,
+    /// Greatest speed in each dimension, as a fraction of the box: above 0, infinite for none.
+    #[serde(with = "maybe_infinite")]
     pub max_velocity: f64,
+    /// Comprehensive learning: after so many iterations without improvement a particle chooses anew
+    /// from whom it learns.
+    pub patience: u32,
+    /// Where the swarm starts.
+    pub start: Start,
+    /// When the run ends before its iterations are done.
+    pub stop: Stop,
+    /// A new swarm in place of one that no longer improves.
+    pub restart: Option<Restart>,
+    /// Something sharper than a swarm to finish with.
+    pub polish: Option<super::Polish>,
+    /// Keep a [`Sample`](super::Sample) of the swarm after so many iterations each.
+    pub history: Option<u32>,
+    /// Keep where all particles are after so many iterations each, for a picture.
+    pub frames: Option<u32>,
+}
+
+/// JSON has no infinity: it is written as null.
+mod maybe_infinite {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
+    }
 }
 
 impl Default for Options {
-    /// 1,024 particles, 1,000 iterations, seed 1, f32. The coefficients are those of Clerc and
-    /// Kennedy's constriction (2002): inertia 0.7298, cognitive and social 1.49618. The greatest
-    /// speed is half the box.
+    /// 1,024 particles, 1,000 iterations, seed 1, f32; constriction, the global best, velocities
+    /// absorbed at the sides, at most half the box fast; a uniform start.
     fn default() -> Self {
         Self {
             particles: 1024,
             iterations: 1000,
             seed: 1,
             precision: Precision::F32,
-            coefficients: Coefficients { inertia: 0.7298, cognitive: 1.49618, social: 1.49618 },
+            rule: Rule::Inertia,
+            coefficients: Coefficients::CONSTRICTION,
+            schedule: Schedule::Constant,
+            randomness: Randomness::PerDimension,
+            neighbourhood: Neighbourhood::Global,
+            edge: Edge::Absorb,
             max_velocity: 0.5,
+            patience: 7,
+            start: Start::Uniform,
+            stop: Stop::default(),
+            restart: None,
+            polish: None,
+            history: None,
+            frames: None,
         }
     }
 }
 
 impl Options {
-    /// Whether every option makes sense.
+    /// The default with the coefficients, neighbourhood and edges that a rule was published with.
+    pub fn for_rule(rule: Rule) -> Self {
+        let usual = Self { rule, ..Self::default() };
+        match rule {
+            Rule::Inertia => usual,
+            Rule::FullyInformed => {
+                Self { neighbourhood: Neighbourhood::VonNeumann, max_velocity: 1.0, ..usual }
+            }
+            Rule::Standard2011 => Self {
+                coefficients: Coefficients {
+                    // 1 / (2 ln 2) and 1/2 + ln 2.
+                    inertia: 0.721_347_520_444_481_7,
+                    last_inertia: 0.721_347_520_444_481_7,
+                    cognitive: 1.193_147_180_559_945_3,
+                    social: 1.193_147_180_559_945_3,
+                },
+                neighbourhood: Neighbourhood::Random(3),
+                edge: Edge::Bounce,
+                max_velocity: f64::INFINITY,
+                ..usual
+            },
+            Rule::BareBones => Self { edge: Edge::Clamp, max_velocity: f64::INFINITY, ..usual },
+            Rule::Comprehensive => Self {
+                coefficients: Coefficients {
+                    inertia: 0.9,
+                    last_inertia: 0.4,
+                    cognitive: 1.49445,
+                    social: 0.0,
+                },
+                schedule: Schedule::Linear,
+                edge: Edge::Invisible,
+                max_velocity: 0.2,
+                ..usual
+            },
+        }
+    }
+
+    /// Whether every option makes sense, and all together.
     pub fn check(&self) -> Result<()> {
-        let wrong = |option, value: &dyn fmt::Debug, accepted: &str| {
-            Err(Error::Option {
-                option,
-                value: format!("{value:?}"),
-                accepted: accepted.to_owned(),
-            })
+        let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
+            Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
         };
         if !(1..=layout::MOST_PARTICLES).contains(&self.particles) {
             let accepted = format!("between 1 and {}", layout::MOST_PARTICLES);
@@ -76,13 +384,141 @@ impl Options {
         if self.iterations == u32::MAX {
             return wrong("iterations", &self.iterations, "at most 4294967294");
         }
-        if !(self.max_velocity > 0.0 && self.max_velocity.is_finite()) {
-            return wrong("max_velocity", &self.max_velocity, "a positive number");
+        if !(self.max_velocity > 0.0) {
+            let value = format!("{:?}", self.max_velocity);
+            return wrong("max_velocity", &value, "a positive number, infinite for no limit");
         }
-        let Coefficients { inertia, cognitive, social } = self.coefficients;
-        for (name, value) in [("inertia", inertia), ("cognitive", cognitive), ("social", social)] {
+        self.coefficients.check()?;
+        self.check_combination()?;
+        for (option, value) in [
+            ("check_every", Some(self.stop.check_every)),
+            ("stagnation", self.stop.stagnation),
+            ("history", self.history),
+            ("frames", self.frames),
+            ("patience", Some(self.patience)),
+            ("restart patience", self.restart.map(|restart| restart.patience)),
+        ] {
+            if value == Some(0) {
+                return wrong(option, &0, "at least 1");
+            }
+        }
+        for (option, value) in [
+            ("fitness_tolerance", self.stop.fitness_tolerance),
+            ("spread_tolerance", self.stop.spread_tolerance),
+            ("seconds", self.stop.seconds),
+            ("restart spread", self.restart.map(|restart| restart.spread)),
+        ] {
+            if value.is_some_and(|value| !(value >= 0.0)) {
+                let value = format!("{:?}", value.unwrap_or_default());
+                return wrong(option, &value, "0 or a positive number");
+            }
+        }
+        if self.stop.target.is_some_and(f64::is_nan) {
+            return wrong("target", &"NaN", "a number");
+        }
+        if let Some(Restart { growth, most_particles, .. }) = self.restart {
+            if !(growth >= 1.0 && growth.is_finite()) {
+                return wrong("restart growth", &format!("{growth:?}"), "1 or more");
+            }
+            if most_particles > layout::MOST_PARTICLES {
+                let accepted = format!("at most {}", layout::MOST_PARTICLES);
+                return wrong("restart particles", &most_particles, &accepted);
+            }
+        }
+        if let Some(evaluations) = self.stop.evaluations {
+            let start = if self.start == Start::Opposition { 2 } else { 1 };
+            let least = u64::from(self.particles) * start;
+            if evaluations < least {
+                let accepted = format!("at least the {least} that the start takes");
+                return wrong("evaluations", &evaluations, &accepted);
+            }
+        }
+        if let Start::Points(points) = &self.start
+            && points.len() > self.particles as usize
+        {
+            let accepted = format!("at most as many as there are particles, {}", self.particles);
+            return wrong("start points", &points.len(), &accepted);
+        }
+        match &self.polish {
+            Some(polish) => polish.check(),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether nothing is asked for that a run does around a single swarm of its own.
+    pub(super) fn check_alone(&self, how: &str) -> Result<()> {
+        let stop = Stop { check_every: self.stop.check_every, ..Stop::default() };
+        let asked = [
+            ("start", self.start != Start::Uniform),
+            ("stop", self.stop != stop),
+            ("restart", self.restart.is_some()),
+            ("polish", self.polish.is_some()),
+            ("frames", self.frames.is_some()),
+        ];
+        match asked.into_iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((option, _)) => Err(Error::Option {
+                option,
+                value: "given".to_owned(),
+                accepted: format!("left as it is for a swarm that is {how}"),
+            }),
+        }
+    }
+
+    /// Whether rule, neighbourhood and randomness go together.
+    fn check_combination(&self) -> Result<()> {
+        let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
+            Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
+        };
+        let neighbourhood = self.neighbourhood;
+        match (self.rule, neighbourhood) {
+            (Rule::FullyInformed, Neighbourhood::Global) => {
+                let accepted = "ring:K, von-neumann or random:K with the rule fully-informed, in \
+                                which every informant pulls";
+                return wrong("neighbourhood", &neighbourhood, accepted);
+            }
+            (Rule::Comprehensive, other) if other != Neighbourhood::Global => {
+                let accepted = "global with the rule comprehensive, in which particles choose from \
+                                all the others from whom they learn";
+                return wrong("neighbourhood", &neighbourhood, accepted);
+            }
+            (_, Neighbourhood::Ring(size)) if u64::from(size) * 2 + 1 > self.particles.into() => {
+                let accepted = format!(
+                    "ring:K with 2 K + 1 at most the number of particles, {}",
+                    self.particles
+                );
+                return wrong("neighbourhood", &neighbourhood, &accepted);
+            }
+            (_, Neighbourhood::Random(size)) if !(1..1 << 20).contains(&size) => {
+                return wrong("neighbourhood", &neighbourhood, "random:K with K from 1 to 1048575");
+            }
+            _ => {}
+        }
+        let by_itself = matches!(self.rule, Rule::Standard2011 | Rule::BareBones);
+        if by_itself && self.randomness == Randomness::PerParticle {
+            let accepted = format!(
+                "per-dimension with the rule {}, which draws normal deviates and no coefficients",
+                self.rule
+            );
+            return wrong("randomness", &self.randomness, &accepted);
+        }
+        Ok(())
+    }
+}
+
+impl Coefficients {
+    /// Whether they are numbers.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self { inertia, last_inertia, cognitive, social } = *self;
+        for (option, value) in [
+            ("inertia", inertia),
+            ("last_inertia", last_inertia),
+            ("cognitive", cognitive),
+            ("social", social),
+        ] {
             if !value.is_finite() {
-                return wrong(name, &value, "a finite number");
+                let accepted = "a finite number".to_owned();
+                return Err(Error::Option { option, value: format!("{value:?}"), accepted });
             }
         }
         Ok(())

@@ -2,66 +2,115 @@
 
 use flockwork_device::{
     math::Scalar,
-    objective::Objective,
-    swarm::update::{Bound, Coefficients},
+    objective::Goal,
+    swarm::{
+        edge, settings,
+        settings::{Tuning, Variable},
+        topology::{Kind, Topology},
+        update::Bound,
+    },
 };
 
-use super::{Options, Problem};
+use super::{Coefficients, Edge, Neighbourhood, Options, Problem, Randomness, Rule, Schedule};
 use crate::{
     Error, Result,
-    backend::{BoundWords, Plan},
+    backend::{FourWords, Member, Number, Plan},
     memory,
 };
 
-impl<O: Objective, T: Scalar> Plan<O, T> {
+/// A swarm of several that are advanced together: what it has of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variation {
+    /// Its seed.
+    pub seed: u64,
+    /// Its coefficients.
+    pub coefficients: Coefficients,
+}
+
+impl<T: Number> Plan<T> {
     /// Checks both and converts.
-    pub fn new(problem: &Problem<O>, options: &Options) -> Result<Self> {
+    pub fn new(problem: &Problem, options: &Options) -> Result<Self> {
+        let Options { seed, coefficients, .. } = *options;
+        Self::of_many(problem, options, &[Variation { seed, coefficients }])
+    }
+
+    /// For several swarms that are advanced together.
+    pub fn of_many(problem: &Problem, options: &Options, variations: &[Variation]) -> Result<Self> {
         options.check()?;
-        let coefficients = coefficients(options)?;
-        let words = problem.lower().len() * size_of::<BoundWords<T>>();
+        if variations.is_empty() {
+            return Err(Error::Length { what: "the list of swarms", found: 0, expected: 1 });
+        }
+        let members = variations
+            .iter()
+            .map(|Variation { seed, coefficients }| {
+                coefficients.check()?;
+                Ok(Member { seed: *seed, tuning: tuning(coefficients)? })
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let dims = problem.lower().len();
+        let words = dims * size_of::<FourWords<T>>() * 2;
         memory::check((words + size_of_val(problem.data())) as u128)?;
-        let mut bounds = Vec::with_capacity(problem.lower().len());
-        for (dimension, (&lower, &upper)) in problem.lower().iter().zip(problem.upper()).enumerate()
-        {
-            let bound = Bound {
-                lower: T::nearest(lower),
-                upper: T::nearest(upper),
-                max_velocity: T::nearest(options.max_velocity * (upper - lower)),
-                shift: T::nearest(problem.shift()[dimension]),
-            };
-            let range = bound.upper - bound.lower;
-            if !(bound.lower < bound.upper && range < T::INFINITY) {
-                return Err(Error::Bounds { dimension, lower, upper });
-            }
-            if !(bound.max_velocity > T::ZERO && bound.max_velocity < T::INFINITY) {
-                return Err(Error::Option {
-                    option: "max_velocity",
-                    value: format!("{:?}", options.max_velocity),
-                    accepted: format!(
-                        "a fraction of the box that is above 0 and finite in {}, which its product \
-                         with {:?} is not",
-                        T::NAME,
-                        upper - lower
-                    ),
-                });
-            }
-            bounds.push(BoundWords(bound.to_words()));
-        }
-        let mut data = Vec::with_capacity(problem.data().len());
-        for (index, &value) in problem.data().iter().enumerate() {
+        let finite = |what, index, value: f64| {
             let converted = T::nearest(value);
-            if !converted.to_f64().is_finite() {
-                return Err(Error::NotFinite { what: "number", index, value });
+            if converted.to_f64().is_finite() {
+                return Ok(converted);
             }
-            data.push(converted);
+            Err(Error::NotFinite { what, index, value })
+        };
+        let all = |what, values: &[f64]| -> Result<Vec<T>> {
+            values.iter().enumerate().map(|(index, &value)| finite(what, index, value)).collect()
+        };
+        let (rotation, pivot) = match problem.rotation() {
+            Some((matrix, pivot)) => (matrix.to_vec(), pivot),
+            None => (Vec::new(), Vec::new()),
+        };
+        let mut bounds = Vec::with_capacity(dims);
+        for dimension in 0..dims {
+            let turned = pivot.get(dimension).copied().unwrap_or(0.0);
+            bounds.push(FourWords(bound(problem, options, dimension, turned)?.to_words()));
         }
+        let usual = problem.variables().iter().all(|&v| v == Variable::Continuous);
+        let variables = problem.variables().iter().map(|&v| v as u32);
         let plan = Self {
-            objective: problem.objective(),
             particles: options.particles,
-            seed: options.seed,
-            coefficients,
+            members,
+            rule: match options.rule {
+                Rule::Inertia => settings::Rule::Inertia,
+                Rule::FullyInformed => settings::Rule::FullyInformed,
+                Rule::Standard2011 => settings::Rule::Standard2011,
+                Rule::BareBones => settings::Rule::BareBones,
+                Rule::Comprehensive => settings::Rule::Comprehensive,
+            },
+            topology: topology(options.neighbourhood, options.particles),
+            edge: match options.edge {
+                Edge::Clamp => edge::Edge::Clamp,
+                Edge::Absorb => edge::Edge::Absorb,
+                Edge::Reflect => edge::Edge::Reflect,
+                Edge::Damp => edge::Edge::Damp,
+                Edge::Bounce => edge::Edge::Bounce,
+                Edge::Wrap => edge::Edge::Wrap,
+                Edge::Resample => edge::Edge::Resample,
+                Edge::Invisible => edge::Edge::Invisible,
+                Edge::None => edge::Edge::None,
+            },
+            randomness: match options.randomness {
+                Randomness::PerDimension => settings::Randomness::PerDimension,
+                Randomness::PerParticle => settings::Randomness::PerParticle,
+            },
+            schedule: match options.schedule {
+                Schedule::Constant => settings::Schedule::Constant,
+                Schedule::Linear => settings::Schedule::Linear,
+                Schedule::Random => settings::Schedule::Random,
+            },
+            iterations: options.iterations,
+            patience: options.patience,
             bounds,
-            data,
+            variables: if usual { Vec::new() } else { variables.collect() },
+            sign: T::nearest(if problem.goal() == Goal::Maximise { -1.0 } else { 1.0 }),
+            rotation: all("number of the rotation", &rotation)?,
+            pivot: all("centre of the rotation", &pivot)?,
+            data: all("number", problem.data())?,
+            general: false,
         };
         let needed = plan.state_bytes();
         if needed > isize::MAX as u128 {
@@ -71,8 +120,59 @@ impl<O: Objective, T: Scalar> Plan<O, T> {
     }
 }
 
+/// What limits one dimension, in the run's precision.
+fn bound<T: Number>(
+    problem: &Problem,
+    options: &Options,
+    dimension: usize,
+    turned: f64,
+) -> Result<Bound<T>> {
+    let (given_lower, given_upper) = (problem.lower()[dimension], problem.upper()[dimension]);
+    // Half beyond the least and the greatest, each whole number has its equal share.
+    let whole = problem.variables()[dimension] == Variable::Integer;
+    let beyond = if whole { 0.5 } else { 0.0 };
+    let (lower, upper) = (given_lower - beyond, given_upper + beyond);
+    let bound = Bound {
+        lower: T::nearest(lower),
+        upper: T::nearest(upper),
+        max_velocity: T::nearest(options.max_velocity * (upper - lower)),
+        shift: T::nearest(problem.shift()[dimension] + turned),
+    };
+    let range = bound.upper - bound.lower;
+    let resolved = !whole || bound.lower.to_f64() == lower && bound.upper.to_f64() == upper;
+    if !(bound.lower < bound.upper && range < T::INFINITY && resolved) {
+        return Err(Error::Bounds { dimension, lower: given_lower, upper: given_upper });
+    }
+    let limited = options.max_velocity.is_finite();
+    if !(bound.max_velocity > T::ZERO && (bound.max_velocity < T::INFINITY || !limited)) {
+        return Err(Error::Option {
+            option: "max_velocity",
+            value: format!("{:?}", options.max_velocity),
+            accepted: format!(
+                "a fraction of the box that is above 0 and finite in {}, which its product with \
+                 {:?} is not",
+                T::NAME,
+                upper - lower
+            ),
+        });
+    }
+    Ok(bound)
+}
+
+fn topology(neighbourhood: Neighbourhood, particles: u32) -> Topology {
+    match neighbourhood {
+        Neighbourhood::Global => Topology::GLOBAL,
+        Neighbourhood::Ring(size) => Topology { kind: Kind::Ring, size },
+        // As near to a square as it goes.
+        Neighbourhood::VonNeumann => {
+            Topology { kind: Kind::VonNeumann, size: particles.isqrt().max(1) }
+        }
+        Neighbourhood::Random(size) => Topology { kind: Kind::Random, size },
+    }
+}
+
 /// The coefficients in the run's precision.
-fn coefficients<T: Scalar>(options: &Options) -> Result<Coefficients<T>> {
+fn tuning<T: Scalar>(coefficients: &Coefficients) -> Result<Tuning<T>> {
     let convert = |option, value: f64| {
         let converted = T::nearest(value);
         if converted.to_f64().is_finite() {
@@ -81,10 +181,10 @@ fn coefficients<T: Scalar>(options: &Options) -> Result<Coefficients<T>> {
         let accepted = format!("a number that is finite in {}", T::NAME);
         Err(Error::Option { option, value: format!("{value:?}"), accepted })
     };
-    let Coefficients { inertia, cognitive, social } = options.coefficients;
-    Ok(Coefficients {
-        inertia: convert("inertia", inertia)?,
-        cognitive: convert("cognitive", cognitive)?,
-        social: convert("social", social)?,
+    Ok(Tuning {
+        first_inertia: convert("inertia", coefficients.inertia)?,
+        last_inertia: convert("last_inertia", coefficients.last_inertia)?,
+        cognitive: convert("cognitive", coefficients.cognitive)?,
+        social: convert("social", coefficients.social)?,
     })
 }

@@ -1,28 +1,47 @@
-//! What is to be minimised.
+//! What is to be minimised, or maximised.
+
+use std::sync::Arc;
 
 use flockwork_device::{
-    math::Scalar,
-    objective::{Data, Minimum, Objective},
-    random::{Draw, Purpose, philox},
+    math::{Real, Scalar},
+    objective::{Data, Goal, Info, Objective},
+    random::{Draw, Key, Purpose, philox},
+    registry::{self, OBJECTIVES, Visitor},
+    swarm::settings::Variable,
 };
 
+use super::function::{Batch, Closure, Function, Named, Typed};
 use crate::{Error, Result, io::Table, memory};
 
 /// An objective function with a number of dimensions, a box, and what else defines it.
-#[derive(Clone, Debug)]
-pub struct Problem<O> {
-    objective: O,
+#[derive(Clone)]
+pub struct Problem {
+    function: Arc<dyn Function>,
+    named: Named,
+    goal: Goal,
+    /// The box before it was moved along with a shift.
+    given: [Vec<f64>; 2],
     lower: Vec<f64>,
     upper: Vec<f64>,
     shift: Vec<f64>,
     /// What the shift was drawn from: it is drawn anew for another box.
     shift_seed: Option<u64>,
+    rotation: Option<Rotation>,
+    variables: Vec<Variable>,
     data: Vec<f64>,
 }
 
-/// What is known about a problem's minimum.
+/// A rotation of a problem.
+#[derive(Clone)]
+struct Rotation {
+    seed: u64,
+    /// Row by row.
+    matrix: Vec<f64>,
+}
+
+/// What is known about a problem's optimum.
 #[derive(Clone, Debug, PartialEq)]
-pub struct KnownMinimum {
+pub struct KnownOptimum {
     /// The value.
     pub value: f64,
     /// Where it is, if it is at one point.
@@ -33,45 +52,160 @@ pub struct KnownMinimum {
 /// side.
 const SHIFT_REACH: f64 = 0.8;
 
-impl<O: Objective> Problem<O> {
+impl Problem {
     /// The function in its usual box, in its textbook form. A function that is defined by data
     /// needs them: see [`Problem::from_data`].
-    pub fn new(objective: O, dims: u32) -> Result<Self> {
+    ///
+    /// ```
+    /// use flockwork::{objective::Rosenbrock, swarm::Problem};
+    ///
+    /// let problem = Problem::new(Rosenbrock, 5)?.shifted(7)?.rotated(8)?;
+    /// assert_eq!(problem.optimum().unwrap().value, 0.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn new<O: Objective>(objective: O, dims: u32) -> Result<Self> {
         if O::INFO.data != Data::None {
             return Err(Error::Unsuitable {
-                objective: O::INFO.name,
+                objective: O::INFO.name.to_owned(),
                 why: "is defined by data, and none were given",
             });
         }
-        Self::with_data(objective, dims, Vec::new())
+        Self::of_objective(objective, dims, Vec::new())
+    }
+
+    /// A built-in function that is defined by its formula, by name.
+    pub fn named(name: &str, dims: u32) -> Result<Self> {
+        struct Make(u32);
+        impl Visitor for Make {
+            type Output = Result<Problem>;
+            fn visit<O: Objective>(self, objective: O) -> Self::Output {
+                Problem::new(objective, self.0)
+            }
+        }
+        registry::with_objective(name, Make(dims)).unwrap_or_else(|_| Err(unknown(name)))
     }
 
     /// A function that is defined by a table of data, in its usual box.
-    pub fn from_data(objective: O, table: Table) -> Result<Self> {
+    pub fn from_data<O: Objective>(objective: O, table: Table) -> Result<Self> {
         if O::INFO.data == Data::None {
             return Err(Error::Unsuitable {
-                objective: O::INFO.name,
+                objective: O::INFO.name.to_owned(),
                 why: "is defined by its formula; it takes no data",
             });
         }
-        Self::with_data(objective, table.dims(), table.into_numbers())
+        Self::of_objective(objective, table.dims(), table.into_numbers())
     }
 
-    fn with_data(objective: O, dims: u32, data: Vec<f64>) -> Result<Self> {
+    /// A built-in function that is defined by data, by name.
+    pub fn named_from_data(name: &str, table: Table) -> Result<Self> {
+        struct Make(Table);
+        impl Visitor for Make {
+            type Output = Result<Problem>;
+            fn visit<O: Objective>(self, objective: O) -> Self::Output {
+                Problem::from_data(objective, self.0)
+            }
+        }
+        registry::with_objective(name, Make(table)).unwrap_or_else(|_| Err(unknown(name)))
+    }
+
+    /// A closure that is given one point and returns its value; the box has a side for each
+    /// dimension. It runs on the CPU, on several threads at once; NaN counts as infinitely bad.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Problem, Search};
+    ///
+    /// let problem = Problem::from_fn(vec![-3.0; 2], vec![3.0; 2], |x| {
+    ///     (1.0 - x[0]).powi(2) + 100.0 * (x[1] - x[0] * x[0]).powi(2)
+    /// })?;
+    /// let outcome = Search::new(problem).particles(64).iterations(400).run()?;
+    /// assert!(outcome.value < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn from_fn(
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+        function: impl Fn(&[f64]) -> f64 + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let dims = lower.len().max(1);
+        Self::from_batch_fn(lower, upper, move |points, values| {
+            for (point, value) in points.chunks_exact(dims).zip(values) {
+                *value = function(point);
+            }
+        })
+    }
+
+    /// A closure that is given up to 64 points at a time, one after the other, and room for their
+    /// values: for a function that is faster for many. Otherwise as [`Problem::from_fn`].
+    pub fn from_batch_fn(
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+        function: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let batch: Arc<Batch> = Arc::new(function);
+        let closure = Closure { name: "closure".to_owned(), batch };
+        let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+        if dims == 0 {
+            return Err(Error::Dimensions {
+                objective: "a closure".to_owned(),
+                dims,
+                accepted: "1 or more".to_owned(),
+            });
+        }
+        let named = closure.info();
+        Self::of_function(Arc::new(closure), named, dims, (0.0, 1.0), Vec::new())?
+            .with_bounds(lower, upper)
+    }
+
+    /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell).
+    pub fn elsewhere(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+        Self::from_fn(lower, upper, |_| f64::NAN)
+    }
+
+    /// Calls the function otherwise in what is printed and saved.
+    pub fn called(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.named.name);
+        self
+    }
+
+    fn of_objective<O: Objective>(objective: O, dims: u32, data: Vec<f64>) -> Result<Self> {
         let info = O::INFO;
         if dims == 0 || !info.dimensions.contains(dims) {
             return Err(Error::Dimensions {
-                objective: info.name,
+                objective: info.name.to_owned(),
                 dims,
                 accepted: info.dimensions.to_string(),
             });
         }
-        // The bounds and the shift, and the bounds once more when another box is searched.
-        memory::check(u128::from(dims) * 5 * size_of::<f64>() as u128)?;
+        let function = Typed(objective);
+        let named = function.info();
+        Self::of_function(Arc::new(function), named, dims, info.interval, data)
+    }
+
+    fn of_function(
+        function: Arc<dyn Function>,
+        named: Named,
+        dims: u32,
+        (lower, upper): (f64, f64),
+        data: Vec<f64>,
+    ) -> Result<Self> {
+        // The bounds twice and the shift, and the bounds once more when another box is searched.
+        memory::check(u128::from(dims) * 7 * size_of::<f64>() as u128)?;
         let n = dims as usize;
-        let (lower, upper) = info.interval;
         let (lower, upper) = (vec![lower; n], vec![upper; n]);
-        Ok(Self { objective, lower, upper, shift: vec![0.0; n], shift_seed: None, data })
+        let goal = named.info.map_or(Goal::Minimise, |info| info.goal);
+        Ok(Self {
+            function,
+            named,
+            goal,
+            given: [lower.clone(), upper.clone()],
+            lower,
+            upper,
+            shift: vec![0.0; n],
+            shift_seed: None,
+            rotation: None,
+            variables: vec![Variable::Continuous; n],
+            data,
+        })
     }
 
     /// Searches another box: `lower[d]` to `upper[d]` in dimension d.
@@ -81,6 +215,7 @@ impl<O: Objective> Problem<O> {
                 return Err(Error::Length { what, found: list.len(), expected: self.lower.len() });
             }
         }
+        self.given = [lower.clone(), upper.clone()];
         (self.lower, self.upper) = (lower, upper);
         self.check_bounds()?;
         match self.shift_seed {
@@ -91,59 +226,155 @@ impl<O: Objective> Problem<O> {
 
     fn check_bounds(&self) -> Result<()> {
         for (dimension, (&lower, &upper)) in self.lower.iter().zip(&self.upper).enumerate() {
-            if !(lower < upper && (upper - lower).is_finite()) {
+            let whole = self.variables[dimension] == Variable::Integer;
+            let in_order = lower < upper || whole && lower == upper;
+            if !(in_order && (upper - lower).is_finite()) {
                 return Err(Error::Bounds { dimension, lower, upper });
+            }
+            if whole && !(lower.fract() == 0.0 && upper.fract() == 0.0) {
+                return Err(Error::Option {
+                    option: "bounds of an integer variable",
+                    value: format!("{lower:?} to {upper:?} in dimension {dimension}"),
+                    accepted: "whole numbers".to_owned(),
+                });
             }
         }
         Ok(())
     }
 
-    /// Moves the function so that its minimum lies at a random point of the box, drawn from `seed`:
-    /// at neither the origin nor the centre, which flatter a swarm, nor near the sides. Only for
-    /// functions whose minimum is known to be at one point ([`Problem::can_shift`]).
-    pub fn shifted(mut self, seed: u64) -> Result<Self> {
-        let Minimum::At { coordinate, .. } = O::INFO.minimum else {
-            return Err(Error::Unsuitable {
-                objective: O::INFO.name,
-                why: "cannot be shifted: where its minimum lies is not known",
-            });
-        };
-        self.shift_seed = Some(seed);
-        let key = philox::key(seed);
-        for d in 0..self.shift.len() {
-            let draw =
-                Draw { key, iteration: 0, particle: 0, group: d as u32, purpose: Purpose::Shift };
-            let (uniform, _) = f64::uniform_pair(draw.block(), 0);
-            let half = 0.5 * (self.upper[d] - self.lower[d]);
-            let middle = self.lower[d] + half;
-            let reach = half * SHIFT_REACH;
-            self.shift[d] = middle + reach * (2.0 * uniform - 1.0) - coordinate;
+    /// Says what the variable of each dimension is; all are continuous otherwise. The bounds of an
+    /// integer variable are whole numbers, both accepted; the upper bound of a periodic one is its
+    /// lower one again.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Problem, Search, Variable};
+    ///
+    /// // An angle and a number of teeth.
+    /// let problem = Problem::from_fn(vec![0.0, 5.0], vec![360.0, 60.0], |x| {
+    ///     (x[0].to_radians() - 6.0).cos() + (x[1] - 17.3).abs()
+    /// })?
+    /// .with_variables(vec![Variable::Periodic, Variable::Integer])?;
+    /// let outcome = Search::new(problem).particles(64).iterations(200).run()?;
+    /// assert_eq!(outcome.position[1], 17.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_variables(mut self, variables: Vec<Variable>) -> Result<Self> {
+        if variables.len() != self.lower.len() {
+            let what = "the list of variables";
+            let (found, expected) = (variables.len(), self.lower.len());
+            return Err(Error::Length { what, found, expected });
         }
+        self.variables = variables;
+        self.check_bounds()?;
         Ok(self)
     }
 
-    /// Whether [`Problem::shifted`] applies to the function.
-    pub fn can_shift(&self) -> bool {
-        matches!(O::INFO.minimum, Minimum::At { .. })
+    /// Looks for the greatest value instead of the least.
+    pub fn maximised(mut self) -> Self {
+        self.goal = Goal::Maximise;
+        self
     }
 
-    /// What is known about the minimum.
-    pub fn minimum(&self) -> Option<KnownMinimum> {
-        match O::INFO.minimum {
-            Minimum::At { coordinate, value } => Some(KnownMinimum {
-                value,
-                position: Some(self.shift.iter().map(|s| coordinate + s).collect()),
-            }),
-            Minimum::Value(known) => {
-                known(self.dims()).map(|value| KnownMinimum { value, position: None })
+    /// Looks for the least value: what a problem does unless its function says otherwise.
+    pub fn minimised(mut self) -> Self {
+        self.goal = Goal::Minimise;
+        self
+    }
+
+    /// Where the textbook form of the function has its optimum in a dimension, if that is at one
+    /// point inside the usual box: it can be moved.
+    fn place(&self, dimension: usize) -> Option<f64> {
+        let info = self.textbook()?;
+        let place = info.optimum.coordinate(self.dims(), dimension as u32)?;
+        let (lower, upper) = info.interval;
+        (lower < place && place < upper).then_some(place)
+    }
+
+    /// What is known about the function, if what is sought is what that speaks of.
+    fn textbook(&self) -> Option<&Info> {
+        self.named.info.as_ref().filter(|info| info.goal == self.goal)
+    }
+
+    /// Moves the function by a random vector drawn from `seed`, so that its optimum lies at a random
+    /// point of the box: at neither the origin nor the centre, which flatter a swarm, nor near the
+    /// sides. The box moves along with a function whose optimum is not known to be at one point
+    /// inside it.
+    pub fn shifted(mut self, seed: u64) -> Result<Self> {
+        self.shift_seed = Some(seed);
+        [self.lower, self.upper] = self.given.clone();
+        let key = philox::key(seed);
+        for d in 0..self.shift.len() {
+            let uniform = uniform(key, Purpose::Shift, 0, d as u32).0;
+            let half = 0.5 * (self.upper[d] - self.lower[d]);
+            let drawn = half * SHIFT_REACH * (2.0 * uniform - 1.0);
+            match self.place(d) {
+                Some(place) => self.shift[d] = self.lower[d] + half + drawn - place,
+                None => {
+                    self.shift[d] = drawn;
+                    self.lower[d] += drawn;
+                    self.upper[d] += drawn;
+                }
             }
-            Minimum::Unknown => None,
         }
+        self.check_bounds()?;
+        Ok(self)
+    }
+
+    /// Turns the function around its optimum, or around the middle of the box if that is not known,
+    /// by a random rotation drawn from `seed` (uniform among all). An evaluation then takes `dims`
+    /// squared products more.
+    ///
+    /// # Errors
+    /// If the matrix does not fit into memory; for a closure, which sees points as they are.
+    pub fn rotated(mut self, seed: u64) -> Result<Self> {
+        if self.named.info.is_none() {
+            return Err(Error::Unsuitable {
+                objective: self.named.name,
+                why: "cannot be rotated: it sees points as they are",
+            });
+        }
+        memory::check(u128::from(self.dims()).pow(2) * 2 * size_of::<f64>() as u128)?;
+        self.rotation = Some(Rotation { seed, matrix: random_rotation(self.lower.len(), seed) });
+        Ok(self)
+    }
+
+    /// Whether [`Problem::shifted`] leaves the box where it is.
+    pub fn can_shift(&self) -> bool {
+        self.place(0).is_some()
+    }
+
+    /// What is known about the optimum.
+    pub fn optimum(&self) -> Option<KnownOptimum> {
+        let optimum = &self.textbook()?.optimum;
+        let value = optimum.value(self.dims())?;
+        let position: Option<Vec<f64>> = (0..self.lower.len())
+            .map(|d| Some(optimum.coordinate(self.dims(), d as u32)? + self.shift[d]))
+            .collect();
+        // Turned around the middle of the box, it may have left the box.
+        if self.rotation.is_some() && self.place(0).is_none() {
+            return None;
+        }
+        Some(KnownOptimum { value, position })
     }
 
     /// The function.
-    pub fn objective(&self) -> O {
-        self.objective
+    pub fn function(&self) -> &dyn Function {
+        &*self.function
+    }
+
+    /// Whether the function has GPU kernels, as far as that can be said: closures have none.
+    pub fn runs_on_gpus(&self) -> bool {
+        self.named.info.is_some()
+    }
+
+    /// The function's name.
+    pub fn name(&self) -> &str {
+        &self.named.name
+    }
+
+    /// Whether the least or the greatest value is sought.
+    pub fn goal(&self) -> Goal {
+        self.goal
     }
 
     /// Number of dimensions.
@@ -166,8 +397,113 @@ impl<O: Objective> Problem<O> {
         &self.shift
     }
 
+    /// What the shift was drawn from.
+    pub fn shift_seed(&self) -> Option<u64> {
+        self.shift_seed
+    }
+
+    /// What the rotation was drawn from.
+    pub fn rotation_seed(&self) -> Option<u64> {
+        self.rotation.as_ref().map(|rotation| rotation.seed)
+    }
+
+    /// What the variable of each dimension is.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
     /// The function's data: for a table, the coefficients row by row and then the targets.
     pub fn data(&self) -> &[f64] {
         &self.data
+    }
+
+    /// The box before a shift moved it.
+    pub(crate) fn given_bounds(&self) -> &[Vec<f64>; 2] {
+        &self.given
+    }
+
+    /// The rotation row by row, and around which point of the function it turns.
+    pub(crate) fn rotation(&self) -> Option<(&[f64], Vec<f64>)> {
+        let rotation = self.rotation.as_ref()?;
+        let middle = |d| self.lower[d] + 0.5 * (self.upper[d] - self.lower[d]) - self.shift[d];
+        let pivot = (0..self.lower.len()).map(|d| self.place(d).unwrap_or_else(|| middle(d)));
+        Some((&rotation.matrix, pivot.collect()))
+    }
+}
+
+impl std::fmt::Debug for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Problem")
+            .field("function", &self.named.name)
+            .field("goal", &self.goal)
+            .field("lower", &self.lower)
+            .field("upper", &self.upper)
+            .field("shift_seed", &self.shift_seed)
+            .field("rotation_seed", &self.rotation_seed())
+            .finish_non_exhaustive()
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::UnknownObjective {
+        name: name.to_owned(),
+        known: OBJECTIVES.iter().map(|i| i.name).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// Two uniforms in [0, 1).
+fn uniform(key: Key, purpose: Purpose, particle: u32, group: u32) -> (f64, f64) {
+    let draw = Draw { key, iteration: 0, particle, group, purpose, nth: 0 };
+    f64::uniform_pair(draw.block(), 0)
+}
+
+/// A random rotation (or reflection), uniform among all: normal deviates, made orthonormal row by row
+/// (Gram and Schmidt, twice). The elementary functions are the device crate's, so that every machine
+/// finds the same.
+fn random_rotation(n: usize, seed: u64) -> Vec<f64> {
+    let key = philox::key(seed);
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(n);
+    for i in 0..n {
+        let mut row: Vec<f64> = (0..n)
+            .map(|j| {
+                let (r1, r2) = uniform(key, Purpose::Rotation, i as u32, j as u32);
+                (-2.0 * Real::ln(1.0 - r1)).sqrt() * (r2 + r2).cos_pi()
+            })
+            .collect();
+        for _ in 0..2 {
+            for other in &rows {
+                let along: f64 = row.iter().zip(other).map(|(a, b)| a * b).sum();
+                for (a, b) in row.iter_mut().zip(other) {
+                    *a -= along * b;
+                }
+            }
+        }
+        let length = row.iter().map(|a| a * a).sum::<f64>().sqrt();
+        for a in &mut row {
+            *a /= length;
+        }
+        rows.push(row);
+    }
+    rows.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rotation_is_orthonormal_and_drawn_from_its_seed() {
+        for n in [1, 2, 7, 40] {
+            let matrix = random_rotation(n, 3);
+            for (i, a) in matrix.chunks_exact(n).enumerate() {
+                for (j, b) in matrix.chunks_exact(n).enumerate() {
+                    let product: f64 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+                    let expected = if i == j { 1.0 } else { 0.0 };
+                    assert!((product - expected).abs() < 1e-13, "{n}: rows {i} and {j}: {product}");
+                }
+            }
+            assert_eq!(matrix, random_rotation(n, 3));
+            assert_ne!(matrix, random_rotation(n, 4));
+        }
     }
 }

@@ -1,161 +1,593 @@
-//! The loop around a swarm: advance, look, report, stop.
+//! The loop around a swarm: advance, look, report, polish, restart, stop.
+//!
+//! What decides the result (conditions, restarts, polishing) is looked at after fixed numbers of
+//! iterations; what only reports (the observer, saving) about twenty times a second, in between. So
+//! the result does not depend on the machine's speed, unless a time limit or the observer ends it.
 
 use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
 };
 
-use flockwork_device::{math::Scalar, objective::Objective};
-use serde::Serialize;
+use flockwork_device::{
+    random::{Draw, Purpose, philox},
+    swarm::{settings::Variable, update::Bound, view},
+};
+use serde::{Deserialize, Serialize};
 
-use super::{Options, Precision, Problem};
+use super::{
+    Frame, Options, Outcome, Precision, Problem, Progress, Sample, Saved, Start, StopReason,
+    Variation, outcome::sign, polish::Polisher, saved, start,
+};
 use crate::{
     Error, Result,
-    backend::{Backend, Plan},
+    backend::{Backend, Best, Number, Plan, Record, Swarm},
+    memory,
 };
-
-/// How a run stands.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Progress {
-    /// Iterations done, after the start.
-    pub iteration: u32,
-    /// Iterations asked for.
-    pub iterations: u32,
-    /// Lowest value so far; infinite if there was none.
-    pub value: f64,
-    /// Points tried so far.
-    pub evaluations: u64,
-    /// Since the call.
-    pub elapsed: Duration,
-}
-
-/// What ended a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum StopReason {
-    /// All iterations asked for are done.
-    Iterations,
-    /// The observer said so.
-    Interrupted,
-}
-
-/// What a run found.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// Lowest value found.
-    pub value: f64,
-    /// Where.
-    pub position: Vec<f64>,
-    /// Iterations done, after the start.
-    pub iterations: u32,
-    /// Points tried.
-    pub evaluations: u64,
-    /// What ended the run.
-    pub stopped: StopReason,
-    /// From the call until the first positions were evaluated: allocation, upload, compilation of
-    /// the kernels by the driver.
-    #[serde(rename = "startup_seconds", serialize_with = "seconds")]
-    pub startup: Duration,
-    /// From then until the end.
-    #[serde(rename = "seconds", serialize_with = "seconds")]
-    pub elapsed: Duration,
-}
-
-fn seconds<S: serde::Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(duration.as_secs_f64())
-}
-
-impl Outcome {
-    /// Points tried in a second, the start left out.
-    pub fn evaluations_per_second(&self) -> f64 {
-        let first = self.evaluations / (u64::from(self.iterations) + 1);
-        (self.evaluations - first) as f64 / self.elapsed.as_secs_f64().max(1e-9)
-    }
-}
 
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Searches the lowest value of a problem with a swarm.
+/// Searches the best value of a problem with a swarm.
 ///
 /// `observe` is called after the start, then about twenty times a second (more rarely if one
-/// iteration takes longer) and at the end; the run ends early if it breaks. Cost: `particles * (iterations + 1)` evaluations; memory: three numbers for each
-/// particle and dimension.
+/// iteration takes longer) and at the end; the run ends early if it breaks. Cost: `particles *
+/// (iterations + 1)` evaluations; memory: three numbers for each particle and dimension.
 ///
 /// # Errors
 /// If an option or the problem makes no sense, if memory or the back end fails, or if the function
 /// was NaN or infinite at every point.
-pub fn minimize<O: Objective>(
-    problem: &Problem<O>,
+pub fn minimize(
+    problem: &Problem,
     options: &Options,
     backend: &impl Backend,
     observe: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Outcome> {
-    match options.precision {
-        Precision::F32 => minimize_in::<O, f32>(problem, options, backend, observe),
-        Precision::F64 => minimize_in::<O, f64>(problem, options, backend, observe),
-    }
+    run(problem, options, backend, None, observe)
 }
 
-fn minimize_in<O: Objective, T: Scalar>(
-    problem: &Problem<O>,
+/// As [`minimize`], and keeps the run in a file.
+pub(super) fn run(
+    problem: &Problem,
     options: &Options,
     backend: &impl Backend,
-    mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    saved: Option<Saved>,
+    observe: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<Outcome> {
-    let called = Instant::now();
-    let mut swarm = backend.swarm(Plan::<O, T>::new(problem, options)?)?;
-    swarm.start()?;
-    let mut best = swarm.best()?;
-    let startup = called.elapsed();
-
-    // The start evaluates every particle once, and so does each iteration.
-    let evaluations = |iteration| u64::from(options.particles) * (u64::from(iteration) + 1);
-    let mut batch = 1;
-    let stopped = loop {
-        let iteration = swarm.iteration();
-        let progress = Progress {
-            iteration,
-            iterations: options.iterations,
-            value: best.value.to_f64(),
-            evaluations: evaluations(iteration),
-            elapsed: called.elapsed(),
-        };
-        let told_to_stop = observe(&progress).is_break();
-        if iteration == options.iterations {
-            break StopReason::Iterations;
-        }
-        if told_to_stop {
-            break StopReason::Interrupted;
-        }
-        let began = Instant::now();
-        swarm.advance(batch.min(options.iterations - iteration))?;
-        best = swarm.best()?;
-        batch = next_batch(batch, began.elapsed());
-    };
-
-    let iterations = swarm.iteration();
-    let evaluations = evaluations(iterations);
-    if !best.value.to_f64().is_finite() {
-        return Err(Error::NoFiniteFitness { objective: O::INFO.name, evaluations });
+    fn of<T: Number>(
+        problem: &Problem,
+        options: &Options,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        Run::<_, T>::new(problem, options, backend)?.go(saved, observe)
     }
-    Ok(Outcome {
-        value: best.value.to_f64(),
-        position: best.position.iter().map(|x| x.to_f64()).collect(),
-        iterations,
-        evaluations,
-        stopped,
-        startup,
-        elapsed: called.elapsed() - startup,
-    })
+    match options.precision {
+        Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
+        Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
+    }
 }
 
-/// How many iterations to do before the next look, after `batch` took `elapsed`: at most twice as
-/// many, so that one fast batch does not make the next one long.
-fn next_batch(batch: u32, elapsed: Duration) -> u32 {
-    let fitting = f64::from(batch) * LOOK_EVERY.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+/// What a run knows besides its present swarm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ledger {
+    /// Restarts so far.
+    pub restarts: u32,
+    /// Particles of the present swarm.
+    pub particles: u32,
+    /// Iterations of the swarms before it.
+    pub iterations_before: u32,
+    /// Evaluations other than those of the present swarm's start and iterations.
+    pub evaluations_besides: u64,
+    /// The iteration, all counted, in which the best of all was found; seen at checks only.
+    pub improved: u32,
+    /// The iteration of the present swarm in which its best was found; seen at checks only.
+    pub swarm_improved: u32,
+    /// The last iteration of the present swarm at which conditions were looked at.
+    pub checked: Option<u32>,
+    /// The last iteration of the present swarm of which a frame was kept.
+    pub framed: Option<u32>,
+    /// The best fitness of all.
+    #[serde(skip)]
+    pub best: Option<(f64, Vec<f64>)>,
+    /// The fitness at the last check: of all, and of the present swarm.
+    #[serde(skip)]
+    pub last_seen: [f64; 2],
+}
+
+/// A run under way.
+pub(super) struct Run<'a, B: Backend, T: Number> {
+    pub problem: &'a Problem,
+    pub options: &'a Options,
+    backend: &'a B,
+    pub plan: Plan<T>,
+    pub swarm: Box<dyn Swarm<T>>,
+    pub ledger: Ledger,
+    pub polisher: Option<Polisher>,
+    pub history: Vec<Sample>,
+    pub frames: Vec<Frame>,
+    called: Instant,
+    startup: Duration,
+    /// Evaluations when the clock started.
+    evaluations_before: u64,
+}
+
+impl<'a, B: Backend, T: Number> Run<'a, B, T> {
+    /// A run whose first swarm has been started.
+    pub fn new(problem: &'a Problem, options: &'a Options, backend: &'a B) -> Result<Self> {
+        let mut run = Self::prepared(problem, options, backend, 0, options.particles)?;
+        run.begin_swarm()?;
+        run.startup = run.called.elapsed();
+        run.evaluations_before = run.evaluations();
+        Ok(run)
+    }
+
+    /// A run whose swarm, number `restarts`, has not been started.
+    fn prepared(
+        problem: &'a Problem,
+        options: &'a Options,
+        backend: &'a B,
+        restarts: u32,
+        particles: u32,
+    ) -> Result<Self> {
+        let called = Instant::now();
+        let plan = plan_of(problem, options, restarts, particles)?;
+        if options.frames.is_some() {
+            let numbers = u128::from(options.particles) * u128::from(problem.dims()) * 2;
+            memory::check(numbers * size_of::<f32>() as u128)?;
+        }
+        let polisher = match &options.polish {
+            Some(polish) => Some(Polisher::new(polish, problem)?),
+            None => None,
+        };
+        let swarm = backend.swarm(problem.function(), plan.clone())?;
+        let ledger = Ledger {
+            restarts,
+            particles,
+            iterations_before: 0,
+            evaluations_besides: 0,
+            improved: 0,
+            swarm_improved: 0,
+            checked: None,
+            framed: None,
+            best: None,
+            last_seen: [f64::INFINITY; 2],
+        };
+        let (history, frames) = (Vec::new(), Vec::new());
+        let startup = Duration::ZERO;
+        Ok(Self {
+            problem,
+            options,
+            backend,
+            plan,
+            swarm,
+            ledger,
+            polisher,
+            history,
+            frames,
+            called,
+            startup,
+            evaluations_before: 0,
+        })
+    }
+
+    /// A run as it was saved.
+    pub fn resumed(
+        problem: &'a Problem,
+        options: &'a Options,
+        backend: &'a B,
+        parts: saved::Parts<T>,
+    ) -> Result<Self> {
+        let saved::Parts { ledger, snapshot, polisher, history, frames } = parts;
+        let mut run = Self::prepared(problem, options, backend, ledger.restarts, ledger.particles)?;
+        run.swarm.record_every(options.history)?;
+        run.swarm.restore(&snapshot)?;
+        (run.ledger, run.history, run.frames) = (ledger, history, frames);
+        run.polisher = polisher;
+        run.startup = run.called.elapsed();
+        run.evaluations_before = run.evaluations();
+        Ok(run)
+    }
+
+    /// Starts the present swarm.
+    fn begin_swarm(&mut self) -> Result<()> {
+        self.swarm.record_every(self.options.history)?;
+        // A user's points are for the first swarm.
+        let again = self.ledger.restarts > 0 && matches!(self.options.start, Start::Points(_));
+        let how = if again { &Start::Uniform } else { &self.options.start };
+        start::start(&mut *self.swarm, self.problem, &self.plan, how)?;
+        let extra = start::evaluations(how) - 1;
+        self.ledger.evaluations_besides += extra * u64::from(self.ledger.particles);
+        // Waits for a GPU.
+        self.note_best()
+    }
+
+    /// Points tried so far.
+    fn evaluations(&self) -> u64 {
+        self.evaluations_at(self.swarm.iteration())
+    }
+
+    /// Points tried when the present swarm had done so many iterations.
+    fn evaluations_at(&self, iteration: u32) -> u64 {
+        let each = u64::from(self.ledger.particles);
+        self.ledger.evaluations_besides + each * (u64::from(iteration) + 1)
+    }
+
+    /// All iterations so far.
+    fn iterations(&self) -> u32 {
+        self.ledger.iterations_before + self.swarm.iteration()
+    }
+
+    /// Looks whether the swarm's best is the best of all.
+    fn note_best(&mut self) -> Result<()> {
+        let Best { value, position, .. } = self.swarm.best()?;
+        let value = value.to_f64();
+        if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
+            let position = position.iter().map(|x| x.to_f64()).collect();
+            self.ledger.best = Some((value, position));
+        }
+        Ok(())
+    }
+
+    /// The best fitness of all.
+    fn best(&self) -> f64 {
+        self.ledger.best.as_ref().map_or(f64::INFINITY, |(best, _)| *best)
+    }
+
+    /// Takes the swarm's records into the history.
+    fn note_records(&mut self) -> Result<()> {
+        for record in self.swarm.take_records()? {
+            let when = (
+                self.ledger.iterations_before + record.iteration,
+                self.evaluations_at(record.iteration),
+            );
+            let size = (self.ledger.particles, self.problem.dims());
+            self.history.push(Sample::new(&record, when, size, self.problem.goal()));
+        }
+        Ok(())
+    }
+
+    /// Keeps where the particles are, if it is time.
+    fn note_frame(&mut self) -> Result<()> {
+        let iteration = self.swarm.iteration();
+        let due = self.options.frames.is_some_and(|stride| iteration.is_multiple_of(stride));
+        if !due || self.ledger.framed == Some(iteration) {
+            return Ok(());
+        }
+        self.ledger.framed = Some(iteration);
+        let snapshot = self.swarm.snapshot()?;
+        let rounded = |all: &[T]| all.iter().map(|x| x.to_f64() as f32).collect::<Vec<_>>();
+        let Some((best, position)) = &self.ledger.best else { return Ok(()) };
+        self.frames.push(Frame {
+            iteration: self.iterations(),
+            best: sign(self.problem.goal()) * best,
+            best_position: position.clone(),
+            positions: rounded(&snapshot.positions),
+            velocities: rounded(&snapshot.velocities),
+        });
+        Ok(())
+    }
+
+    /// Whether anything is looked at every so many iterations.
+    fn has_checks(&self) -> bool {
+        let stop = &self.options.stop;
+        stop.target.is_some()
+            || stop.fitness_tolerance.is_some()
+            || stop.spread_tolerance.is_some()
+            || stop.stagnation.is_some()
+            || self.options.restart.is_some()
+            || self.polisher.is_some()
+    }
+
+    /// Iterations until something has to be looked at; 0 if the run is at its end.
+    fn until_event(&self) -> (u32, StopReason) {
+        let iteration = self.swarm.iteration();
+        let left = self.options.iterations - self.iterations().min(self.options.iterations);
+        let (mut next, mut reason) = (left, StopReason::Iterations);
+        if let Some(most) = self.options.stop.evaluations {
+            let left = most.saturating_sub(self.evaluations()) / u64::from(self.ledger.particles);
+            if left < u64::from(next) {
+                (next, reason) = (left as u32, StopReason::Evaluations);
+            }
+        }
+        let checks = self.has_checks().then_some(self.options.stop.check_every);
+        for every in [checks, self.options.frames].into_iter().flatten() {
+            next = next.min(every - iteration % every);
+        }
+        (next, reason)
+    }
+
+    /// Looks at the conditions, if it is time: polishes, restarts, and says whether the run ends.
+    fn check(&mut self) -> Result<Option<StopReason>> {
+        let iteration = self.swarm.iteration();
+        let due = iteration.is_multiple_of(self.options.stop.check_every);
+        if !self.has_checks() || !due || self.ledger.checked == Some(iteration) {
+            return Ok(None);
+        }
+        self.ledger.checked = Some(iteration);
+        let swarm_best = self.swarm.best()?.value.to_f64();
+        if swarm_best < self.ledger.last_seen[1] {
+            self.ledger.last_seen[1] = swarm_best;
+            self.ledger.swarm_improved = iteration;
+        }
+        self.polish(iteration)?;
+        if self.best() < self.ledger.last_seen[0] {
+            self.ledger.last_seen[0] = self.best();
+            self.ledger.improved = self.iterations();
+        }
+        let stop = &self.options.stop;
+        let target = stop.target.map(|target| sign(self.problem.goal()) * target);
+        if target.is_some_and(|target| self.best() <= target) {
+            return Ok(Some(StopReason::Target));
+        }
+        let restart = self.options.restart;
+        let watched = stop.fitness_tolerance.is_some()
+            || stop.spread_tolerance.is_some()
+            || restart.is_some_and(|restart| restart.spread > 0.0);
+        let mut spread = f64::INFINITY;
+        if watched {
+            let record = self.swarm.survey()?[0];
+            let sample = self.sample(&record);
+            spread = sample.spread;
+            let apart = (sample.mean - sample.best).abs();
+            if stop.fitness_tolerance.is_some_and(|tolerance| apart <= tolerance) {
+                return Ok(Some(StopReason::FitnessTolerance));
+            }
+            if stop.spread_tolerance.is_some_and(|tolerance| spread <= tolerance) {
+                return Ok(Some(StopReason::SpreadTolerance));
+            }
+        }
+        let idle = self.iterations() - self.ledger.improved;
+        if stop.stagnation.is_some_and(|most| idle >= most) {
+            return Ok(Some(StopReason::Stagnation));
+        }
+        let polished = self.polisher.as_ref().is_none_or(Polisher::is_done);
+        if let Some(restart) = restart {
+            let idle = iteration - self.ledger.swarm_improved;
+            if polished && (idle >= restart.patience || spread < restart.spread) {
+                self.restart()?;
+            }
+        }
+        Ok(None)
+    }
+
+    fn sample(&self, record: &Record) -> Sample {
+        let when = (self.iterations(), self.evaluations());
+        let size = (self.ledger.particles, self.problem.dims());
+        Sample::new(record, when, size, self.problem.goal())
+    }
+
+    /// Polishes, if that is asked for.
+    fn polish(&mut self, iteration: u32) -> Result<()> {
+        let Some(mut polisher) = self.polisher.take() else { return Ok(()) };
+        let stop = &self.options.stop;
+        let left =
+            stop.evaluations.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()));
+        let idle = iteration - self.ledger.swarm_improved;
+        let used = polisher.polish(&mut *self.swarm, &self.plan, idle, left);
+        self.polisher = Some(polisher);
+        self.ledger.evaluations_besides += used?;
+        self.note_best()
+    }
+
+    /// A new swarm in place of the present one, if there is room for its start.
+    fn restart(&mut self) -> Result<()> {
+        let Some(restart) = self.options.restart else { return Ok(()) };
+        let grown = (f64::from(self.ledger.particles) * restart.growth).round();
+        let most = restart.most_particles.max(self.options.particles);
+        let particles = (grown as u32).min(most);
+        if let Some(most) = self.options.stop.evaluations {
+            let start = start::evaluations(&self.options.start) * u64::from(particles);
+            if self.evaluations() + start > most {
+                return Ok(());
+            }
+        }
+        let plan = plan_of(self.problem, self.options, self.ledger.restarts + 1, particles)?;
+        self.ledger.evaluations_besides = self.evaluations();
+        self.ledger.iterations_before = self.iterations();
+        self.ledger.restarts += 1;
+        self.ledger.particles = particles;
+        self.ledger.swarm_improved = 0;
+        self.ledger.last_seen[1] = f64::INFINITY;
+        // Of the new swarm, iteration 0 has been looked at: nothing ends there.
+        (self.ledger.checked, self.ledger.framed) = (Some(0), None);
+        self.swarm = self.backend.swarm(self.problem.function(), plan.clone())?;
+        self.plan = plan;
+        if let (Some(polisher), Some(polish)) = (&mut self.polisher, &self.options.polish) {
+            *polisher = Polisher::new(polish, self.problem)?;
+        }
+        self.begin_swarm()
+    }
+
+    /// Runs to the end.
+    pub fn go(
+        mut self,
+        saved: Option<Saved>,
+        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        let mut batch = 1;
+        let mut told = self.history.len();
+        let mut last_saved: Option<Instant> = None;
+        let stopped = loop {
+            self.note_records()?;
+            self.note_best()?;
+            self.note_frame()?;
+            let mut stopped = self.check()?;
+            self.note_records()?;
+            let (next, reason) = self.until_event();
+            if stopped.is_none() && next == 0 {
+                stopped = Some(reason);
+            }
+            let elapsed = self.called.elapsed();
+            let interrupted = observe(&Progress {
+                iteration: self.iterations(),
+                iterations: self.options.iterations,
+                value: sign(self.problem.goal()) * self.best(),
+                evaluations: self.evaluations(),
+                restarts: self.ledger.restarts,
+                elapsed,
+                samples: &self.history[told..],
+            });
+            told = self.history.len();
+            let over = self.options.stop.seconds.is_some_and(|s| elapsed.as_secs_f64() >= s);
+            if stopped.is_none() && interrupted.is_break() {
+                stopped = Some(StopReason::Interrupted);
+            }
+            if stopped.is_none() && over {
+                stopped = Some(StopReason::Time);
+            }
+            if let Some(saved) = &saved
+                && (stopped.is_some() || last_saved.is_none_or(|at| at.elapsed() >= saved.every))
+            {
+                saved::write(&saved.path, &mut self, &saved.note)?;
+                last_saved = Some(Instant::now());
+            }
+            if let Some(reason) = stopped {
+                break reason;
+            }
+            let began = Instant::now();
+            let iterations = batch.min(next);
+            self.swarm.advance(iterations)?;
+            // Waits for a GPU, so that the time is that of the iterations.
+            self.swarm.best()?;
+            batch = next_batch(batch, iterations, began.elapsed());
+        };
+        self.outcome(stopped)
+    }
+
+    fn outcome(self, stopped: StopReason) -> Result<Outcome> {
+        let (iterations, evaluations) = (self.iterations(), self.evaluations());
+        let name = self.problem.name().to_owned();
+        let Some((fitness, position)) = self.ledger.best.filter(|(best, _)| best.is_finite())
+        else {
+            return Err(Error::NoFiniteFitness { objective: name, evaluations });
+        };
+        Ok(Outcome {
+            value: sign(self.problem.goal()) * fitness,
+            position: reported(self.problem, &self.plan, &position),
+            iterations,
+            evaluations,
+            restarts: self.ledger.restarts,
+            stopped,
+            history: self.history,
+            frames: self.frames,
+            startup: self.startup,
+            elapsed: self.called.elapsed() - self.startup,
+            evaluations_timed: evaluations - self.evaluations_before,
+        })
+    }
+}
+
+/// The plan of swarm number `restarts` of a run.
+fn plan_of<T: Number>(
+    problem: &Problem,
+    options: &Options,
+    restarts: u32,
+    particles: u32,
+) -> Result<Plan<T>> {
+    let seed = nth_seed(options.seed, restarts);
+    // Points for the first swarm do not limit the size of others.
+    let start = if restarts == 0 { options.start.clone() } else { Start::Uniform };
+    Plan::new(problem, &Options { seed, particles, start, ..options.clone() })
+}
+
+/// The seed of the swarm after so many restarts.
+fn nth_seed(seed: u64, restarts: u32) -> u64 {
+    if restarts == 0 {
+        return seed;
+    }
+    let key = philox::key(seed);
+    let purpose = Purpose::Seeds;
+    let draw = Draw { key, iteration: 0, particle: restarts, group: 0, purpose, nth: 0 };
+    let [low, high, ..] = draw.block();
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// A position as a user sees it: whole where the variable is.
+pub(super) fn reported<T: Number>(problem: &Problem, plan: &Plan<T>, position: &[f64]) -> Vec<f64> {
+    let coordinate = |(d, &x): (usize, &f64)| {
+        if problem.variables()[d] == Variable::Integer {
+            view::whole(T::nearest(x), &Bound::from_words(plan.bounds[d].0)).to_f64()
+        } else {
+            x
+        }
+    };
+    position.iter().enumerate().map(coordinate).collect()
+}
+
+/// How many iterations to do before the next look, after so many took `elapsed`: at most twice as
+/// many as allowed before, so that one fast batch does not make the next one long.
+fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
+    let each = elapsed.as_secs_f64().max(1e-9) / f64::from(iterations);
+    let fitting = LOOK_EVERY.as_secs_f64() / each;
     (fitting as u32).clamp(1, batch.saturating_mul(2))
+}
+
+/// Several swarms on the same problem, advanced together in the same launches: one outcome each, the
+/// same as that of a run of its own with that seed and those coefficients.
+///
+/// # Errors
+/// As [`minimize`]; also if the options ask for something that swarms do one by one: another start
+/// than a uniform one, conditions to stop, restarts, polishing, frames.
+pub fn minimize_many(
+    problem: &Problem,
+    options: &Options,
+    variations: &[Variation],
+    backend: &impl Backend,
+) -> Result<Vec<Outcome>> {
+    match options.precision {
+        Precision::F32 => minimize_many_in::<f32>(problem, options, variations, backend),
+        Precision::F64 => minimize_many_in::<f64>(problem, options, variations, backend),
+    }
+}
+
+fn minimize_many_in<T: Number>(
+    problem: &Problem,
+    options: &Options,
+    variations: &[Variation],
+    backend: &impl Backend,
+) -> Result<Vec<Outcome>> {
+    let called = Instant::now();
+    options.check_alone("advanced with others")?;
+    let plan = Plan::<T>::of_many(problem, options, variations)?;
+    let mut swarm = backend.swarm(problem.function(), plan.clone())?;
+    swarm.record_every(options.history)?;
+    swarm.start(None)?;
+    swarm.best()?;
+    let startup = called.elapsed();
+    swarm.advance(options.iterations)?;
+    let bests = swarm.bests()?;
+    let elapsed = called.elapsed() - startup;
+    let records = swarm.take_records()?;
+    let evaluations = |iteration| u64::from(options.particles) * (u64::from(iteration) + 1);
+    let size = (options.particles, problem.dims());
+    let outcome = |(nth, best): (usize, &Best<T>)| {
+        let fitness = best.value.to_f64();
+        let evaluations_done = evaluations(options.iterations);
+        if !fitness.is_finite() {
+            let objective = problem.name().to_owned();
+            return Err(Error::NoFiniteFitness { objective, evaluations: evaluations_done });
+        }
+        let own = records.iter().skip(nth).step_by(variations.len());
+        let sample = |record: &Record| {
+            let when = (record.iteration, evaluations(record.iteration));
+            Sample::new(record, when, size, problem.goal())
+        };
+        let position: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
+        Ok(Outcome {
+            value: sign(problem.goal()) * fitness,
+            position: reported(problem, &plan, &position),
+            iterations: options.iterations,
+            evaluations: evaluations_done,
+            restarts: 0,
+            stopped: StopReason::Iterations,
+            history: own.map(sample).collect(),
+            frames: Vec::new(),
+            startup,
+            elapsed,
+            evaluations_timed: evaluations_done - evaluations(0),
+        })
+    };
+    bests.iter().enumerate().map(outcome).collect()
 }

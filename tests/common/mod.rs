@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use flockwork::{
-    backend::{Backend, Cpu, Plan, Simd, Snapshot},
+    backend::{Backend, Cpu, Emulated, Number, Plan, Simd, Snapshot, Swarm},
     fit,
     math::Scalar,
     objective::{Data, Objective},
@@ -21,9 +21,86 @@ pub struct Case {
     pub looks: &'static [u32],
 }
 
+/// What is compared besides: other options, another problem, several swarms.
+#[derive(Clone)]
+pub struct Variant {
+    pub name: String,
+    pub options: Options,
+    pub rotated: bool,
+    pub mixed: bool,
+    pub swarms: u32,
+    /// Take the general iteration even where the usual one would do.
+    pub general: bool,
+}
+
+impl Variant {
+    pub fn usual() -> Self {
+        Self::of("usual", Options::default())
+    }
+
+    pub fn of(name: &str, options: Options) -> Self {
+        let name = name.to_owned();
+        Self { name, options, rotated: false, mixed: false, swarms: 1, general: false }
+    }
+}
+
+/// A back end for each objective function.
+pub trait Machine {
+    fn swarm<O: Objective, T: Number>(
+        &self,
+        objective: O,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>>;
+    fn description(&self) -> String;
+}
+
+impl Machine for Cpu {
+    fn swarm<O: Objective, T: Number>(
+        &self,
+        _: O,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+        Backend::swarm(self, problem.function(), plan)
+    }
+    fn description(&self) -> String {
+        Backend::description(self)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Machine for flockwork::backend::Cuda {
+    fn swarm<O: Objective, T: Number>(
+        &self,
+        _: O,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+        Backend::swarm(self, problem.function(), plan)
+    }
+    fn description(&self) -> String {
+        Backend::description(self)
+    }
+}
+
+impl Machine for Emulated {
+    fn swarm<O: Objective, T: Number>(
+        &self,
+        objective: O,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+        self.with(objective).swarm(problem.function(), plan)
+    }
+    fn description(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
 /// The problem of a case: the function, shifted where it can be; the dimensions rounded up to what
 /// it is defined for.
-pub fn problem<O: Objective>(objective: O, dims: u32) -> Problem<O> {
+pub fn problem<O: Objective>(objective: O, dims: u32) -> Problem {
     if O::INFO.data == Data::Rows {
         return Problem::from_data(objective, fit::synthetic(dims, 70, 5).unwrap()).unwrap();
     }
@@ -32,20 +109,42 @@ pub fn problem<O: Objective>(objective: O, dims: u32) -> Problem<O> {
     if problem.can_shift() { problem.shifted(11).unwrap() } else { problem }
 }
 
+/// Some variables whole, some periodic.
+fn mixed(problem: Problem) -> Problem {
+    use flockwork::swarm::Variable::{Continuous, Integer, Periodic};
+    let outward = |x: &f64| if *x < 0.0 { x.floor() } else { x.ceil() };
+    let lower = problem.lower().iter().map(outward).collect();
+    let upper = problem.upper().iter().map(outward).collect();
+    let kinds = [Continuous, Integer, Periodic].into_iter().cycle();
+    let variables = kinds.take(problem.lower().len()).collect();
+    problem.with_bounds(lower, upper).unwrap().with_variables(variables).unwrap()
+}
+
 /// Runs the case for the function called `objective` on both back ends in both precisions; says
 /// where the first bit differs.
 pub fn same_bits(
     objective: &str,
     case: Case,
-    one: &impl Backend,
-    other: &impl Backend,
+    one: &impl Machine,
+    other: &impl Machine,
 ) -> Result<(), String> {
-    let compare = Compare { case, one, other };
+    same_bits_of(&Variant::usual(), objective, case, one, other)
+}
+
+/// As [`same_bits`], for other options or problems.
+pub fn same_bits_of(
+    variant: &Variant,
+    objective: &str,
+    case: Case,
+    one: &impl Machine,
+    other: &impl Machine,
+) -> Result<(), String> {
+    let compare = Compare { variant, case, one, other };
     registry::with_objective(objective, compare).unwrap_or_else(|_| panic!("{objective} exists"))
 }
 
 /// As [`same_bits`], for every function; all differences.
-pub fn all_same_bits(case: Case, one: &impl Backend, other: &impl Backend) -> Result<(), String> {
+pub fn all_same_bits(case: Case, one: &impl Machine, other: &impl Machine) -> Result<(), String> {
     let mut differences = String::new();
     for info in OBJECTIVES {
         if let Err(difference) = same_bits(info.name, case, one, other) {
@@ -56,12 +155,13 @@ pub fn all_same_bits(case: Case, one: &impl Backend, other: &impl Backend) -> Re
 }
 
 struct Compare<'a, A, B> {
+    variant: &'a Variant,
     case: Case,
     one: &'a A,
     other: &'a B,
 }
 
-impl<A: Backend, B: Backend> Visitor for Compare<'_, A, B> {
+impl<A: Machine, B: Machine> Visitor for Compare<'_, A, B> {
     type Output = Result<(), String>;
 
     fn visit<O: Objective>(self, objective: O) -> Self::Output {
@@ -70,35 +170,58 @@ impl<A: Backend, B: Backend> Visitor for Compare<'_, A, B> {
     }
 }
 
-impl<A: Backend, B: Backend> Compare<'_, A, B> {
-    fn compare<O: Objective, T: Scalar>(&self, objective: O) -> Result<(), String> {
-        let problem = problem(objective, self.case.dims);
+impl<A: Machine, B: Machine> Compare<'_, A, B> {
+    fn compare<O: Objective, T: Number>(&self, objective: O) -> Result<(), String> {
+        let variant = self.variant;
+        let mut problem = problem(objective, self.case.dims);
+        if variant.mixed {
+            problem = mixed(problem);
+        }
+        if variant.rotated {
+            problem = problem.rotated(5).unwrap();
+        }
         let options = Options {
             particles: self.case.particles,
             seed: 0x1234_5678_9abc,
-            ..Options::default()
+            iterations: 20,
+            ..variant.options.clone()
         };
-        let plan = Plan::<O, T>::new(&problem, &options).unwrap();
-        let mut swarms = [
-            self.one.swarm(plan.clone()).map_err(|e| e.to_string())?,
-            self.other.swarm(plan).map_err(|e| e.to_string())?,
-        ];
-        for swarm in &mut swarms {
-            swarm.start().map_err(|e| e.to_string())?;
+        let variations: Vec<_> = (0..variant.swarms)
+            .map(|nth| {
+                let mut coefficients = options.coefficients;
+                coefficients.social -= 0.01 * f64::from(nth);
+                flockwork::swarm::Variation { seed: options.seed + u64::from(nth), coefficients }
+            })
+            .collect();
+        let plan = Plan::<T>::of_many(&problem, &options, &variations).unwrap();
+        let other_plan = if variant.general { plan.clone().in_general() } else { plan.clone() };
+        let mut one = self.one.swarm(objective, &problem, plan).map_err(|e| e.to_string())?;
+        let mut other =
+            self.other.swarm(objective, &problem, other_plan).map_err(|e| e.to_string())?;
+        for swarm in [&mut one, &mut other] {
+            swarm.record_every(Some(4)).map_err(|e| e.to_string())?;
+            swarm.start(None).map_err(|e| e.to_string())?;
         }
         for &look in [0].iter().chain(self.case.looks) {
-            let [one, other] = &mut swarms;
             let mut snapshots = [None, None];
-            for (swarm, snapshot) in [one, other].into_iter().zip(&mut snapshots) {
+            let mut records = [Vec::new(), Vec::new()];
+            for (nth, swarm) in [&mut one, &mut other].into_iter().enumerate() {
                 swarm.advance(look - swarm.iteration()).map_err(|e| e.to_string())?;
-                *snapshot = Some(swarm.snapshot().map_err(|e| e.to_string())?);
+                snapshots[nth] = Some(swarm.snapshot().map_err(|e| e.to_string())?);
+                records[nth] = swarm.take_records().map_err(|e| e.to_string())?;
             }
             let [Some(one), Some(other)] = snapshots else { unreachable!() };
-            first_difference(&one, &other).map_err(|what| {
+            let same_records = if records[0] == records[1] {
+                Ok(())
+            } else {
+                Err(format!("the records are {:?} and {:?}", records[0], records[1]))
+            };
+            first_difference(&one, &other).and(same_records).map_err(|what| {
                 format!(
-                    "{} in {}, {:?}: after {look} iterations {what} ({} first, then {})",
+                    "{} in {}, {}, {:?}: after {look} iterations {what} ({} first, then {})",
                     O::INFO.name,
                     T::NAME,
+                    variant.name,
                     self.case,
                     self.one.description(),
                     self.other.description()
@@ -115,7 +238,6 @@ fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result
         ("velocity", &one.velocities, &other.velocities),
         ("own best", &one.own_bests, &other.own_bests),
         ("best fitness", &one.best_fitness, &other.best_fitness),
-        ("guide", &one.best.position, &other.best.position),
     ];
     for (name, a, b) in lists {
         assert_eq!(a.len(), b.len());
@@ -125,13 +247,73 @@ fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result
             return Err(format!("{name} {i} is {:e} and {:e}", a[i].to_f64(), b[i].to_f64()));
         }
     }
-    if one.best.value.to_f64().to_bits() != other.best.value.to_f64().to_bits()
-        || one.best.particle != other.best.particle
-        || one.iteration != other.iteration
-    {
-        return Err(format!("the bests are {:?} and {:?}", one.best, other.best));
+    for (one, other) in one.bests.iter().zip(&other.bests) {
+        let bits = |best: &flockwork::backend::Best<T>| {
+            let position: Vec<_> = best.position.iter().map(|x| x.to_f64().to_bits()).collect();
+            (best.value.to_f64().to_bits(), best.particle, position)
+        };
+        if bits(one) != bits(other) {
+            return Err(format!("the bests are {one:?} and {other:?}"));
+        }
+    }
+    // The usual iteration does not keep what no rule of it reads.
+    if one.iteration != other.iteration || one.bests.len() != other.bests.len() {
+        return Err("the iterations or the numbers of swarms differ".to_owned());
+    }
+    if one.exemplars != other.exemplars {
+        return Err("the exemplars differ".to_owned());
     }
     Ok(())
+}
+
+/// Every rule, neighbourhood, edge, schedule and kind of variable, rotated and not, several swarms at
+/// once; and the usual run by the general way.
+pub fn variants() -> Vec<Variant> {
+    use flockwork::swarm::{Edge, Neighbourhood, Randomness, Rule, Schedule};
+
+    let mut variants = vec![
+        Variant { general: true, ..Variant::of("the general way", Options::default()) },
+        Variant { rotated: true, ..Variant::of("rotated", Options::default()) },
+        Variant { mixed: true, ..Variant::of("mixed variables", Options::default()) },
+        Variant { swarms: 5, ..Variant::of("five swarms", Options::default()) },
+    ];
+    let neighbourhoods = [
+        Neighbourhood::Global,
+        Neighbourhood::Ring(2),
+        Neighbourhood::VonNeumann,
+        Neighbourhood::Random(3),
+    ];
+    for (nth, &rule) in Rule::ALL.iter().enumerate() {
+        for (mth, neighbourhood) in neighbourhoods.into_iter().enumerate() {
+            for randomness in Randomness::ALL {
+                // Edges and the rest go through all their values side by side.
+                let count = nth * 8 + mth * 2 + *randomness as usize;
+                let options = Options {
+                    neighbourhood,
+                    randomness: *randomness,
+                    edge: Edge::ALL[count % Edge::ALL.len()],
+                    schedule: Schedule::ALL[count % 3],
+                    max_velocity: 0.9,
+                    patience: 2,
+                    ..Options::for_rule(rule)
+                };
+                let name = format!(
+                    "{rule} {neighbourhood} {randomness} {} {}",
+                    options.edge, options.schedule
+                );
+                let options = Options { particles: 33, ..options };
+                if options.check().is_err() {
+                    continue;
+                }
+                let mut variant = Variant::of(&name, options);
+                variant.mixed = count % 4 == 1;
+                variant.rotated = count % 4 == 2;
+                variant.swarms = if count % 5 == 3 { 3 } else { 1 };
+                variants.push(variant);
+            }
+        }
+    }
+    variants
 }
 
 /// The CPU that everything is compared with.

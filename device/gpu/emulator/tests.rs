@@ -242,7 +242,9 @@ kernel!(
     |a: Grid| {
         let me = thread::global_index() as usize;
         a.values.store(me, me as u32);
-        if grid::last_block(a.arrivals, Shared::at(0, 1)) && thread::index() == 0 {
+        if grid::last_block(a.arrivals, 0, thread::grid_blocks(), Shared::at(0, 1))
+            && thread::index() == 0
+        {
             let sum = (0..a.values.len()).map(|i| a.values.load(i)).sum();
             // Only one block may come here.
             a.out.fetch_add(0, sum, Order::Relaxed, DEVICE);

@@ -484,8 +484,8 @@ fn lanes_equal_numbers<T: Scalar, const N: usize>() {
         same("splat", Lanes::splat(a[0]), &|_, _, _| a[0]);
     }
     for particle in [0, 5, u32::MAX - 1] {
-        let draw =
-            Draw { key: [1, 2], iteration: 3, particle, group: 4, purpose: Purpose::Velocity };
+        let purpose = Purpose::Velocity;
+        let draw = Draw { key: [1, 2], iteration: 3, particle, group: 4, purpose, nth: 0 };
         let pairs = Lanes::<T, N>::uniforms(draw);
         for lane in 0..N {
             let alone = T::uniforms(Draw { particle: particle.wrapping_add(lane as u32), ..draw });

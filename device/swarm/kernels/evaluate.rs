@@ -1,0 +1,147 @@
+//! Evaluating the particles where they are, and what follows from it.
+
+use core::marker::PhantomData;
+
+use super::publish::{self, Board, Part};
+use crate::{
+    gpu::memory::ReadWrite,
+    kernel::{Kernel, Name},
+    math::Scalar,
+    objective::{Objective, Point},
+    swarm::{
+        best::Candidate,
+        layout::{self, TILE},
+        view::{self, Image, View},
+    },
+};
+
+/// What is done with the fitness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Outcome {
+    /// It is written to `fitness`, and nothing else happens.
+    Told = 0,
+    /// Where the particles are becomes their own best, and the swarm's best is published.
+    First = 1,
+    /// Own bests are renewed where they improved, and the swarm's best is published.
+    Renewed = 2,
+}
+
+/// What the kernel is passed.
+///
+/// With `S` slots in all, the buffers have these lengths: `positions`, `own_bests` S times dims;
+/// `fitness`, `best_fitness`, `stale` S; `image` S times dims for a rotated function with
+/// [`Reach::All`](crate::objective::Reach), or else nothing. For [`Outcome::Told`] all but `positions`,
+/// `fitness` and `image` may be empty.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Arguments<O, T> {
+    /// The function.
+    pub objective: O,
+    /// How it sees positions.
+    pub view: View<T>,
+    /// Number of particles of each swarm.
+    pub particles: u32,
+    /// Number of swarms.
+    pub swarms: u32,
+    /// The iteration, 0 for the start.
+    pub iteration: u32,
+    /// What is done with the fitness.
+    pub outcome: Outcome,
+    /// Positions, in tiles.
+    pub positions: ReadWrite<T>,
+    /// Rotated positions, in tiles.
+    pub image: ReadWrite<T>,
+    /// Receives the fitness of each slot.
+    pub fitness: ReadWrite<T>,
+    /// Own best positions, in tiles.
+    pub own_bests: ReadWrite<T>,
+    /// Own best fitness of each slot.
+    pub best_fitness: ReadWrite<T>,
+    /// Iterations since the own best of each slot was renewed.
+    pub stale: ReadWrite<u32>,
+    /// Where the best is published.
+    pub board: Board<T>,
+}
+
+/// Evaluates every particle.
+pub struct Evaluate<O, T>(PhantomData<(O, T)>);
+
+impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
+    type Arguments = Arguments<O, T>;
+
+    const NAME: Name =
+        Name { family: "swarm_evaluate", objective: O::INFO.name, precision: T::NAME };
+
+    fn shared_bytes(threads: u32) -> u32 {
+        publish::shared_bytes::<T>(threads)
+    }
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let Arguments { view, particles, swarms, iteration, outcome, own_bests, .. } = *arguments;
+        let part = Part::of_this_thread(swarms, particles);
+        let mut mine = Candidate::NONE;
+        if part.particle < particles {
+            // SAFETY: the slot is this thread's own and exists; buffers as `Arguments` documents.
+            let fitness = unsafe { judge(arguments, part.slot(part.particle)) };
+            mine = Candidate { fitness, particle: part.particle };
+        }
+        if outcome != Outcome::Told {
+            // SAFETY: all threads of all blocks come here, since all see the same outcome.
+            unsafe { arguments.board.publish(part, mine, own_bests, view.dims, iteration) }
+        }
+    }
+}
+
+/// Evaluates one slot and does with its fitness what is asked; returns its best fitness.
+///
+/// # Safety
+/// No other thread has this slot, and the buffers are as documented.
+#[inline(always)]
+unsafe fn judge<O: Objective, T: Scalar>(arguments: &Arguments<O, T>, slot: usize) -> T {
+    let dims = arguments.view.dims;
+    let first = layout::first(slot, dims as usize);
+    let position = Row(arguments.positions.skip(first));
+    let mut image = Row(arguments.image.skip(first));
+    // SAFETY: by the caller's promise; a row has `dims` coordinates.
+    unsafe {
+        let fitness = view::evaluate(&arguments.objective, &arguments.view, &position, &mut image);
+        if arguments.outcome == Outcome::Told {
+            arguments.fitness.store(slot, fitness);
+            return fitness;
+        }
+        let start = arguments.outcome == Outcome::First;
+        let before = if start { T::INFINITY } else { arguments.best_fitness.load(slot) };
+        if start || fitness < before {
+            for dimension in 0..dims {
+                let index = first + dimension as usize * TILE;
+                arguments.own_bests.store(index, position.at(dimension));
+            }
+            arguments.best_fitness.store(slot, fitness);
+            arguments.stale.store(slot, 0);
+        } else {
+            arguments.stale.store(slot, arguments.stale.load(slot) + 1);
+        }
+        fitness.least(before)
+    }
+}
+
+/// The coordinates of one slot.
+struct Row<T>(ReadWrite<T>);
+
+impl<T: Scalar> Point<T> for Row<T> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> T {
+        // SAFETY: a coordinate of a slot that the thread has for itself: see `judge`.
+        unsafe { self.0.load(dimension as usize * TILE) }
+    }
+}
+
+impl<T: Scalar> Image<T> for Row<T> {
+    #[inline(always)]
+    fn set(&mut self, dimension: u32, value: T) {
+        // SAFETY: as above.
+        unsafe { self.0.store(dimension as usize * TILE, value) }
+    }
+}

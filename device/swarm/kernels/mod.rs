@@ -1,0 +1,21 @@
+//! The GPU's iteration, one thread a particle.
+//!
+//! | file | kernels |
+//! |---|---|
+//! | [`step`] | the usual iteration of a single swarm in one launch |
+//! | [`motion`] | first positions, and a move by any rule: no function inside |
+//! | [`evaluate`] | evaluation of the particles where they are; own bests; the swarm's best |
+//! | [`survey`] | sums for the history |
+//! | [`implant`] | a better point than the swarm's best, found by other means |
+//! | [`publish`] | (a part of those) the best of all blocks, found by the last |
+//!
+//! Whatever [`step`] does not cover takes two launches, [`motion`] and [`evaluate`]; so rules,
+//! neighbourhoods, edges and variables are compiled once and not for every function. The border
+//! between the two is also the barrier that lets a particle read the own bests of others.
+
+pub mod evaluate;
+pub mod implant;
+pub mod motion;
+pub mod publish;
+pub mod step;
+pub mod survey;

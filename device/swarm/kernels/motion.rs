@@ -1,0 +1,268 @@
+//! Moving the particles, by any rule: kernels that know nothing of the function.
+
+use core::marker::PhantomData;
+
+use super::publish::Part;
+use crate::{
+    gpu::memory::{ReadOnly, ReadWrite},
+    kernel::{Kernel, Name},
+    math::Scalar,
+    swarm::{
+        best::Candidate,
+        layout::{self, TILE},
+        rule::{self, Flock, Move},
+        settings::{Rule, Settings},
+        topology::{Graph, Kind},
+    },
+};
+
+/// What both kernels are passed.
+///
+/// With `S` slots in all, the buffers have these lengths: `positions`, `velocities`, `own_bests` S
+/// times dims; `best_fitness` S; for comprehensive learning `stale` S and `exemplars` S times dims,
+/// or else they may be empty; `guide` dims for each swarm, `champion` and `failed` one.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Arguments<T> {
+    /// What all particles share.
+    pub settings: Settings<T>,
+    /// The iteration, from 1; 0 for the start.
+    pub iteration: u32,
+    /// The share of the iterations asked for that are done.
+    pub progress: T,
+    /// Positions, in tiles.
+    pub positions: ReadWrite<T>,
+    /// Velocities, in tiles.
+    pub velocities: ReadWrite<T>,
+    /// Own best positions, in tiles.
+    pub own_bests: ReadOnly<T>,
+    /// Own best fitness of each slot.
+    pub best_fitness: ReadOnly<T>,
+    /// Iterations since the own best of each slot was renewed, or since exemplars were chosen.
+    pub stale: ReadWrite<u32>,
+    /// From which particle each slot learns in each dimension, in tiles.
+    pub exemplars: ReadWrite<u32>,
+    /// The best position of each swarm.
+    pub guide: ReadOnly<T>,
+    /// The particle that has it.
+    pub champion: ReadOnly<u32>,
+    /// The last iteration that did not improve it.
+    pub failed: ReadOnly<u32>,
+}
+
+/// First positions and velocities: see [`rule::scatter`].
+pub struct Scatter<T>(PhantomData<T>);
+
+/// One move: see [`rule::advance`].
+pub struct Advance<T>(PhantomData<T>);
+
+impl<T: Scalar> Kernel for Scatter<T> {
+    type Arguments = Arguments<T>;
+
+    const NAME: Name = Name { family: "swarm_scatter", objective: "", precision: T::NAME };
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let settings = &arguments.settings;
+        let part = Part::of_this_thread(settings.swarms, settings.particles);
+        if part.particle < settings.particles {
+            // SAFETY: the slot is this thread's own; buffers as `Arguments` documents.
+            unsafe {
+                let by = movement(arguments, &part);
+                rule::scatter(settings, &mut InMemory::new(arguments, part, part.particle), by);
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Kernel for Advance<T> {
+    type Arguments = Arguments<T>;
+
+    const NAME: Name = Name { family: "swarm_advance", objective: "", precision: T::NAME };
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let settings = &arguments.settings;
+        let part = Part::of_this_thread(settings.swarms, settings.particles);
+        if part.particle < settings.particles {
+            // SAFETY: the slot is this thread's own; buffers as `Arguments` documents.
+            unsafe {
+                let by = movement(arguments, &part);
+                let guide = best_informant(arguments, &part);
+                if settings.rule == Rule::Comprehensive {
+                    learn(arguments, &part, &by);
+                }
+                rule::advance(settings, &mut InMemory::new(arguments, part, guide), by);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// Buffers as documented.
+#[inline(always)]
+unsafe fn movement<T: Scalar>(arguments: &Arguments<T>, part: &Part) -> Move<T> {
+    let Arguments { settings, iteration, progress, .. } = arguments;
+    // SAFETY: the swarm exists.
+    let (key, tuning) = unsafe { (settings.key(part.swarm), settings.tuning(part.swarm)) };
+    let coefficients = tuning.at(settings.schedule, *progress, key, *iteration);
+    Move { key, iteration: *iteration, first: part.particle, coefficients }
+}
+
+/// # Safety
+/// Buffers as documented.
+#[inline(always)]
+unsafe fn graph<T: Scalar>(arguments: &Arguments<T>, part: &Part) -> Graph {
+    // SAFETY: the swarm exists.
+    unsafe {
+        Graph {
+            key: arguments.settings.key(part.swarm),
+            drawn: arguments.failed.at(part.swarm as usize),
+            particles: arguments.settings.particles,
+        }
+    }
+}
+
+/// The particle whose own best guides this thread's.
+///
+/// # Safety
+/// Buffers as documented.
+#[inline(always)]
+unsafe fn best_informant<T: Scalar>(arguments: &Arguments<T>, part: &Part) -> u32 {
+    let Settings { topology, particles, rule, .. } = arguments.settings;
+    // SAFETY: swarm and informants exist.
+    unsafe {
+        if topology.kind == Kind::Global {
+            return arguments.champion.at(part.swarm as usize);
+        }
+        if matches!(rule, Rule::FullyInformed | Rule::Comprehensive) {
+            return part.particle;
+        }
+        let graph = graph(arguments, part);
+        let mut best = Candidate::NONE;
+        for nth in 0..topology.informants(particles) {
+            let particle = topology.informant(nth, part.particle, graph);
+            let fitness = arguments.best_fitness.at(part.slot(particle));
+            best = best.better(Candidate { fitness, particle });
+        }
+        // All infinite: as for the swarm's best, the lowest index.
+        best.particle
+    }
+}
+
+/// Chooses exemplars anew where it is time.
+///
+/// # Safety
+/// The slot is this thread's own; buffers as documented.
+#[inline(always)]
+unsafe fn learn<T: Scalar>(arguments: &Arguments<T>, part: &Part, by: &Move<T>) {
+    let Settings { dims, particles, patience, .. } = arguments.settings;
+    let slot = part.slot(part.particle);
+    // SAFETY: as the caller promises.
+    unsafe {
+        if by.iteration > 1 && arguments.stale.load(slot) < patience {
+            return;
+        }
+        arguments.stale.store(slot, 0);
+        let first = layout::first(slot, dims as usize);
+        rule::choose_exemplars(
+            (dims, particles),
+            (by.key, by.iteration, part.particle),
+            |particle| arguments.best_fitness.at(part.slot(particle)),
+            |dimension, exemplar| {
+                arguments.exemplars.store(first + dimension as usize * TILE, exemplar);
+            },
+        );
+    }
+}
+
+/// One particle among the others, all in device memory.
+struct InMemory<'a, T> {
+    arguments: &'a Arguments<T>,
+    part: Part,
+    /// Where this particle's coordinates start.
+    first: usize,
+    /// The particle that guides it.
+    guide: u32,
+    graph: Graph,
+}
+
+impl<'a, T: Scalar> InMemory<'a, T> {
+    /// # Safety
+    /// Buffers as documented.
+    #[inline(always)]
+    unsafe fn new(arguments: &'a Arguments<T>, part: Part, guide: u32) -> Self {
+        let first = layout::first(part.slot(part.particle), arguments.settings.dims as usize);
+        // SAFETY: the caller's promise.
+        let graph = unsafe { graph(arguments, &part) };
+        Self { arguments, part, first, guide, graph }
+    }
+
+    #[inline(always)]
+    fn place(&self, dimension: u32) -> usize {
+        self.first + dimension as usize * TILE
+    }
+
+    /// The own best of a particle of this swarm.
+    #[inline(always)]
+    fn best_of(&self, particle: u32, dimension: u32) -> T {
+        let dims = self.arguments.settings.dims as usize;
+        let index = layout::index(self.part.slot(particle), dimension as usize, dims);
+        // SAFETY: the particle exists.
+        unsafe { self.arguments.own_bests.at(index) }
+    }
+}
+
+// SAFETY (all accesses below): positions and velocities are those of this thread's own slot; what
+// belongs to others is only read during the launch.
+impl<T: Scalar> Flock<T> for InMemory<'_, T> {
+    #[inline(always)]
+    fn position(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.arguments.positions.load(self.place(dimension)) }
+    }
+    #[inline(always)]
+    fn velocity(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.arguments.velocities.load(self.place(dimension)) }
+    }
+    #[inline(always)]
+    fn own_best(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.arguments.own_bests.at(self.place(dimension)) }
+    }
+    #[inline(always)]
+    fn guide(&self, dimension: u32) -> T {
+        if self.arguments.settings.topology.kind == Kind::Global {
+            let dims = self.arguments.settings.dims as usize;
+            let index = self.part.swarm as usize * dims + dimension as usize;
+            // SAFETY: the guides have `dims` elements for each swarm.
+            return unsafe { self.arguments.guide.at(index) };
+        }
+        self.best_of(self.guide, dimension)
+    }
+    #[inline(always)]
+    fn is_own_guide(&self) -> T {
+        T::of(if self.guide == self.part.particle { 1.0 } else { 0.0 })
+    }
+    #[inline(always)]
+    fn informant(&self, nth: u32, dimension: u32) -> T {
+        let topology = self.arguments.settings.topology;
+        self.best_of(topology.informant(nth, self.part.particle, self.graph), dimension)
+    }
+    #[inline(always)]
+    fn exemplar(&self, dimension: u32) -> T {
+        // SAFETY: see above; chosen before.
+        let exemplar = unsafe { self.arguments.exemplars.load(self.place(dimension)) };
+        self.best_of(exemplar, dimension)
+    }
+    #[inline(always)]
+    fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
+        let place = self.place(dimension);
+        // SAFETY: see above.
+        unsafe {
+            self.arguments.positions.store(place, position);
+            self.arguments.velocities.store(place, velocity);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Finding a swarm's best among the candidates of its threads, without a second launch.
+
+use crate::{
+    gpu::{block, grid, memory::ReadWrite, shared::Shared, thread},
+    math::Scalar,
+    swarm::{best::Candidate, layout},
+};
+
+/// Where the best of each swarm is found and published.
+///
+/// `block_fitness` and `block_particle` are as long as the launch has blocks; `arrivals` (zero between
+/// launches), `champion_fitness`, `champion_particle` and `failed` have an element for each swarm;
+/// `guide` has dims for each swarm.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Board<T> {
+    /// Fitness of each block's candidate.
+    pub block_fitness: ReadWrite<T>,
+    /// Particle of each block's candidate.
+    pub block_particle: ReadWrite<u32>,
+    /// Blocks that are done; zero between launches.
+    pub arrivals: ReadWrite<u32>,
+    /// Receives the swarm's best position.
+    pub guide: ReadWrite<T>,
+    /// The swarm's best fitness.
+    pub champion_fitness: ReadWrite<T>,
+    /// The particle that has it.
+    pub champion_particle: ReadWrite<u32>,
+    /// The last iteration that did not improve the swarm's best.
+    pub failed: ReadWrite<u32>,
+}
+
+/// Which swarm a block works for, and the particle of the first of its threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Index of the swarm.
+    pub swarm: u32,
+    /// Blocks that work for it.
+    pub blocks: u32,
+    /// Index of the particle of this thread in the swarm; it may be beyond the last.
+    pub particle: u32,
+    /// Slots of each swarm.
+    pub stride: usize,
+}
+
+impl Part {
+    /// Of a launch in which each of several swarms has the same number of blocks.
+    #[inline(always)]
+    pub fn of_this_thread(swarms: u32, particles: u32) -> Self {
+        let blocks = thread::grid_blocks() / swarms;
+        let (swarm, block) = if swarms == 1 {
+            (0, thread::block_index())
+        } else {
+            (thread::block_index() / blocks, thread::block_index() % blocks)
+        };
+        let particle = block * thread::block_threads() + thread::index();
+        Self { swarm, blocks, particle, stride: layout::stride(particles as usize) }
+    }
+
+    /// The slot of a particle of the swarm.
+    #[inline(always)]
+    pub fn slot(&self, particle: u32) -> usize {
+        self.swarm as usize * self.stride + particle as usize
+    }
+}
+
+/// The shared memory of a block.
+struct Scratch {
+    /// For the reduction over the block.
+    reduction: Shared<u32>,
+    /// Whether this block is the last one.
+    last: Shared<u32>,
+    /// The winning particle.
+    winner: Shared<u32>,
+}
+
+impl Scratch {
+    #[inline(always)]
+    const fn of<T: Scalar>(threads: u32) -> Self {
+        let reduction = Shared::at(0, block::reduce_scratch::<Candidate<T>>(threads));
+        let last = Shared::at(reduction.end(), 1);
+        let winner = Shared::at(last.end(), 1);
+        Self { reduction, last, winner }
+    }
+}
+
+/// Shared memory in bytes that [`publish`] needs in a block of `threads` threads.
+pub const fn shared_bytes<T: Scalar>(threads: u32) -> u32 {
+    Scratch::of::<T>(threads).winner.end()
+}
+
+impl<T: Scalar> Board<T> {
+    /// Finds the best of a swarm's candidates and publishes it: each block leaves its own in device
+    /// memory, and the block that is done last compares them and copies the winner's own best
+    /// position. So the published best is one particle's own fitness and position whatever the order
+    /// of the blocks.
+    ///
+    /// # Safety
+    /// Called once by every thread of the launch, with buffers as documented, at the start of shared
+    /// memory; `own_bests` holds `dims` coordinates for each slot.
+    #[inline(always)]
+    pub unsafe fn publish(
+        &self,
+        part: Part,
+        mine: Candidate<T>,
+        own_bests: ReadWrite<T>,
+        dims: u32,
+        iteration: u32,
+    ) {
+        let threads = thread::block_threads();
+        let scratch = Scratch::of::<T>(threads);
+        let swarm = part.swarm as usize;
+        // SAFETY: the scratch arrays are as long as the words ask and lie in the launch's shared
+        // memory (`shared_bytes`); `arrivals` and `last` serve `last_block` alone; every index is
+        // below the length that is documented; barriers order each reuse.
+        unsafe {
+            let best = block::reduce(mine, Candidate::NONE, scratch.reduction, Candidate::better);
+            if thread::index() == 0 {
+                let block = thread::block_index() as usize;
+                self.block_fitness.store(block, best.fitness);
+                self.block_particle.store(block, best.particle);
+            }
+            if !grid::last_block(self.arrivals, part.swarm, part.blocks, scratch.last) {
+                return;
+            }
+
+            let mut best = Candidate::NONE;
+            let first = part.swarm * part.blocks;
+            let mut block = thread::index();
+            while block < part.blocks {
+                best = best.better(Candidate {
+                    fitness: self.block_fitness.load((first + block) as usize),
+                    particle: self.block_particle.load((first + block) as usize),
+                });
+                block += threads;
+            }
+            let best = block::reduce(best, Candidate::NONE, scratch.reduction, Candidate::better);
+            if thread::index() == 0 {
+                let improved = best.fitness < self.champion_fitness.load(swarm);
+                if !improved {
+                    self.failed.store(swarm, iteration);
+                }
+                self.champion_fitness.store(swarm, best.fitness);
+                self.champion_particle.store(swarm, best.particle);
+                scratch.winner.store(0, best.particle);
+            }
+            block::barrier();
+            let winner = part.slot(scratch.winner.load(0));
+            let mut dimension = thread::index();
+            while dimension < dims {
+                let index = layout::index(winner, dimension as usize, dims as usize);
+                let place = swarm * dims as usize + dimension as usize;
+                self.guide.store(place, own_bests.load(index));
+                dimension += threads;
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! How the function sees a particle: whole numbers, moved, turned, and with which sign.
+
+use super::{best::competing, settings::Variable, update::Bound};
+use crate::{
+    gpu::memory::ReadOnly,
+    math::{Real, Scalar},
+    objective::{Context, Objective, Point, Reach, evaluation::Evaluation},
+};
+
+/// How the function sees positions.
+///
+/// Coordinate d of a position x becomes s_d = x_d - shift_d, rounded before where the variable is a
+/// whole number; with a rotation R, the function sees pivot + R s, or else s itself.
+///
+/// `bounds` holds four numbers for each dimension, aligned to 16 bytes; `variables` a word for each,
+/// or nothing if all are continuous; `rotation` dims rows of dims numbers and `pivot` dims numbers, or
+/// both nothing.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct View<S> {
+    /// Number of dimensions.
+    pub dims: u32,
+    /// 1 where points outside the box are not evaluated: their fitness is infinite.
+    pub box_only: u32,
+    /// 1, or -1 for a function that is maximised: the fitness is the value times this.
+    pub sign: S,
+    /// See [`Bound`].
+    pub bounds: ReadOnly<S>,
+    /// See [`Variable`].
+    pub variables: ReadOnly<u32>,
+    /// The rotation, row by row.
+    pub rotation: ReadOnly<S>,
+    /// What is added after the rotation.
+    pub pivot: ReadOnly<S>,
+    /// The function's data.
+    pub data: ReadOnly<S>,
+}
+
+impl<S: Scalar> View<S> {
+    /// What the function is given besides the point.
+    #[inline(always)]
+    pub fn context(&self) -> Context<S> {
+        Context::new(self.dims, self.data)
+    }
+
+    /// Whether there is a rotation.
+    #[inline(always)]
+    pub fn is_rotated(&self) -> bool {
+        !self.rotation.is_empty()
+    }
+
+    /// The bound of one dimension.
+    ///
+    /// # Safety
+    /// `dimension` is below `dims`, and `bounds` is as documented.
+    #[inline(always)]
+    pub unsafe fn bound(&self, dimension: u32) -> Bound<S> {
+        // SAFETY: the caller's promise.
+        Bound::from_words(unsafe { self.bounds.four(dimension as usize) })
+    }
+
+    /// Coordinate `dimension` before the rotation.
+    ///
+    /// # Safety
+    /// `dimension` is below `dims`, and the buffers are as documented.
+    #[inline(always)]
+    pub unsafe fn moved<V: Real<Scalar = S>>(&self, dimension: u32, position: V) -> V {
+        // SAFETY: the caller's promise.
+        let bound = unsafe { self.bound(dimension) };
+        let mut seen = position;
+        if !self.variables.is_empty() {
+            // SAFETY: as above.
+            let word = unsafe { self.variables.at(dimension as usize) };
+            if Variable::from_word(word) == Variable::Integer {
+                seen = whole(position, &bound);
+            }
+        }
+        seen - V::splat(bound.shift)
+    }
+
+    /// What a value is worth at a position: itself, negated where the function is maximised;
+    /// infinity where it is NaN, or outside the box if that is not evaluated.
+    ///
+    /// # Safety
+    /// The buffers are as documented.
+    #[inline(always)]
+    pub unsafe fn fitness<V: Real<Scalar = S>>(&self, value: V, position: &impl Fn(u32) -> V) -> V {
+        let mut fitness = competing(V::splat(self.sign) * value);
+        if self.box_only == 1 {
+            let infinity = V::splat(S::INFINITY);
+            for dimension in 0..self.dims {
+                // SAFETY: below `dims`.
+                let bound = unsafe { self.bound(dimension) };
+                let x = position(dimension);
+                fitness = V::select(x.less(V::splat(bound.lower)), infinity, fitness);
+                fitness = V::select(V::splat(bound.upper).less(x), infinity, fitness);
+            }
+        }
+        fitness
+    }
+}
+
+/// The whole number that stands for a coordinate. The bounds lie half beyond the least and the
+/// greatest, so that each has its equal share.
+#[inline(always)]
+pub fn whole<V: Real>(position: V, bound: &Bound<V::Scalar>) -> V {
+    let half = V::of(0.5);
+    let (low, high) = (V::splat(bound.lower) + half, V::splat(bound.upper) - half);
+    position.round().limit(low, high)
+}
+
+/// Where a rotated point is kept while the function looks at it.
+pub trait Image<V>: Point<V> {
+    /// Stores one coordinate.
+    fn set(&mut self, dimension: u32, value: V);
+}
+
+/// A position as the function sees it without a rotation.
+struct Moved<'a, S, P> {
+    view: &'a View<S>,
+    position: &'a P,
+}
+
+impl<V: Real, P: Point<V>> Point<V> for Moved<'_, V::Scalar, P> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> V {
+        if !exists(dimension, self.view.dims) {
+            return V::of(f64::NAN);
+        }
+        // SAFETY: below `dims`; the buffers by the promise given to `evaluate`.
+        unsafe { self.view.moved(dimension, self.position.at(dimension)) }
+    }
+}
+
+/// An image behind the same check.
+struct Turned<'a, I> {
+    dims: u32,
+    image: &'a I,
+}
+
+impl<V: Real, I: Point<V>> Point<V> for Turned<'_, I> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> V {
+        if exists(dimension, self.dims) { self.image.at(dimension) } else { V::of(f64::NAN) }
+    }
+}
+
+/// Whether a function asks for a coordinate that there is: elsewhere than on a GPU, where it gets
+/// NaN, it panics otherwise.
+#[inline(always)]
+fn exists(dimension: u32, dims: u32) -> bool {
+    let inside = dimension < dims;
+    #[cfg(not(target_arch = "nvptx64"))]
+    assert!(inside, "coordinate {dimension} of a point with {dims} was asked for");
+    inside
+}
+
+/// The fitness at some points side by side: the function's value, negated where it is maximised, and
+/// infinity where it is NaN.
+///
+/// With a rotation it takes `dims` squared products more; `image` is used for a function with
+/// [`Reach::All`] only.
+///
+/// # Safety
+/// `view` is as documented, and `position` yields a coordinate for each dimension.
+#[inline(always)]
+pub unsafe fn evaluate<O: Objective, V: Real>(
+    objective: &O,
+    view: &View<V::Scalar>,
+    position: &impl Point<V>,
+    image: &mut impl Image<V>,
+) -> V {
+    let context = view.context();
+    let mut evaluation = Evaluation::<O, V>::new(objective, &context);
+    let value = if view.is_rotated() {
+        for row in 0..view.dims {
+            // SAFETY: below `dims`, and the rows have `dims` numbers each.
+            let coordinate = unsafe { turned(view, row, position) };
+            if matches!(O::REACH, Reach::All) {
+                image.set(row, coordinate);
+            } else {
+                evaluation.push(row, coordinate);
+            }
+        }
+        evaluation.finish(&Turned { dims: view.dims, image: &*image })
+    } else {
+        if !matches!(O::REACH, Reach::All) {
+            for dimension in 0..view.dims {
+                // SAFETY: below `dims`.
+                let seen = unsafe { view.moved(dimension, position.at(dimension)) };
+                evaluation.push(dimension, seen);
+            }
+        }
+        evaluation.finish(&Moved { view, position })
+    };
+    // SAFETY: the caller's promise.
+    unsafe { view.fitness(value, &|dimension| position.at(dimension)) }
+}
+
+/// One coordinate after the rotation: the sum over the dimensions from left to right, each product
+/// fused.
+///
+/// # Safety
+/// As [`evaluate`]; `row` is below `dims`, and there is a rotation.
+#[inline(always)]
+unsafe fn turned<V: Real>(view: &View<V::Scalar>, row: u32, position: &impl Point<V>) -> V {
+    // SAFETY (all three): below the lengths that `View` documents.
+    let mut sum = V::splat(unsafe { view.pivot.at(row as usize) });
+    let first = row as usize * view.dims as usize;
+    for dimension in 0..view.dims {
+        let factor = unsafe { view.rotation.at(first + dimension as usize) };
+        let moved = unsafe { view.moved(dimension, position.at(dimension)) };
+        sum = V::splat(factor).fma(moved, sum);
+    }
+    sum
+}

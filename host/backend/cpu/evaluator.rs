@@ -1,0 +1,112 @@
+//! An objective function over tiles of particles.
+
+use flockwork_device::{
+    math::{Lanes, Scalar},
+    objective::{Objective, Point},
+    swarm::{
+        layout::TILE,
+        view::{self, Image, View},
+    },
+};
+
+use super::{Simd, simd::dispatched};
+
+/// A tile's particles side by side.
+pub(super) type Row<T> = Lanes<T, TILE>;
+
+#[inline(always)]
+pub(super) fn row<T: Scalar>(rows: &[T], dimension: u32) -> Row<T> {
+    let start = dimension as usize * TILE;
+    Lanes(rows[start..start + TILE].try_into().expect("a row has TILE elements"))
+}
+
+#[inline(always)]
+pub(super) fn set_row<T: Scalar>(rows: &mut [T], dimension: u32, values: Row<T>) {
+    let start = dimension as usize * TILE;
+    rows[start..start + TILE].copy_from_slice(&values.0);
+}
+
+/// A tile to be evaluated.
+pub struct Judged<'a, T> {
+    /// Positions: a row of 64 for each dimension.
+    pub positions: &'a [T],
+    /// How many of the 64 are particles; the others exist in memory only.
+    pub particles: usize,
+    /// Receives the fitness of each: infinite instead of NaN.
+    pub fitness: &'a mut [T; TILE],
+    /// Room for the positions after a rotation.
+    pub image: &'a mut Vec<T>,
+}
+
+/// An objective function as the CPU calls it: for the particles of a tile.
+pub trait Evaluator<T>: Send + Sync {
+    /// Evaluates a tile. Several threads may call it at once.
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>);
+
+    /// How many terms it evaluates for a particle: tells whether threads are worth waking.
+    fn terms(&self, view: &View<T>) -> usize;
+}
+
+/// An objective function along SIMD lanes.
+pub struct OnLanes<O> {
+    /// The function.
+    pub objective: O,
+    /// The vector instructions.
+    pub simd: Simd,
+}
+
+impl<O: Objective, T: Scalar> Evaluator<T> for OnLanes<O> {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        evaluate_tile(self.simd, &self.objective, view, tile);
+    }
+
+    fn terms(&self, view: &View<T>) -> usize {
+        self.objective.terms(&view.context()) as usize
+    }
+}
+
+dispatched! {
+    /// Evaluates a tile.
+    fn evaluate_tile<O: Objective, T: Scalar>(
+        objective: &O,
+        view: &View<T>,
+        tile: Judged<'_, T>,
+    ) => evaluate_inlined
+}
+
+#[inline(always)]
+fn evaluate_inlined<O: Objective, T: Scalar>(objective: &O, view: &View<T>, tile: Judged<'_, T>) {
+    if view.is_rotated() {
+        tile.image.resize(tile.positions.len(), T::ZERO);
+    }
+    let (position, mut image) = (Rows(tile.positions), RowsMut(tile.image));
+    // SAFETY: the plan that the view was made from has as many bounds, variables and rotation rows
+    // as dimensions, aligned as `FourWords` is.
+    let fitness = unsafe { view::evaluate(objective, view, &position, &mut image) };
+    *tile.fitness = fitness.0;
+}
+
+struct Rows<'a, T>(&'a [T]);
+
+impl<T: Scalar> Point<Row<T>> for Rows<'_, T> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> Row<T> {
+        row(self.0, dimension)
+    }
+}
+
+struct RowsMut<'a, T>(&'a mut [T]);
+
+impl<T: Scalar> Point<Row<T>> for RowsMut<'_, T> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> Row<T> {
+        row(self.0, dimension)
+    }
+}
+
+impl<T: Scalar> Image<Row<T>> for RowsMut<'_, T> {
+    #[inline(always)]
+    fn set(&mut self, dimension: u32, value: Row<T>) {
+        set_row(self.0, dimension, value);
+    }
+}

@@ -1,0 +1,225 @@
+//! A tile's particles among the others, as the rules see them.
+
+use flockwork_device::{
+    math::{Lanes, Scalar},
+    swarm::{
+        best::Candidate,
+        layout::{self, TILE},
+        rule::{self, Flock, Move},
+        settings::{Rule, Settings},
+        topology::{Graph, Kind},
+    },
+};
+
+use super::{
+    evaluator::{Row, row, set_row},
+    simd::dispatched,
+};
+
+/// What all tiles of one swarm read during a move, and nobody writes.
+#[derive(Clone, Copy)]
+pub(super) struct Surroundings<'a, T> {
+    /// The swarm's best position.
+    pub guide: &'a [T],
+    /// The particle that has it.
+    pub champion: u32,
+    /// The swarm's neighbourhoods.
+    pub graph: Graph,
+    /// Own best positions of the swarm; empty if the rule does not read those of others.
+    pub own_bests: &'a [T],
+    /// Own best fitness of the swarm; empty in the same case.
+    pub best_fitness: &'a [T],
+}
+
+/// A tile that is moved.
+pub(super) struct Moved<'a, T> {
+    pub positions: &'a mut [T],
+    pub velocities: &'a mut [T],
+    pub own_bests: &'a [T],
+    pub stale: &'a mut [u32],
+    pub exemplars: &'a mut [u32],
+}
+
+/// What to do with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Motion {
+    /// First positions and velocities.
+    Scatter,
+    /// One move.
+    Advance,
+}
+
+dispatched! {
+    /// Moves a tile.
+    fn move_dispatched<T: Scalar>(
+        settings: &Settings<T>,
+        around: Surroundings<'_, T>,
+        tile: Moved<'_, T>,
+        by: Move<T>,
+        motion: Motion,
+    ) => move_inlined
+}
+
+/// Moves a tile.
+pub(super) fn move_tile<T: Scalar>(
+    simd: super::Simd,
+    settings: &Settings<T>,
+    around: Surroundings<'_, T>,
+    mut tile: Moved<'_, T>,
+    by: Move<T>,
+    motion: Motion,
+) {
+    if motion == Motion::Advance && settings.rule == Rule::Comprehensive {
+        learn(settings, around, &mut tile, &by);
+    }
+    move_dispatched(simd, settings, around, tile, by, motion);
+}
+
+#[inline(always)]
+fn move_inlined<T: Scalar>(
+    settings: &Settings<T>,
+    around: Surroundings<'_, T>,
+    tile: Moved<'_, T>,
+    by: Move<T>,
+    motion: Motion,
+) {
+    let mut flock = TileFlock { settings, around, tile, first: by.first, guides: None };
+    // SAFETY: the plan that the settings were made from has a bound for each dimension, a key and
+    // coefficients for each swarm, aligned as `FourWords` is.
+    unsafe {
+        match motion {
+            Motion::Scatter => rule::scatter::<Row<T>>(settings, &mut flock, by),
+            Motion::Advance => {
+                flock.find_guides();
+                rule::advance::<Row<T>>(settings, &mut flock, by);
+            }
+        }
+    }
+}
+
+/// Chooses exemplars anew where it is time.
+fn learn<T: Scalar>(
+    settings: &Settings<T>,
+    around: Surroundings<'_, T>,
+    tile: &mut Moved<'_, T>,
+    by: &Move<T>,
+) {
+    let dims = settings.dims;
+    for lane in 0..TILE as u32 {
+        let particle = by.first + lane;
+        let slot = lane as usize;
+        if particle >= settings.particles
+            || by.iteration > 1 && tile.stale[slot] < settings.patience
+        {
+            continue;
+        }
+        tile.stale[slot] = 0;
+        rule::choose_exemplars(
+            (dims, settings.particles),
+            (by.key, by.iteration, particle),
+            |other| around.best_fitness[other as usize],
+            |dimension, exemplar| tile.exemplars[dimension as usize * TILE + slot] = exemplar,
+        );
+    }
+}
+
+struct TileFlock<'a, T> {
+    settings: &'a Settings<T>,
+    around: Surroundings<'a, T>,
+    tile: Moved<'a, T>,
+    first: u32,
+    /// The guide of each particle, where it is not the swarm's best for all.
+    guides: Option<[u32; TILE]>,
+}
+
+impl<T: Scalar> TileFlock<'_, T> {
+    /// The particle of a lane; of those beyond the last, the last.
+    #[inline(always)]
+    fn particle(&self, lane: usize) -> u32 {
+        (self.first + lane as u32).min(self.settings.particles - 1)
+    }
+
+    #[inline(always)]
+    fn find_guides(&mut self) {
+        let Settings { topology, particles, rule, .. } = *self.settings;
+        if topology.kind == Kind::Global
+            || matches!(rule, Rule::FullyInformed | Rule::Comprehensive)
+        {
+            return;
+        }
+        let mut guides = [0; TILE];
+        for (lane, guide) in guides.iter_mut().enumerate() {
+            let particle = self.particle(lane);
+            let mut best = Candidate::NONE;
+            for nth in 0..topology.informants(particles) {
+                let particle = topology.informant(nth, particle, self.around.graph);
+                let fitness = self.around.best_fitness[particle as usize];
+                best = best.better(Candidate { fitness, particle });
+            }
+            *guide = best.particle;
+        }
+        self.guides = Some(guides);
+    }
+
+    /// Own best positions of one particle for each lane.
+    #[inline(always)]
+    fn gather(&self, dimension: u32, particle: impl Fn(usize) -> u32) -> Row<T> {
+        let dims = self.settings.dims as usize;
+        let mut values = [T::ZERO; TILE];
+        for (lane, value) in values.iter_mut().enumerate() {
+            let slot = particle(lane) as usize;
+            *value = self.around.own_bests[layout::index(slot, dimension as usize, dims)];
+        }
+        Lanes(values)
+    }
+}
+
+impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
+    #[inline(always)]
+    fn position(&self, dimension: u32) -> Row<T> {
+        row(self.tile.positions, dimension)
+    }
+    #[inline(always)]
+    fn velocity(&self, dimension: u32) -> Row<T> {
+        row(self.tile.velocities, dimension)
+    }
+    #[inline(always)]
+    fn own_best(&self, dimension: u32) -> Row<T> {
+        row(self.tile.own_bests, dimension)
+    }
+    #[inline(always)]
+    fn guide(&self, dimension: u32) -> Row<T> {
+        match &self.guides {
+            None => Lanes([self.around.guide[dimension as usize]; TILE]),
+            Some(guides) => self.gather(dimension, |lane| guides[lane]),
+        }
+    }
+    #[inline(always)]
+    fn is_own_guide(&self) -> Row<T> {
+        let mut own = [T::ZERO; TILE];
+        for (lane, own) in own.iter_mut().enumerate() {
+            let guide = self.guides.map_or(self.around.champion, |guides| guides[lane]);
+            if guide == self.first + lane as u32 {
+                *own = T::of(1.0);
+            }
+        }
+        Lanes(own)
+    }
+    #[inline(always)]
+    fn informant(&self, nth: u32, dimension: u32) -> Row<T> {
+        let Settings { topology, .. } = self.settings;
+        self.gather(dimension, |lane| {
+            topology.informant(nth, self.particle(lane), self.around.graph)
+        })
+    }
+    #[inline(always)]
+    fn exemplar(&self, dimension: u32) -> Row<T> {
+        let first = dimension as usize * TILE;
+        self.gather(dimension, |lane| self.tile.exemplars[first + lane])
+    }
+    #[inline(always)]
+    fn set_motion(&mut self, dimension: u32, position: Row<T>, velocity: Row<T>) {
+        set_row(self.tile.positions, dimension, position);
+        set_row(self.tile.velocities, dimension, velocity);
+    }
+}

@@ -1,0 +1,96 @@
+//! The CPU: tiles of 64 particles along SIMD lanes, tiles across threads.
+//!
+//! Moves, evaluations and own bests are the device crate's, compiled three times: for AVX-512, for
+//! AVX2, and for what every processor of the architecture has; the best is chosen at run time. All
+//! three give the same bits.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `evaluator` | an objective function, or anyone's closure, over tiles |
+//! | `flock` | a tile's particles among the others, as the rules see them |
+//! | `tiles` | the arrays of a swarm, cut into pieces for the threads |
+//! | `swarm` | the iteration |
+
+mod evaluator;
+mod flock;
+mod simd;
+mod swarm;
+mod tiles;
+
+use std::sync::Arc;
+
+pub use evaluator::{Evaluator, Judged, OnLanes};
+pub use simd::Simd;
+pub use swarm::CpuSwarm;
+
+use super::{Backend, Number, Plan, Swarm};
+use crate::{Error, Result, swarm::Function};
+
+/// More threads than any machine has cores; so many start in a moment.
+const MOST_THREADS: usize = 1024;
+
+/// The CPU as a back end.
+#[derive(Clone)]
+pub struct Cpu {
+    pool: Arc<rayon::ThreadPool>,
+    simd: Simd,
+}
+
+impl Cpu {
+    /// With so many threads, 0 for one per core.
+    pub fn new(threads: usize) -> Result<Self> {
+        Self::with_simd(threads, Simd::detect())
+    }
+
+    /// With given vector instructions; an error if this processor lacks them.
+    pub fn with_simd(threads: usize, simd: Simd) -> Result<Self> {
+        if simd > Simd::detect() {
+            return Err(Error::Option {
+                option: "simd",
+                value: simd.to_string(),
+                accepted: format!("what this processor has: {}", Simd::detect()),
+            });
+        }
+        if threads > MOST_THREADS {
+            return Err(Error::Option {
+                option: "threads",
+                value: threads.to_string(),
+                accepted: format!("at most {MOST_THREADS}, or 0 for one per core"),
+            });
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|why| Error::Option {
+            option: "threads",
+            value: threads.to_string(),
+            accepted: format!("a number of threads that the system can start ({why})"),
+        })?;
+        Ok(Self { pool: Arc::new(pool), simd })
+    }
+
+    /// A swarm whose points someone else evaluates: see [`CpuSwarm::propose`].
+    pub(crate) fn headless<T: Number>(&self, plan: Plan<T>) -> Result<CpuSwarm<T>> {
+        CpuSwarm::new(Arc::clone(&self.pool), self.simd, None, plan)
+    }
+}
+
+impl Backend for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn description(&self) -> String {
+        let threads = self.pool.current_num_threads();
+        let plural = if threads == 1 { "" } else { "s" };
+        format!("{threads} thread{plural}, {}", self.simd)
+    }
+
+    fn swarm<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        let evaluator = T::of_function(function).evaluator(self.simd);
+        let swarm = CpuSwarm::new(Arc::clone(&self.pool), self.simd, Some(evaluator), plan)?;
+        Ok(Box::new(swarm))
+    }
+}

@@ -1,0 +1,83 @@
+//! Which vector instructions the processor has.
+
+use std::fmt;
+
+/// Which vector instructions to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Simd {
+    /// What every processor of the architecture has.
+    Baseline,
+    /// AVX2 with fused multiply-add.
+    Avx2,
+    /// AVX-512 (F, BW, DQ, VL).
+    Avx512,
+}
+
+impl Simd {
+    /// The widest that this processor has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+            {
+                return Self::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Self::Avx2;
+            }
+        }
+        Self::Baseline
+    }
+}
+
+impl fmt::Display for Simd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Baseline => "baseline instructions",
+            Self::Avx2 => "AVX2",
+            Self::Avx512 => "AVX-512",
+        })
+    }
+}
+
+/// Defines a function that calls another one compiled for the given vector instructions: what is
+/// always inlined into it is compiled for them too.
+///
+
+macro_rules! dispatched {
+    ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>(
+        $($argument:ident: $type:ty),* $(,)?
+    ) => $inner:ident) => {
+        $(#[$doc])*
+        fn $name<$($generic: $bound),*>(
+            simd: crate::backend::Simd,
+            $($argument: $type),*
+        ) {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<$($generic: $bound),*>($($argument: $type),*) {
+                $inner($($argument),*)
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+            fn avx512<$($generic: $bound),*>($($argument: $type),*) {
+                $inner($($argument),*)
+            }
+            match simd {
+                // SAFETY: a `Cpu` has a width only if the processor has the instructions.
+                #[cfg(target_arch = "x86_64")]
+                crate::backend::Simd::Avx512 => unsafe { avx512($($argument),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                crate::backend::Simd::Avx2 => unsafe { avx2($($argument),*) },
+                _ => $inner($($argument),*),
+            }
+        }
+    };
+}
+pub(super) use dispatched;

@@ -1,0 +1,546 @@
+//! The iteration on the CPU.
+
+use std::sync::Arc;
+
+use flockwork_device::{
+    gpu::memory::ReadOnly,
+    math::{Partial, Real, Scalar},
+    random::Key,
+    swarm::{
+        best::Candidate,
+        layout::{self, TILE},
+        rule::Move,
+        settings::Settings,
+        survey::{self, SUMS, Sums},
+        topology::Graph,
+        view::View,
+    },
+};
+
+use super::{
+    Evaluator, Judged, Simd,
+    evaluator::{row, set_row},
+    flock::{Motion, Moved, Surroundings, move_tile},
+    simd::dispatched,
+    tiles::{Tile, Tiles},
+};
+use crate::{
+    Error, Result,
+    backend::{
+        Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles,
+        zeroed,
+    },
+    memory,
+};
+
+/// Below so many coordinates and terms an iteration is done by the calling thread: waking others
+/// takes longer.
+const WORTH_SHARING: usize = 32 * 1024;
+
+/// A swarm in the host's memory.
+pub struct CpuSwarm<T> {
+    pool: Arc<rayon::ThreadPool>,
+    simd: Simd,
+    evaluator: Option<Box<dyn Evaluator<T>>>,
+    plan: Plan<T>,
+    keys: Vec<Key>,
+    tunings: Vec<FourWords<T>>,
+    positions: Vec<T>,
+    velocities: Vec<T>,
+    own_bests: Vec<T>,
+    best_fitness: Vec<T>,
+    fitness: Vec<T>,
+    stale: Vec<u32>,
+    exemplars: Vec<u32>,
+    candidates: Vec<Candidate<T>>,
+    /// The best position of each swarm.
+    guides: Vec<T>,
+    champions: Vec<Candidate<T>>,
+    /// The last iteration of each swarm that did not improve its best.
+    failed: Vec<u32>,
+    iteration: u32,
+    history: Option<u32>,
+    records: Vec<Record>,
+}
+
+/// What happens to own bests after an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Renewal {
+    First,
+    Renewed,
+}
+
+dispatched! {
+    /// Renews the own bests of a tile where they improved, or all at the start.
+    fn renew<T: Scalar>(
+        tile: &mut Tile<'_, T>,
+        fitness: &[T; TILE],
+        dims: u32,
+        renewal: Renewal,
+    ) => renew_inlined
+}
+
+#[inline(always)]
+fn renew_inlined<T: Scalar>(
+    tile: &mut Tile<'_, T>,
+    fitness: &[T; TILE],
+    dims: u32,
+    renewal: Renewal,
+) {
+    let fitness = flockwork_device::math::Lanes(*fitness);
+    if renewal == Renewal::First {
+        tile.own_bests.copy_from_slice(tile.positions);
+        set_row(tile.best_fitness, 0, fitness);
+        tile.stale.fill(0);
+        return;
+    }
+    let before = row(tile.best_fitness, 0);
+    let improved = fitness.less(before);
+    for (stale, improved) in tile.stale.iter_mut().zip(improved) {
+        *stale = if improved { 0 } else { *stale + 1 };
+    }
+    if improved.iter().fold(false, |any, &yes| any | yes) {
+        for dimension in 0..dims {
+            let position = row(tile.positions, dimension);
+            let own_best = row(tile.own_bests, dimension);
+            set_row(tile.own_bests, dimension, Real::select(improved, position, own_best));
+        }
+        set_row(tile.best_fitness, 0, fitness.least(before));
+    }
+}
+
+impl<T: Number> CpuSwarm<T> {
+    pub(super) fn new(
+        pool: Arc<rayon::ThreadPool>,
+        simd: Simd,
+        evaluator: Option<Box<dyn Evaluator<T>>>,
+        plan: Plan<T>,
+    ) -> Result<Self> {
+        memory::check(plan.state_bytes())?;
+        let (slots, dims) = (plan.slots(), plan.dims() as usize);
+        let swarms = plan.members.len();
+        let exemplars = if plan.learns() { slots * dims } else { 0 };
+        Ok(Self {
+            pool,
+            simd,
+            evaluator,
+            keys: plan.keys(),
+            tunings: plan.tunings(),
+            positions: zeroed(slots * dims)?,
+            velocities: zeroed(slots * dims)?,
+            own_bests: zeroed(slots * dims)?,
+            best_fitness: zeroed(slots)?,
+            fitness: zeroed(slots)?,
+            stale: zeroed(slots)?,
+            exemplars: zeroed(exemplars)?,
+            candidates: vec![Candidate::NONE; slots / TILE],
+            guides: zeroed(swarms * dims)?,
+            champions: vec![Candidate::NONE; swarms],
+            failed: vec![0; swarms],
+            iteration: 0,
+            history: None,
+            records: Vec::new(),
+            plan,
+        })
+    }
+
+    fn dims(&self) -> usize {
+        self.plan.dims() as usize
+    }
+
+    /// What the particles share, and how the function sees them.
+    ///
+    /// # Safety
+    /// Both are used while nobody changes or drops the plan, keys and coefficients of this swarm.
+    unsafe fn shared(&self) -> (Settings<T>, View<T>) {
+        fn words<T>(words: &[FourWords<T>]) -> ReadOnly<T> {
+            let length = size_of_val(words) / size_of::<T>();
+            // SAFETY: by the caller's promise; four numbers without padding each.
+            unsafe { ReadOnly::new(words.as_ptr().cast(), length) }
+        }
+        fn all<E>(elements: &[E]) -> ReadOnly<E> {
+            // SAFETY: by the caller's promise.
+            unsafe { ReadOnly::new(elements.as_ptr(), elements.len()) }
+        }
+        let plan = &self.plan;
+        let fixed = Fixed {
+            bounds: words(&plan.bounds),
+            variables: all(&plan.variables),
+            keys: all(&self.keys),
+            tunings: words(&self.tunings),
+            rotation: all(&plan.rotation),
+            pivot: all(&plan.pivot),
+            data: all(&plan.data),
+        };
+        (plan.settings(fixed), plan.view(fixed))
+    }
+
+    /// Does `work` for all tiles, on several threads if it is worth it.
+    fn each_tile<S>(
+        pool: &rayon::ThreadPool,
+        tiles: Tiles<'_, T>,
+        terms: usize,
+        scratch: impl Fn() -> S + Sync,
+        work: impl Fn(Tile<'_, T>, &mut S) + Sync,
+    ) {
+        let threads = pool.current_num_threads();
+        let size = tiles.count * TILE * tiles.dims.max(terms);
+        if size < WORTH_SHARING || threads == 1 {
+            let most = tiles.count;
+            tiles.each(most, &scratch, &work);
+        } else {
+            // Some pieces a thread even out their speeds.
+            let most = tiles.count.div_ceil(4 * threads).max(1);
+            pool.install(|| tiles.each(most, &scratch, &work));
+        }
+    }
+
+    /// One phase or two: moves if `motion` says so, and evaluates and renews if `renewal` says so.
+    fn phase(&mut self, motion: Option<Motion>, renewal: Option<Renewal>) {
+        // SAFETY: nothing below changes plan, keys or coefficients.
+        let (settings, view) = unsafe { self.shared() };
+        let dims = self.dims();
+        let per_swarm = layout::tiles(self.plan.particles as usize);
+        let reads_others = motion == Some(Motion::Advance) && self.plan.reads_others();
+        assert!(!(reads_others && renewal.is_some()), "others' own bests change during the move");
+        let iteration = self.iteration;
+        let moves: Vec<Move<T>> = (0..self.plan.members.len())
+            .map(|swarm| Move {
+                key: self.keys[swarm],
+                iteration,
+                first: 0,
+                coefficients: self.plan.coefficients(swarm, iteration),
+            })
+            .collect();
+        let tile_best = |fitness: &[T], first: u32| {
+            let particles = (first..settings.particles).zip(fitness);
+            particles.fold(Candidate::NONE, |best, (particle, &fitness)| {
+                best.better(Candidate { fitness, particle })
+            })
+        };
+        let evaluator = self.evaluator.as_deref();
+        let terms = evaluator.map_or(0, |evaluator| evaluator.terms(&view));
+        let (own_bests, others, best_fitness, others_fitness): (&mut [T], &[T], &mut [T], &[T]) =
+            if reads_others {
+                (&mut [], &self.own_bests, &mut [], &self.best_fitness)
+            } else {
+                (&mut self.own_bests, &[], &mut self.best_fitness, &[])
+            };
+        let (guides, champions, failed) = (&self.guides, &self.champions, &self.failed);
+        let tiles = Tiles {
+            first: 0,
+            count: self.candidates.len(),
+            dims,
+            positions: &mut self.positions,
+            velocities: &mut self.velocities,
+            own_bests,
+            best_fitness,
+            fitness: &mut self.fitness,
+            stale: &mut self.stale,
+            exemplars: &mut self.exemplars,
+            candidates: &mut self.candidates,
+        };
+        let simd = self.simd;
+        Self::each_tile(&self.pool, tiles, terms, Vec::new, |mut tile, image| {
+            let swarm = tile.index / per_swarm;
+            let in_swarm = tile.index % per_swarm;
+            let first = (in_swarm * TILE) as u32;
+            if let Some(motion) = motion {
+                let (start, end) = (swarm * per_swarm, (swarm + 1) * per_swarm);
+                let rows = TILE * dims;
+                let around = Surroundings {
+                    guide: &guides[swarm * dims..(swarm + 1) * dims],
+                    champion: champions[swarm].particle,
+                    graph: Graph {
+                        key: moves[swarm].key,
+                        drawn: failed[swarm],
+                        particles: settings.particles,
+                    },
+                    own_bests: if reads_others { &others[start * rows..end * rows] } else { &[] },
+                    best_fitness: if reads_others {
+                        &others_fitness[start * TILE..end * TILE]
+                    } else {
+                        &[]
+                    },
+                };
+                let own_bests = if reads_others {
+                    &others[tile.index * rows..(tile.index + 1) * rows]
+                } else {
+                    &*tile.own_bests
+                };
+                let moved = Moved {
+                    positions: tile.positions,
+                    velocities: tile.velocities,
+                    own_bests,
+                    stale: tile.stale,
+                    exemplars: tile.exemplars,
+                };
+                let by = Move { first, ..moves[swarm] };
+                move_tile(simd, &settings, around, moved, by, motion);
+            }
+            if let Some(renewal) = renewal {
+                let mut fitness = [T::ZERO; TILE];
+                match evaluator {
+                    Some(evaluator) => {
+                        let particles = (settings.particles as usize - first as usize).min(TILE);
+                        let positions = &*tile.positions;
+                        let fitness = &mut fitness;
+                        let judged = Judged { positions, particles, fitness, image };
+                        evaluator.evaluate(&view, judged);
+                    }
+                    // Told from outside.
+                    None => fitness.copy_from_slice(tile.fitness),
+                }
+                renew(simd, &mut tile, &fitness, dims as u32, renewal);
+                tile.candidate[0] = tile_best(tile.best_fitness, first);
+            }
+        });
+        if renewal.is_some() {
+            self.publish(iteration);
+        }
+    }
+
+    /// Finds each swarm's best among the tiles'.
+    fn publish(&mut self, iteration: u32) {
+        let dims = self.dims();
+        let stride = layout::stride(self.plan.particles as usize);
+        for (swarm, candidates) in self.candidates.chunks_exact(stride / TILE).enumerate() {
+            let best = candidates.iter().copied().fold(Candidate::NONE, Candidate::better);
+            let improved = best.fitness < self.champions[swarm].fitness;
+            if !improved || iteration == 0 {
+                self.failed[swarm] = iteration;
+            }
+            self.champions[swarm] = best;
+            let slot = swarm * stride + best.particle as usize;
+            for (d, guide) in self.guides[swarm * dims..][..dims].iter_mut().enumerate() {
+                *guide = self.own_bests[layout::index(slot, d, dims)];
+            }
+        }
+    }
+
+    /// The next points to evaluate: those of the start if `start`, else those after a move. For a
+    /// swarm whose points someone else evaluates.
+    pub(crate) fn propose(&mut self, start: bool) {
+        if start {
+            self.phase(Some(Motion::Scatter), None);
+        } else {
+            self.iteration += 1;
+            self.phase(Some(Motion::Advance), None);
+        }
+    }
+
+    /// Where the particles are, one after the other.
+    pub(crate) fn positions(&self) -> Vec<T> {
+        by_particle(&self.positions, self.plan.particles as usize, self.dims())
+    }
+
+    /// Takes the fitness of the proposed points, infinite where it is NaN.
+    pub(crate) fn accept(&mut self, fitness: &[T]) {
+        for (own, &told) in self.fitness.iter_mut().zip(fitness) {
+            *own = flockwork_device::swarm::best::competing(told);
+        }
+        let renewal = if self.iteration == 0 { Renewal::First } else { Renewal::Renewed };
+        self.phase(None, Some(renewal));
+    }
+
+    /// Keeps a record of how each swarm stands: see [`survey`].
+    fn keep_record(&mut self) {
+        // SAFETY: nothing below changes plan, keys or coefficients.
+        let (settings, _) = unsafe { self.shared() };
+        let dims = self.dims();
+        let (particles, tiles) =
+            (self.plan.particles as usize, layout::tiles(self.plan.particles as usize));
+        for swarm in 0..self.plan.members.len() {
+            let guide = &self.guides[swarm * dims..][..dims];
+            let of_tile = |tile: usize| {
+                let lane_sums = |lane: usize| {
+                    if tile * TILE + lane >= particles {
+                        return Sums::none();
+                    }
+                    let slot = (swarm * tiles + tile) * TILE + lane;
+                    // SAFETY: a bound for each dimension.
+                    unsafe {
+                        survey::of_particle(&settings, self.best_fitness[slot], |dimension| {
+                            let index = layout::index(slot, dimension as usize, dims);
+                            let (x, v) = (self.positions[index], self.velocities[index]);
+                            [x, v, guide[dimension as usize]]
+                        })
+                    }
+                };
+                let half = |first| survey::tree(std::array::from_fn(|i| lane_sums(first + i)));
+                half(0).combine(half(32))
+            };
+            let column =
+                |first| (first..tiles).step_by(SUMS).map(of_tile).fold(Sums::none(), Sums::combine);
+            let mut warps = [Sums::none(); 32];
+            for (warp, sums) in warps[..SUMS / 32].iter_mut().enumerate() {
+                *sums = survey::tree(std::array::from_fn(|lane| column(warp * 32 + lane)));
+            }
+            let best = self.champions[swarm].fitness.to_f64();
+            let record = Record { iteration: self.iteration, best, sums: survey::tree(warps) };
+            self.records.push(record);
+        }
+    }
+}
+
+impl<T: Number> Swarm<T> for CpuSwarm<T> {
+    fn start(&mut self, points: Option<&[T]>) -> Result<()> {
+        self.phase(Some(Motion::Scatter), None);
+        if let Some(points) = points {
+            let (particles, dims) = (self.plan.particles as usize, self.dims());
+            into_tiles(points, &mut self.positions, particles, dims);
+        }
+        self.phase(None, Some(Renewal::First));
+        if self.history.is_some() {
+            self.keep_record();
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, iterations: u32) -> Result<()> {
+        for _ in 0..iterations {
+            self.iteration += 1;
+            if self.plan.reads_others() {
+                self.phase(Some(Motion::Advance), None);
+                self.phase(None, Some(Renewal::Renewed));
+            } else {
+                self.phase(Some(Motion::Advance), Some(Renewal::Renewed));
+            }
+            if self.history.is_some_and(|stride| self.iteration.is_multiple_of(stride)) {
+                self.keep_record();
+            }
+        }
+        Ok(())
+    }
+
+    fn iteration(&self) -> u32 {
+        self.iteration
+    }
+
+    fn bests(&mut self) -> Result<Vec<Best<T>>> {
+        let bests = self.champions.iter().zip(self.guides.chunks_exact(self.dims()));
+        Ok(bests
+            .map(|(champion, guide)| Best {
+                value: champion.fitness,
+                particle: champion.particle,
+                position: guide.to_vec(),
+            })
+            .collect())
+    }
+
+    fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
+        self.history = stride;
+        Ok(())
+    }
+
+    fn take_records(&mut self) -> Result<Vec<Record>> {
+        Ok(std::mem::take(&mut self.records))
+    }
+
+    fn survey(&mut self) -> Result<Vec<Record>> {
+        let before = self.records.len();
+        self.keep_record();
+        Ok(self.records.split_off(before))
+    }
+
+    fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>> {
+        let dims = self.dims();
+        let count = points.len() / dims;
+        let Some(evaluator) = self.evaluator.as_deref() else {
+            return Err(Error::Unsuitable {
+                objective: "a function that is evaluated elsewhere".to_owned(),
+                why: "cannot be evaluated here",
+            });
+        };
+        // SAFETY: nothing below changes plan, keys or coefficients.
+        let (_, view) = unsafe { self.shared() };
+        let slots = layout::stride(count);
+        let mut positions = zeroed(slots * dims)?;
+        into_tiles(points, &mut positions, count, dims);
+        let mut all = zeroed(slots)?;
+        let mut image = Vec::new();
+        let tiles = positions.chunks_exact(TILE * dims).zip(all.as_chunks_mut::<TILE>().0);
+        for (tile, (positions, fitness)) in tiles.enumerate() {
+            let particles = (count - tile * TILE).min(TILE);
+            let judged = Judged { positions, particles, fitness, image: &mut image };
+            evaluator.evaluate(&view, judged);
+        }
+        all.truncate(count);
+        Ok(all)
+    }
+
+    fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
+        let dims = self.dims();
+        let stride = layout::stride(self.plan.particles as usize);
+        let slot = swarm * stride + self.champions[swarm].particle as usize;
+        for (d, &x) in point.iter().enumerate() {
+            self.own_bests[layout::index(slot, d, dims)] = x;
+        }
+        self.guides[swarm * dims..][..dims].copy_from_slice(point);
+        self.best_fitness[slot] = fitness;
+        self.stale[slot] = 0;
+        self.champions[swarm].fitness = fitness;
+        // The tile's candidate is found anew in the next iteration.
+        Ok(())
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot<T>> {
+        let (particles, dims) = (self.plan.particles as usize, self.dims());
+        let all = particles * self.plan.members.len();
+        let rows = |tiled: &[T]| -> Vec<T> {
+            let stride = layout::stride(particles) * dims;
+            tiled.chunks_exact(stride).flat_map(|t| by_particle(t, particles, dims)).collect()
+        };
+        let singles = |slots: &[T]| -> Vec<T> {
+            let stride = layout::stride(particles);
+            slots.chunks_exact(stride).flat_map(|s| s[..particles].to_vec()).collect()
+        };
+        let stride = layout::stride(particles);
+        let stale: Vec<u32> =
+            self.stale.chunks_exact(stride).flat_map(|s| s[..particles].to_vec()).collect();
+        let exemplars = self.exemplars.chunks_exact(stride * dims.max(1));
+        let exemplars = exemplars.flat_map(|t| by_particle(t, particles, dims)).collect();
+        debug_assert_eq!(stale.len(), all);
+        Ok(Snapshot {
+            iteration: self.iteration,
+            positions: rows(&self.positions),
+            velocities: rows(&self.velocities),
+            own_bests: rows(&self.own_bests),
+            best_fitness: singles(&self.best_fitness),
+            stale,
+            exemplars,
+            failed: self.failed.clone(),
+            bests: self.bests()?,
+        })
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
+        let (particles, dims) = (self.plan.particles as usize, self.dims());
+        snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
+        let stride = layout::stride(particles);
+        for swarm in 0..self.plan.members.len() {
+            let (from, to) = (swarm * particles, swarm * stride);
+            let rows = |source: &[T], target: &mut [T]| {
+                let source = &source[from * dims..][..particles * dims];
+                into_tiles(source, &mut target[to * dims..][..stride * dims], particles, dims);
+            };
+            rows(&snapshot.positions, &mut self.positions);
+            rows(&snapshot.velocities, &mut self.velocities);
+            rows(&snapshot.own_bests, &mut self.own_bests);
+            self.best_fitness[to..][..particles]
+                .copy_from_slice(&snapshot.best_fitness[from..][..particles]);
+            self.stale[to..][..particles].copy_from_slice(&snapshot.stale[from..][..particles]);
+            if self.plan.learns() {
+                let source = &snapshot.exemplars[from * dims..][..particles * dims];
+                let target = &mut self.exemplars[to * dims..][..stride * dims];
+                into_tiles(source, target, particles, dims);
+            }
+            let best = &snapshot.bests[swarm];
+            self.champions[swarm] = Candidate { fitness: best.value, particle: best.particle };
+            self.guides[swarm * dims..][..dims].copy_from_slice(&best.position);
+        }
+        self.failed.copy_from_slice(&snapshot.failed);
+        self.iteration = snapshot.iteration;
+        Ok(())
+    }
+}

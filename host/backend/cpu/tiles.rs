@@ -1,0 +1,118 @@
+//! The arrays of a swarm, cut into pieces for the threads.
+
+use flockwork_device::{
+    math::Scalar,
+    swarm::{best::Candidate, layout::TILE},
+};
+
+/// Some tiles in a row, of any swarms. What a phase does not need may be empty.
+pub(super) struct Tiles<'a, T> {
+    /// Index of the first among all.
+    pub first: usize,
+    /// How many.
+    pub count: usize,
+    pub dims: usize,
+    pub positions: &'a mut [T],
+    pub velocities: &'a mut [T],
+    pub own_bests: &'a mut [T],
+    pub best_fitness: &'a mut [T],
+    pub fitness: &'a mut [T],
+    pub stale: &'a mut [u32],
+    pub exemplars: &'a mut [u32],
+    /// The best of each tile.
+    pub candidates: &'a mut [Candidate<T>],
+}
+
+/// One tile.
+pub(super) struct Tile<'a, T> {
+    pub index: usize,
+    pub positions: &'a mut [T],
+    pub velocities: &'a mut [T],
+    pub own_bests: &'a mut [T],
+    pub best_fitness: &'a mut [T],
+    pub fitness: &'a mut [T],
+    pub stale: &'a mut [u32],
+    pub exemplars: &'a mut [u32],
+    pub candidate: &'a mut [Candidate<T>],
+}
+
+impl<'a, T: Scalar> Tiles<'a, T> {
+    /// The first `tiles` of them, and the others.
+    fn split(self, tiles: usize) -> (Self, Self) {
+        // An array that is not needed stays empty on both sides.
+        fn cut<E>(array: &mut [E], at: usize) -> (&mut [E], &mut [E]) {
+            let at = at.min(array.len());
+            array.split_at_mut(at)
+        }
+        let (rows, row) = (tiles * TILE * self.dims, tiles * TILE);
+        let (positions, positions_after) = cut(self.positions, rows);
+        let (velocities, velocities_after) = cut(self.velocities, rows);
+        let (own_bests, own_bests_after) = cut(self.own_bests, rows);
+        let (best_fitness, best_fitness_after) = cut(self.best_fitness, row);
+        let (fitness, fitness_after) = cut(self.fitness, row);
+        let (stale, stale_after) = cut(self.stale, row);
+        let (exemplars, exemplars_after) = cut(self.exemplars, rows);
+        let (candidates, candidates_after) = cut(self.candidates, tiles);
+        let before = Self {
+            first: self.first,
+            count: tiles,
+            dims: self.dims,
+            positions,
+            velocities,
+            own_bests,
+            best_fitness,
+            fitness,
+            stale,
+            exemplars,
+            candidates,
+        };
+        let after = Self {
+            first: self.first + tiles,
+            count: self.count - tiles,
+            dims: self.dims,
+            positions: positions_after,
+            velocities: velocities_after,
+            own_bests: own_bests_after,
+            best_fitness: best_fitness_after,
+            fitness: fitness_after,
+            stale: stale_after,
+            exemplars: exemplars_after,
+            candidates: candidates_after,
+        };
+        (before, after)
+    }
+
+    /// Does `work` for each tile; `scratch` is made once for each piece of at most `most` tiles, which
+    /// the threads of the current pool share among them.
+    pub fn each<S>(
+        self,
+        most: usize,
+        scratch: &(impl Fn() -> S + Sync),
+        work: &(impl Fn(Tile<'_, T>, &mut S) + Sync),
+    ) {
+        if self.count <= most {
+            let mut scratch = scratch();
+            let mut rest = self;
+            while rest.count > 0 {
+                let (one, others) = rest.split(1);
+                rest = others;
+                let tile = Tile {
+                    index: one.first,
+                    positions: one.positions,
+                    velocities: one.velocities,
+                    own_bests: one.own_bests,
+                    best_fitness: one.best_fitness,
+                    fitness: one.fitness,
+                    stale: one.stale,
+                    exemplars: one.exemplars,
+                    candidate: one.candidates,
+                };
+                work(tile, &mut scratch);
+            }
+            return;
+        }
+        let half = self.count / 2;
+        let (before, after) = self.split(half);
+        rayon::join(|| before.each(most, scratch, work), || after.each(most, scratch, work));
+    }
+}

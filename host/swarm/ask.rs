@@ -1,0 +1,149 @@
+//! Swarms whose points someone else evaluates.
+
+use super::{Options, Precision, Problem, outcome::sign};
+use crate::{
+    Error, Result,
+    backend::{Cpu, CpuSwarm, Number, Plan, Swarm},
+};
+
+/// A swarm for a function that lives elsewhere: in a simulator, on a cluster, in another language. It
+/// says which points it wants evaluated, and is told their values.
+///
+/// It takes the same steps as a run on the CPU with a closure; conditions to stop, restarts and
+/// polishing are the caller's affair.
+///
+/// ```
+/// use flockwork::swarm::{AskTell, Options, Problem};
+///
+/// let problem = Problem::elsewhere(vec![-5.0; 3], vec![5.0; 3])?;
+/// let mut swarm = AskTell::new(&problem, &Options { particles: 40, ..Options::default() })?;
+/// for _ in 0..200 {
+///     let values: Vec<f64> = swarm
+///         .ask()
+///         .chunks_exact(3)
+///         .map(|x| x.iter().map(|x| (x - 1.0).powi(2)).sum())
+///         .collect();
+///     swarm.tell(&values)?;
+/// }
+/// assert!(swarm.best()?.0 < 1e-9);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+pub struct AskTell {
+    problem: Problem,
+    options: Options,
+    state: State,
+    /// The points that were asked for and whose values have not been told.
+    open: Option<Vec<f64>>,
+    started: bool,
+}
+
+enum State {
+    F32(CpuSwarm<f32>, Plan<f32>),
+    F64(CpuSwarm<f64>, Plan<f64>),
+}
+
+impl AskTell {
+    /// A swarm in the box of a problem, whose own function is not asked.
+    ///
+    /// # Errors
+    /// If an option or the problem makes no sense, or asks for what the caller does here: another
+    /// start than a uniform one, conditions to stop, restarts, polishing, a history.
+    pub fn new(problem: &Problem, options: &Options) -> Result<Self> {
+        options.check_alone("asked and told")?;
+        if options.history.is_some() {
+            return Err(Error::Option {
+                option: "history",
+                value: "given".to_owned(),
+                accepted: "left as it is where a swarm is asked and told".to_owned(),
+            });
+        }
+        let cpu = Cpu::new(0)?;
+        let state = match options.precision {
+            Precision::F32 => {
+                let plan = Plan::new(problem, options)?;
+                State::F32(cpu.headless(plan.clone())?, plan)
+            }
+            Precision::F64 => {
+                let plan = Plan::new(problem, options)?;
+                State::F64(cpu.headless(plan.clone())?, plan)
+            }
+        };
+        let (problem, options) = (problem.clone(), options.clone());
+        Ok(Self { problem, options, state, open: None, started: false })
+    }
+
+    /// The points whose values are wanted next, `dims` numbers for each particle. The same again until
+    /// they are told.
+    pub fn ask(&mut self) -> &[f64] {
+        fn points<T: Number>(
+            swarm: &mut CpuSwarm<T>,
+            plan: &Plan<T>,
+            problem: &Problem,
+            start: bool,
+        ) -> Vec<f64> {
+            swarm.propose(start);
+            let positions: Vec<f64> = swarm.positions().iter().map(|x| x.to_f64()).collect();
+            let rows = positions.chunks_exact(problem.lower().len());
+            rows.flat_map(|row| super::run::reported(problem, plan, row)).collect()
+        }
+        let Self { problem, state, open, started, .. } = self;
+        open.get_or_insert_with(|| {
+            let start = !*started;
+            *started = true;
+            match state {
+                State::F32(swarm, plan) => points(swarm, plan, problem, start),
+                State::F64(swarm, plan) => points(swarm, plan, problem, start),
+            }
+        })
+    }
+
+    /// Takes the values of the points asked for, one for each. NaN counts as infinitely bad.
+    ///
+    /// # Errors
+    /// If there are more or fewer values than points, or nothing was asked.
+    pub fn tell(&mut self, values: &[f64]) -> Result<()> {
+        let expected = if self.open.is_some() { self.options.particles as usize } else { 0 };
+        if values.len() != expected || expected == 0 {
+            let what = "the list of values told";
+            return Err(Error::Length { what, found: values.len(), expected });
+        }
+        fn accept<T: Number>(swarm: &mut CpuSwarm<T>, values: &[f64], sign: f64) {
+            let fitness: Vec<T> = values.iter().map(|value| T::nearest(sign * value)).collect();
+            swarm.accept(&fitness);
+        }
+        let sign = sign(self.problem.goal());
+        match &mut self.state {
+            State::F32(swarm, _) => accept(swarm, values, sign),
+            State::F64(swarm, _) => accept(swarm, values, sign),
+        }
+        self.open = None;
+        Ok(())
+    }
+
+    /// The best value told so far, and where.
+    ///
+    /// # Errors
+    /// If no value told was finite.
+    pub fn best(&mut self) -> Result<(f64, Vec<f64>)> {
+        fn best<T: Number>(
+            swarm: &mut CpuSwarm<T>,
+            plan: &Plan<T>,
+            problem: &Problem,
+        ) -> Result<(f64, Vec<f64>)> {
+            let best = swarm.best()?;
+            let position: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
+            Ok((best.value.to_f64(), super::run::reported(problem, plan, &position)))
+        }
+        let (fitness, position) = match &mut self.state {
+            State::F32(swarm, plan) => best(swarm, plan, &self.problem)?,
+            State::F64(swarm, plan) => best(swarm, plan, &self.problem)?,
+        };
+        if !fitness.is_finite() {
+            return Err(Error::NoFiniteFitness {
+                objective: self.problem.name().to_owned(),
+                evaluations: u64::from(self.options.particles),
+            });
+        }
+        Ok((sign(self.problem.goal()) * fitness, position))
+    }
+}

@@ -1,0 +1,119 @@
+//! Objective functions as back ends take them, whatever they are written in.
+
+use std::sync::Arc;
+
+use flockwork_device::{
+    math::Scalar,
+    objective::{Info, Objective},
+    swarm::view::View,
+};
+
+use crate::backend::{Evaluator, Judged, Number, OnLanes, Simd};
+#[cfg(feature = "cuda")]
+use crate::{
+    Result,
+    backend::{Cuda, Plan, Swarm},
+};
+
+/// What a function is called, and what is known about it.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// What its author says of it; nothing for a closure.
+    pub info: Option<Info>,
+}
+
+/// An objective function as a [`Problem`](super::Problem) holds it: of a type that implements
+/// [`Objective`], or a closure.
+pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
+    /// Its name, and what is known about it.
+    fn info(&self) -> Named;
+}
+
+/// What a function can do in one precision.
+pub trait FunctionIn<T> {
+    /// The function as the CPU calls it.
+    fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<T>>;
+
+    /// A swarm on a GPU.
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, gpu: &Cuda, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>>;
+}
+
+/// A type that implements [`Objective`], as a function.
+pub(super) struct Typed<O>(pub O);
+
+impl<O: Objective> Function for Typed<O> {
+    fn info(&self) -> Named {
+        Named { name: O::INFO.name.to_owned(), info: Some(O::INFO) }
+    }
+}
+
+impl<O: Objective, T: Number> FunctionIn<T> for Typed<O> {
+    fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<T>> {
+        Box::new(OnLanes { objective: self.0, simd })
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, gpu: &Cuda, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
+        gpu.swarm_of(self.0, plan)
+    }
+}
+
+/// A function of many points at once: points one after the other, and room for their values.
+pub(super) type Batch = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
+
+/// A closure as a function: the CPU calls it with up to 64 points at a time, from several threads.
+pub(super) struct Closure {
+    pub name: String,
+    pub batch: Arc<Batch>,
+}
+
+impl Function for Closure {
+    fn info(&self) -> Named {
+        Named { name: self.name.clone(), info: None }
+    }
+}
+
+impl<T: Number> FunctionIn<T> for Closure {
+    fn evaluator(&self, _: Simd) -> Box<dyn Evaluator<T>> {
+        Box::new(Called(Arc::clone(&self.batch)))
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, _: &Cuda, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
+        Err(crate::Error::NotRegistered { objective: self.name.clone() })
+    }
+}
+
+struct Called(Arc<Batch>);
+
+impl<T: Scalar> Evaluator<T> for Called {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        let dims = view.dims as usize;
+        let lanes = tile.fitness.len();
+        let mut points = Vec::with_capacity(tile.particles * dims);
+        for lane in 0..tile.particles {
+            for d in 0..dims {
+                let position = tile.positions[d * lanes + lane];
+                // SAFETY: below `dims`; the plan's buffers are as documented.
+                let seen = unsafe { view.moved(d as u32, position) };
+                points.push(seen.to_f64());
+            }
+        }
+        let mut values = vec![f64::NAN; tile.particles];
+        (self.0)(&points, &mut values);
+        tile.fitness.fill(T::INFINITY);
+        for (lane, value) in values.into_iter().enumerate() {
+            let at = |d| tile.positions[d as usize * lanes + lane];
+            // SAFETY: as above.
+            tile.fitness[lane] = unsafe { view.fitness(T::nearest(value), &at) };
+        }
+    }
+
+    fn terms(&self, _: &View<T>) -> usize {
+        // Unknown: dear enough to share.
+        1 << 16
+    }
+}

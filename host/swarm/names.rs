@@ -1,0 +1,49 @@
+//! Choices by name: one list each for the library, files, and the command line.
+
+/// Defines an enum whose variants have names, as options and files spell them.
+macro_rules! named {
+    (
+        $(#[$doc:meta])*
+        pub enum $type:ident($what:literal) {
+            $( $(#[$variant_doc:meta])* $variant:ident = $name:literal, )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $type {
+            $( $(#[$variant_doc])* #[serde(rename = $name)] $variant, )*
+        }
+
+        impl $type {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[ $( Self::$variant, )* ];
+
+            /// The name, as options and files spell it.
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $name, )* }
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = crate::Error;
+
+            fn from_str(text: &str) -> crate::Result<Self> {
+                Self::ALL.iter().copied().find(|one| one.name() == text).ok_or_else(|| {
+                    let names: Vec<_> = Self::ALL.iter().map(|one| one.name()).collect();
+                    crate::Error::Option {
+                        option: $what,
+                        value: format!("{text:?}"),
+                        accepted: format!("one of {}", names.join(", ")),
+                    }
+                })
+            }
+        }
+    };
+}
+pub(crate) use named;

@@ -1,0 +1,188 @@
+//! What a run found, and how it went.
+
+use std::time::Duration;
+
+use flockwork_device::objective::Goal;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::backend::Record;
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Progress<'a> {
+    /// Iterations done, after the start; those of swarms before a restart counted.
+    pub iteration: u32,
+    /// Iterations asked for.
+    pub iterations: u32,
+    /// Best value so far; infinitely bad if there was none.
+    pub value: f64,
+    /// Points tried so far.
+    pub evaluations: u64,
+    /// Restarts so far.
+    pub restarts: u32,
+    /// Since the call.
+    pub elapsed: Duration,
+    /// The samples taken since the last call, if [`Options::history`](super::Options) asks for any.
+    pub samples: &'a [Sample],
+}
+
+/// What ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StopReason {
+    /// All iterations asked for are done.
+    Iterations,
+    /// The next iteration would have exceeded the evaluations allowed.
+    Evaluations,
+    /// The target value was reached.
+    Target,
+    /// The mean of the own bests came close enough to the best.
+    FitnessTolerance,
+    /// The particles came close enough to the best.
+    SpreadTolerance,
+    /// The best had not improved for too many iterations.
+    Stagnation,
+    /// The time was over.
+    Time,
+    /// The observer said so.
+    Interrupted,
+}
+
+impl StopReason {
+    /// What happened, in words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Iterations => "all iterations done",
+            Self::Evaluations => "all evaluations done",
+            Self::Target => "the target was reached",
+            Self::FitnessTolerance => "the own bests came close enough to the best",
+            Self::SpreadTolerance => "the particles came close enough to the best",
+            Self::Stagnation => "the best no longer improved",
+            Self::Time => "the time was over",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// How a swarm stood after an iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Which; those of swarms before a restart counted.
+    pub iteration: u32,
+    /// Points tried until then.
+    pub evaluations: u64,
+    /// The swarm's best value.
+    pub best: f64,
+    /// The mean value of the particles' own bests, of those that are finite; NaN (null in JSON) if
+    /// none is.
+    #[serde(with = "maybe_nan")]
+    pub mean: f64,
+    /// The particles' root mean square distance from the best, in each dimension as a share of the
+    /// box.
+    pub spread: f64,
+    /// Their root mean square velocity, likewise, in an iteration.
+    pub velocity: f64,
+}
+
+/// JSON has no NaN and no infinity: they are written as null.
+mod maybe_nan {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+        value.is_finite().then_some(*value).serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+        Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+    }
+}
+
+impl Sample {
+    pub(super) fn new(
+        record: &Record,
+        (iteration, evaluations): (u32, u64),
+        (particles, dims): (u32, u32),
+        goal: Goal,
+    ) -> Self {
+        let sign = sign(goal);
+        let coordinates = f64::from(particles) * f64::from(dims);
+        let sums = &record.sums;
+        Self {
+            iteration,
+            evaluations,
+            best: sign * record.best,
+            mean: sign * (sums.fitness / sums.finite),
+            spread: (sums.distance / coordinates).sqrt(),
+            velocity: (sums.speed / coordinates).sqrt(),
+        }
+    }
+}
+
+/// What a value is multiplied by to give the fitness, and the other way round.
+pub(super) fn sign(goal: Goal) -> f64 {
+    match goal {
+        Goal::Minimise => 1.0,
+        Goal::Maximise => -1.0,
+    }
+}
+
+/// Where all particles were after an iteration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Frame {
+    /// Which.
+    pub iteration: u32,
+    /// The best value until then.
+    pub best: f64,
+    /// Where it is.
+    pub best_position: Vec<f64>,
+    /// `dims` numbers for each particle.
+    pub positions: Vec<f32>,
+    /// `dims` numbers for each particle.
+    pub velocities: Vec<f32>,
+}
+
+/// What a run found.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// The best value found: the lowest, or the highest where that is sought.
+    pub value: f64,
+    /// Where. Integer variables are whole numbers.
+    pub position: Vec<f64>,
+    /// Iterations done, after the start; those of swarms before a restart counted.
+    pub iterations: u32,
+    /// Points tried.
+    pub evaluations: u64,
+    /// Restarts.
+    pub restarts: u32,
+    /// What ended the run.
+    pub stopped: StopReason,
+    /// How the swarm stood, if [`Options::history`](super::Options) asks for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Sample>,
+    /// Where the particles were, if [`Options::frames`](super::Options) asks for it.
+    #[serde(skip)]
+    pub frames: Vec<Frame>,
+    /// From the call until the first positions were evaluated: allocation, upload, compilation of
+    /// the kernels by the driver.
+    #[serde(rename = "startup_seconds", serialize_with = "seconds")]
+    pub startup: Duration,
+    /// From then until the end; of a resumed run, since it was resumed.
+    #[serde(rename = "seconds", serialize_with = "seconds")]
+    pub elapsed: Duration,
+    /// Points tried in that time.
+    pub evaluations_timed: u64,
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}
+
+impl Outcome {
+    /// Points tried in a second, the start left out.
+    pub fn evaluations_per_second(&self) -> f64 {
+        self.evaluations_timed as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+}

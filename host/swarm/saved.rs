@@ -1,0 +1,384 @@
+//! A run in a file, and out of it again.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use flockwork_device::{objective::Goal, swarm::settings::Variable};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{
+    Frame, Options, Outcome, Precision, Problem, Progress, Sample,
+    polish::Polisher,
+    run::{Ledger, Run},
+};
+use crate::{
+    Error, Result,
+    backend::{Backend, Best, Number, Snapshot},
+    io::checkpoint::{self, OwnedSection, Section, find},
+};
+
+/// That a run is to be kept in a file.
+#[derive(Clone, Debug)]
+pub struct Saved {
+    /// The file. It is written whole or not at all.
+    pub path: PathBuf,
+    /// How often, while the run goes on; at its end it is written in any case.
+    pub every: Duration,
+    /// Anything that whoever resumes the run should know.
+    pub note: String,
+}
+
+/// A problem as a file states it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Statement {
+    function: String,
+    maximised: bool,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    shift_seed: Option<u64>,
+    rotation_seed: Option<u64>,
+    /// One word for each dimension: 0 continuous, 1 integer, 2 periodic.
+    variables: Vec<u32>,
+    /// Of the function's data.
+    data_hash: u64,
+}
+
+impl Statement {
+    fn of(problem: &Problem) -> Self {
+        let [lower, upper] = problem.given_bounds().clone();
+        Self {
+            function: problem.name().to_owned(),
+            maximised: problem.goal() == Goal::Maximise,
+            lower,
+            upper,
+            shift_seed: problem.shift_seed(),
+            rotation_seed: problem.rotation_seed(),
+            variables: problem.variables().iter().map(|&v| v as u32).collect(),
+            data_hash: xxh3_64(bytemuck::cast_slice(problem.data())),
+        }
+    }
+}
+
+/// The part of a file that is text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Header {
+    problem: Statement,
+    options: Options,
+    ledger: Ledger,
+    polisher: Option<Polisher>,
+    iteration: u32,
+    note: String,
+    /// Number of samples and of frames.
+    samples: usize,
+    frames: Vec<FrameHeader>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct FrameHeader {
+    iteration: u32,
+    particles: usize,
+}
+
+/// A run as it comes out of a file.
+pub(super) struct Parts<T> {
+    pub ledger: Ledger,
+    pub snapshot: Snapshot<T>,
+    pub polisher: Option<Polisher>,
+    pub history: Vec<Sample>,
+    pub frames: Vec<Frame>,
+}
+
+/// Writes a run.
+pub(super) fn write<B: Backend, T: Number>(
+    path: &Path,
+    run: &mut Run<'_, B, T>,
+    note: &str,
+) -> Result<()> {
+    let snapshot = run.swarm.snapshot()?;
+    let header = Header {
+        problem: Statement::of(run.problem),
+        options: run.options.clone(),
+        ledger: run.ledger.clone(),
+        polisher: run.polisher.clone(),
+        iteration: snapshot.iteration,
+        note: note.to_owned(),
+        samples: run.history.len(),
+        frames: run
+            .frames
+            .iter()
+            .map(|frame| FrameHeader {
+                iteration: frame.iteration,
+                particles: frame.positions.len() / run.problem.lower().len(),
+            })
+            .collect(),
+    };
+    let best = &snapshot.bests[0];
+    let ledger = &run.ledger;
+    let mut numbers = vec![ledger.last_seen[0], ledger.last_seen[1]];
+    if let Some((value, position)) = &ledger.best {
+        numbers.push(*value);
+        numbers.extend(position);
+    }
+    let polished = run.polisher.as_ref().map_or(Vec::new(), Polisher::numbers);
+    let counts: Vec<u64> =
+        run.history.iter().flat_map(|s| [u64::from(s.iteration), s.evaluations]).collect();
+    let samples: Vec<f64> =
+        run.history.iter().flat_map(|s| [s.best, s.mean, s.spread, s.velocity]).collect();
+    let bests: Vec<f64> = run
+        .frames
+        .iter()
+        .flat_map(|frame| [frame.best].into_iter().chain(frame.best_position.iter().copied()))
+        .collect();
+    let rows = |of: fn(&Frame) -> &Vec<f32>| -> Vec<f32> {
+        run.frames.iter().flat_map(of).copied().collect()
+    };
+    let (frame_positions, frame_velocities) = (rows(|f| &f.positions), rows(|f| &f.velocities));
+    checkpoint::write(
+        path,
+        &header,
+        &[
+            Section::new("positions", &snapshot.positions),
+            Section::new("velocities", &snapshot.velocities),
+            Section::new("own_bests", &snapshot.own_bests),
+            Section::new("best_fitness", &snapshot.best_fitness),
+            Section::new("stale", &snapshot.stale),
+            Section::new("exemplars", &snapshot.exemplars),
+            Section::new("failed", &snapshot.failed),
+            Section::new("champion_fitness", &[best.value]),
+            Section::new("champion_particle", &[best.particle]),
+            Section::new("champion_position", &best.position),
+            Section::new("ledger", &numbers),
+            Section::new("polisher", &polished),
+            Section::new("sample_counts", &counts),
+            Section::new("samples", &samples),
+            Section::new("frame_bests", &bests),
+            Section::new("frame_positions", &frame_positions),
+            Section::new("frame_velocities", &frame_velocities),
+        ],
+    )
+}
+
+/// A run that was saved.
+///
+/// ```
+/// use std::{ops::ControlFlow, time::Duration};
+/// use flockwork::{objective::Sphere, swarm::{Checkpoint, Problem, Search}};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("run.flockwork");
+/// let problem = Problem::new(Sphere, 6)?.shifted(1)?;
+/// let search = Search::new(problem).iterations(500);
+/// let whole = search.clone().run()?;
+///
+/// // Interrupted after a while, and then resumed: the same bits.
+/// let stop = |p: &flockwork::swarm::Progress| match p.iteration {
+///     0..100 => ControlFlow::Continue(()),
+///     _ => ControlFlow::Break(()),
+/// };
+/// search.save(&path, Duration::from_secs(60)).run_watched(stop)?;
+/// let saved = Checkpoint::read(&path)?;
+/// let backend = flockwork::backend::Cpu::new(0)?;
+/// let rest = saved.resume(&saved.problem()?, &backend, None, |_| ControlFlow::Continue(()))?;
+/// assert_eq!(rest.position, whole.position);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+    header: Header,
+    sections: Vec<OwnedSection>,
+}
+
+impl Checkpoint {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is none of these files, is damaged or cut off, or was written by a newer
+    /// version.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let (header, sections) = checkpoint::read::<Header>(path)?;
+        let saved = Self { path: path.to_owned(), header, sections };
+        saved.header.options.check()?;
+        Ok(saved)
+    }
+
+    /// The name of the function.
+    pub fn function(&self) -> &str {
+        &self.header.problem.function
+    }
+
+    /// The options of the run.
+    pub fn options(&self) -> &Options {
+        &self.header.options
+    }
+
+    /// Changes options that do not alter what has been done: how long the run goes on.
+    pub fn with_limits(mut self, change: impl FnOnce(&mut u32, &mut super::Stop)) -> Self {
+        let options = &mut self.header.options;
+        change(&mut options.iterations, &mut options.stop);
+        self
+    }
+
+    /// Iterations done.
+    pub fn iterations(&self) -> u32 {
+        self.header.ledger.iterations_before + self.header.iteration
+    }
+
+    /// What was written beside it.
+    pub fn note(&self) -> &str {
+        &self.header.note
+    }
+
+    /// The problem, if its function is built in and defined by its formula; otherwise state it again
+    /// and resume with it.
+    pub fn problem(&self) -> Result<Problem> {
+        let Statement { function, lower, .. } = &self.header.problem;
+        let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+        self.stated(Problem::named(function, dims)?)
+    }
+
+    /// The problem from its function: with bounds, variables, goal, shift and rotation as saved.
+    pub fn stated(&self, problem: Problem) -> Result<Problem> {
+        let Statement { lower, upper, shift_seed, rotation_seed, variables, maximised, .. } =
+            self.header.problem.clone();
+        let variables = variables.into_iter().map(Variable::from_word).collect();
+        let problem = if maximised { problem.maximised() } else { problem.minimised() };
+        let mut problem = problem.with_bounds(lower, upper)?.with_variables(variables)?;
+        if let Some(seed) = shift_seed {
+            problem = problem.shifted(seed)?;
+        }
+        match rotation_seed {
+            Some(seed) => problem.rotated(seed),
+            None => Ok(problem),
+        }
+    }
+
+    /// Goes on with the run, on any back end: the bits are those of an uninterrupted one. `saved`
+    /// keeps it in a file again.
+    ///
+    /// # Errors
+    /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.
+    pub fn resume(
+        &self,
+        problem: &Problem,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        if Statement::of(problem) != self.header.problem {
+            return Err(self.wrong(format!(
+                "the run is about {:?} in {} dimensions; the problem it should go on with differs \
+                 in its function, bounds, variables, goal, shift, rotation or data",
+                self.function(),
+                self.header.problem.lower.len()
+            )));
+        }
+        match self.options().precision {
+            Precision::F32 => self.resume_in::<f32>(problem, backend, saved, observe),
+            Precision::F64 => self.resume_in::<f64>(problem, backend, saved, observe),
+        }
+    }
+
+    fn resume_in<T: Number>(
+        &self,
+        problem: &Problem,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        let parts = self.parts::<T>(problem)?;
+        Run::<_, T>::resumed(problem, self.options(), backend, parts)?.go(saved, observe)
+    }
+
+    fn wrong(&self, message: String) -> Error {
+        Error::Format { path: self.path.clone(), message }
+    }
+
+    fn numbers<E: bytemuck::Pod>(&self, name: &str, expected: usize) -> Result<Vec<E>> {
+        let section = find(&self.path, &self.sections, name)?;
+        section.exactly(expected).map_err(|why| self.wrong(why.to_string()))
+    }
+
+    fn parts<T: Number>(&self, problem: &Problem) -> Result<Parts<T>> {
+        let header = &self.header;
+        let dims = problem.lower().len();
+        let particles = header.ledger.particles as usize;
+        let all = particles * dims;
+        let learns = self.options().rule == super::Rule::Comprehensive;
+        let mut ledger = header.ledger.clone();
+        // Without a best, the two values at the last check alone.
+        let kept: Vec<f64> =
+            self.numbers("ledger", 2 + 1 + dims).or_else(|_| self.numbers("ledger", 2))?;
+        ledger.last_seen = [kept[0], kept[1]];
+        ledger.best = (kept.len() > 2).then(|| (kept[2], kept[3..].to_vec()));
+        let polisher = match header.polisher.clone() {
+            None => None,
+            Some(polisher) => {
+                let section = find(&self.path, &self.sections, "polisher")?;
+                let numbers = section.numbers().map_err(|why| self.wrong(why.to_string()))?;
+                let restored = polisher.restored(numbers, dims);
+                Some(restored.map_err(|why| self.wrong(why.to_string()))?)
+            }
+        };
+        let best = Best {
+            value: self.numbers::<T>("champion_fitness", 1)?[0],
+            particle: self.numbers::<u32>("champion_particle", 1)?[0],
+            position: self.numbers("champion_position", dims)?,
+        };
+        let snapshot = Snapshot {
+            iteration: header.iteration,
+            positions: self.numbers("positions", all)?,
+            velocities: self.numbers("velocities", all)?,
+            own_bests: self.numbers("own_bests", all)?,
+            best_fitness: self.numbers("best_fitness", particles)?,
+            stale: self.numbers("stale", particles)?,
+            exemplars: self.numbers("exemplars", if learns { all } else { 0 })?,
+            failed: self.numbers("failed", 1)?,
+            bests: vec![best],
+        };
+        let counts: Vec<u64> = self.numbers("sample_counts", 2 * header.samples)?;
+        let values: Vec<f64> = self.numbers("samples", 4 * header.samples)?;
+        let history =
+            counts.chunks_exact(2).zip(values.chunks_exact(4)).map(|(count, value)| Sample {
+                iteration: count[0] as u32,
+                evaluations: count[1],
+                best: value[0],
+                mean: value[1],
+                spread: value[2],
+                velocity: value[3],
+            });
+        Ok(Parts {
+            ledger,
+            snapshot,
+            polisher,
+            history: history.collect(),
+            frames: self.frames(dims)?,
+        })
+    }
+
+    fn frames(&self, dims: usize) -> Result<Vec<Frame>> {
+        let headers = &self.header.frames;
+        let all: usize = headers.iter().map(|frame| frame.particles * dims).sum();
+        let bests: Vec<f64> = self.numbers("frame_bests", headers.len() * (1 + dims))?;
+        let positions: Vec<f32> = self.numbers("frame_positions", all)?;
+        let velocities: Vec<f32> = self.numbers("frame_velocities", all)?;
+        let mut first = 0;
+        let frame = |(frame, best): (&FrameHeader, &[f64])| {
+            let rows = first..first + frame.particles * dims;
+            first = rows.end;
+            Frame {
+                iteration: frame.iteration,
+                best: best[0],
+                best_position: best[1..].to_vec(),
+                positions: positions[rows.clone()].to_vec(),
+                velocities: velocities[rows].to_vec(),
+            }
+        };
+        Ok(headers.iter().zip(bests.chunks_exact(1 + dims)).map(frame).collect())
+    }
+}
