@@ -123,6 +123,25 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
         both
     }
 
+    #[inline(always)]
+    fn sin_cos(self) -> (Self, Self) {
+        let mut both = (self, self);
+        for ((sine, cosine), x) in both.0.0.iter_mut().zip(&mut both.1.0).zip(self.0) {
+            (*sine, *cosine) = x.sin_cos();
+        }
+        both
+    }
+
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.map(T::sin)
+    }
+
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.map(T::cos)
+    }
+
     // Not by way of the pair above: what is not asked for is not computed.
     #[inline(always)]
     fn cos_pi(self) -> Self {

@@ -97,6 +97,26 @@ pub trait Real:
         self.sin_cos_pi().0
     }
 
+    /// Sine and cosine of radians; error below 0.85 units in the last place up to 2^17 (f32) or 2^30
+    /// (f64). Beyond, they are those of an angle that differs from the argument by no more than 2^-23
+    /// (f32) or 2^-52 (f64) of it: in [-1, 1] always, and without meaning once that is a turn. The
+    /// sign of a zero is not specified. NaN at infinity.
+    ///
+    /// [`Real::sin_cos_pi`] is cheaper and has no such limit: prefer it where pi is a factor.
+    fn sin_cos(self) -> (Self, Self);
+
+    /// Sine: see [`Real::sin_cos`].
+    #[inline(always)]
+    fn sin(self) -> Self {
+        self.sin_cos().0
+    }
+
+    /// Cosine: see [`Real::sin_cos`].
+    #[inline(always)]
+    fn cos(self) -> Self {
+        self.sin_cos().1
+    }
+
     /// Where `self` is less than `other`; nowhere that either is NaN.
     fn less(self, other: Self) -> Self::Mask;
 
@@ -222,7 +242,7 @@ fn unit_f64(low: u32, high: u32) -> f64 {
 
 macro_rules! real {
     ($type:ident, $name:literal, $negligible:literal, $pairs:literal, $fma:ident, $sqrt:ident,
-     $exp:path, $ln:path, $round:path, $floor:path, $sin_cos_pi:path, $uniform:expr) => {
+     $exp:path, $ln:path, $round:path, $floor:path, $sin_cos_pi:path, $sin_cos:path, $uniform:expr) => {
         impl Real for $type {
             type Scalar = Self;
             type Mask = bool;
@@ -263,6 +283,10 @@ macro_rules! real {
             #[inline(always)]
             fn sin_cos_pi(self) -> (Self, Self) {
                 $sin_cos_pi(self)
+            }
+            #[inline(always)]
+            fn sin_cos(self) -> (Self, Self) {
+                $sin_cos(self)
             }
             #[inline(always)]
             fn less(self, other: Self) -> bool {
@@ -325,6 +349,7 @@ real!(
     rounding::round_f32,
     rounding::floor_f32,
     trigonometric::sin_cos_pi_f32,
+    trigonometric::sin_cos_f32,
     |block: Block, nth: u32| {
         let (first, second) = if nth == 0 { (block[0], block[1]) } else { (block[2], block[3]) };
         (unit_f32(first), unit_f32(second))
@@ -343,5 +368,6 @@ real!(
     rounding::round_f64,
     rounding::floor_f64,
     trigonometric::sin_cos_pi_f64,
+    trigonometric::sin_cos_f64,
     |block: Block, _nth: u32| (unit_f64(block[0], block[1]), unit_f64(block[2], block[3]))
 );

@@ -120,13 +120,49 @@ pub fn sin_cos_pi(x: f64) -> (Value, Value) {
     };
     let sine = Value { number: sine, exponent: -shift };
     let cosine = Value { number: cosine, exponent: 0 };
+    turned(quadrant, sine, cosine)
+}
+
+/// Sine and cosine `quadrant` right angles further on.
+fn turned(quadrant: u32, sine: Value, cosine: Value) -> (Value, Value) {
     let negative = |v: Value| Value { number: v.number.negated(), ..v };
-    match quadrant {
+    match quadrant & 3 {
         0 => (sine, cosine),
         1 => (cosine, negative(sine)),
         2 => (negative(sine), negative(cosine)),
         _ => (negative(cosine), sine),
     }
+}
+
+/// sin x and cos x of radians, for |x| below 2^30.
+pub fn sin_cos(x: f64) -> (Value, Value) {
+    /// pi/2 in parts of 23 bits: multiples of them by numbers below 2^30 have no error.
+    const HALF_PI: [f64; 8] = [
+        1.570_796_251_296_997,
+        7.549_789_415_861_596e-8,
+        5.390_300_835_891_87e-15,
+        2.022_265_958_410_353_3e-21,
+        2.903_855_540_388_854e-28,
+        4.335_905_044_391_569_4e-35,
+        2.067_031_553_599_288_4e-43,
+        5.562_267_408_088_962e-50,
+    ];
+    let one = Value { number: ONE, exponent: 0 };
+    let n = (x * consts::FRAC_2_PI).round();
+    if n == 0.0 && x.abs() < 1e-100 {
+        // Where nothing is subnormal.
+        let sine = DoubleDouble::new(x * 2_f64.powi(600), 0.0);
+        return (Value { number: sine, exponent: -600 }, one);
+    }
+    // From the largest on: the sum shrinks as fast as the parts do, and stays exact.
+    let angle = HALF_PI.iter().fold(DoubleDouble::new(x, 0.0), |rest, &part| {
+        rest.plus(DoubleDouble::new(-n * part, 0.0))
+    });
+    let square = angle.times(angle).negated();
+    let sine = series(angle, square, |k| 2.0 * k * (2.0 * k + 1.0));
+    let cosine = series(ONE, square, |k| 2.0 * k * (2.0 * k - 1.0));
+    let value = |number| Value { number, exponent: 0 };
+    turned(n.rem_euclid(4.0) as u32, value(sine), value(cosine))
 }
 
 /// e^x for arguments whose result is no further out than twice the range of `f64`.
