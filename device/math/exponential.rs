@@ -8,7 +8,7 @@
 use super::Real;
 
 macro_rules! exp {
-    ($(#[$doc:meta])* $name:ident, $type:ident, $bits:ident, $int:ident,
+    ($(#[$doc:meta])* $name:ident, $finish:ident, $type:ident, $bits:ident, $int:ident,
      rounder: $rounder:literal, mantissa: $mantissa:literal, bias: $bias:literal,
      lowest: $lowest:literal, highest: $highest:literal,
      ln2_high: $ln2_high:literal, ln2_low: $ln2_low:literal,
@@ -25,6 +25,12 @@ macro_rules! exp {
             // The first is exact: the upper part of ln 2 ends in zeros.
             let r_high = Real::fma(whole, -$ln2_high, x);
             let r_low = whole * -$ln2_low;
+            $finish(n, r_high, r_low)
+        }
+
+        /// 2^n e^r for r = r_high + r_low, at most half of ln 2, `r_low` small beside it.
+        #[inline(always)]
+        pub fn $finish(n: $int, r_high: $type, r_low: $type) -> $type {
             let r = r_high + r_low;
             let p: $type = $last;
             $( let p = Real::fma(p, r, $coefficient); )*
@@ -45,7 +51,7 @@ exp!(
     /// Error below 0.78 units in the last place, 0.81 of a result less than 16 times the least normal
     /// number (exhaustive test over
     /// all f32).
-    exp_f32, f32, u32, i32,
+    exp_f32, finish_f32, f32, u32, i32,
     rounder: 12_582_912.0, mantissa: 23, bias: 127,
     lowest: -104.0, highest: 89.0,
     ln2_high: 0.693_145_75, ln2_low: 1.428_606_8e-6,
@@ -56,7 +62,7 @@ exp!(
     /// Error below 0.78 units in the last place, 0.81 of a result less than 16 times the least normal
     /// number (tested on random and
     /// special arguments).
-    exp_f64, f64, u64, i64,
+    exp_f64, finish_f64, f64, u64, i64,
     rounder: 6_755_399_441_055_744.0, mantissa: 52, bias: 1023,
     lowest: -746.0, highest: 710.0,
     ln2_high: 0.693_147_180_369_123_8, ln2_low: 1.908_214_929_270_587_8e-10,

@@ -105,6 +105,11 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
     }
 
     #[inline(always)]
+    fn pow(self, exponent: Self) -> Self {
+        self.zip(exponent, T::pow)
+    }
+
+    #[inline(always)]
     fn round(self) -> Self {
         self.map(T::round)
     }

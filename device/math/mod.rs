@@ -9,6 +9,7 @@ mod exponential;
 mod lanes;
 mod logarithm;
 mod partial;
+mod power;
 mod real;
 mod rounding;
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Partial, exponential, logarithm, rounding, trigonometric};
+use super::{Partial, exponential, logarithm, power, rounding, trigonometric};
 use crate::{
     gpu::{memory::Quad, warp::Shuffle},
     random::{Block, Draw},
@@ -71,6 +71,33 @@ pub trait Real:
     /// The natural logarithm; error below 0.9 units in the last place. Minus infinity at zero, NaN
     /// of what is negative.
     fn ln(self) -> Self;
+
+    /// The argument to the power of `exponent`; error below 0.85 units in the last place. Special
+    /// arguments as in IEEE 754: 1 if the exponent is zero or the argument 1, whatever the other is;
+    /// a negative argument has powers with whole exponents, and NaN for others. Three times the cost
+    /// of an exponential: see [`Real::powi`] for small whole exponents.
+    fn pow(self, exponent: Self) -> Self;
+
+    /// The argument to a whole power that is the same in all lanes, by squaring and multiplying:
+    /// x^2, x^4, ... and the product of those that the exponent's binary digits name, from the lowest
+    /// on. Error below `exponent` - 1 units in the last place where no product underflows: each of
+    /// the roundings that make up the result has half a unit.
+    #[inline(always)]
+    fn powi(self, exponent: u32) -> Self {
+        let mut result = Self::of(1.0);
+        let mut square = self;
+        let mut digits = exponent;
+        while digits != 0 {
+            if digits & 1 == 1 {
+                result = result * square;
+            }
+            digits >>= 1;
+            if digits != 0 {
+                square = square * square;
+            }
+        }
+        result
+    }
 
     /// The nearest integer, ties to even: exact, for arguments of any size. The sign of a zero is not
     /// specified.
@@ -242,7 +269,7 @@ fn unit_f64(low: u32, high: u32) -> f64 {
 
 macro_rules! real {
     ($type:ident, $name:literal, $negligible:literal, $pairs:literal, $fma:ident, $sqrt:ident,
-     $exp:path, $ln:path, $round:path, $floor:path, $sin_cos_pi:path, $sin_cos:path, $uniform:expr) => {
+     $exp:path, $ln:path, $pow:path, $round:path, $floor:path, $sin_cos_pi:path, $sin_cos:path, $uniform:expr) => {
         impl Real for $type {
             type Scalar = Self;
             type Mask = bool;
@@ -271,6 +298,10 @@ macro_rules! real {
             #[inline(always)]
             fn ln(self) -> Self {
                 $ln(self)
+            }
+            #[inline(always)]
+            fn pow(self, exponent: Self) -> Self {
+                $pow(self, exponent)
             }
             #[inline(always)]
             fn round(self) -> Self {
@@ -346,6 +377,7 @@ real!(
     sqrt_f32,
     exponential::exp_f32,
     logarithm::ln_f32,
+    power::pow_f32,
     rounding::round_f32,
     rounding::floor_f32,
     trigonometric::sin_cos_pi_f32,
@@ -365,6 +397,7 @@ real!(
     sqrt_f64,
     exponential::exp_f64,
     logarithm::ln_f64,
+    power::pow_f64,
     rounding::round_f64,
     rounding::floor_f64,
     trigonometric::sin_cos_pi_f64,

@@ -1,6 +1,7 @@
 //! How exact the elementary functions are, and that numbers side by side get the same bits as
 //! numbers alone.
 
+mod power;
 mod reference;
 
 use std::{
@@ -494,6 +495,8 @@ fn lanes_equal_numbers<T: Scalar, const N: usize>() {
         same("ln", x.ln(), &|a, _, _| a.ln());
         same("round", x.round(), &|a, _, _| a.round());
         same("floor", x.floor(), &|a, _, _| a.floor());
+        same("pow", x.pow(y), &|a, b, _| a.pow(b));
+        same("powi", x.powi(10), &|a, _, _| a.powi(10));
         same("sin", x.sin(), &|a, _, _| a.sin());
         same("cos", x.cos(), &|a, _, _| a.cos());
         same("first of sin_cos", x.sin_cos().0, &|a, _, _| a.sin_cos().0);

@@ -167,9 +167,14 @@ pub fn sin_cos(x: f64) -> (Value, Value) {
 
 /// e^x for arguments whose result is no further out than twice the range of `f64`.
 pub fn exp(x: f64) -> Value {
-    let n = (x * consts::LOG2_E).round();
-    let rest =
-        DoubleDouble::sum(x - n * LN_2[0], -n * LN_2[1]).plus(DoubleDouble::product(-n, LN_2[2]));
+    exp_of(DoubleDouble::new(x, 0.0))
+}
+
+fn exp_of(x: DoubleDouble) -> Value {
+    let n = (x.high * consts::LOG2_E).round();
+    let rest = DoubleDouble::sum(x.high - n * LN_2[0], -n * LN_2[1])
+        .plus(DoubleDouble::new(x.low, 0.0))
+        .plus(DoubleDouble::product(-n, LN_2[2]));
     Value { number: series(ONE, rest, |k| k), exponent: n as i32 }
 }
 
@@ -193,6 +198,11 @@ pub fn ln(x: f64) -> Value {
     let k = above as f64 - f64::from(lift);
     let number = LN_2_SUM.times(DoubleDouble::new(k, 0.0)).plus(half.plus(half));
     Value { number, exponent: 0 }
+}
+
+/// x^y of a positive finite x, where the result is no further out than twice the range of `f64`.
+pub fn pow(x: f64, y: f64) -> Value {
+    exp_of(ln(x).number.times(DoubleDouble::new(y, 0.0)))
 }
 
 /// 2^`exponent` times `x`; no error unless the result is subnormal.
