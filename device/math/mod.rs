@@ -17,5 +17,5 @@ mod tests;
 mod trigonometric;
 
 pub use lanes::Lanes;
-pub use partial::Partial;
+pub use partial::{Partial, Product};
 pub use real::{PerLane, Real, Scalar};

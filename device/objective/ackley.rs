@@ -1,6 +1,6 @@
 //! Ackley's function.
 
-use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point};
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// A nearly flat, rippled plain with one deep hole; two sums and a closing formula.
@@ -15,7 +15,8 @@ impl Objective for Ackley {
         source: "Ackley 1987; Baeck 1996",
         interval: (-32.768, 32.768),
         dimensions: Dimensions::AtLeast(1),
-        minimum: Minimum::At { coordinate: 0.0, value: 0.0 },
+        goal: Goal::Minimise,
+        optimum: Optimum::At { coordinate: 0.0, value: 0.0 },
         data: Data::None,
     };
 

@@ -1,6 +1,6 @@
 //! Least squares of a linear model over a table of data.
 
-use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point, Reach};
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach};
 use crate::math::{Real, Scalar};
 
 /// Sum of squared residuals of a model that is linear in its parameters: row j of the data has `n`
@@ -25,7 +25,8 @@ impl Objective for Calibration {
         source: "Hosala 2014, f5",
         interval: (-10.0, 10.0),
         dimensions: Dimensions::AtLeast(1),
-        minimum: Minimum::Unknown,
+        goal: Goal::Minimise,
+        optimum: Optimum::Unknown,
         data: Data::Rows,
     };
 

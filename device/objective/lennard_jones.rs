@@ -1,6 +1,6 @@
 //! The energy of a Lennard-Jones cluster.
 
-use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point, Reach};
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach};
 use crate::math::{Real, Scalar};
 
 /// Energy of N atoms in space, in units of the pair potential's depth and radius: dimension 3 i + k
@@ -19,7 +19,8 @@ impl Objective for LennardJones {
         source: "Lennard-Jones 1931; minima: Hoare and Pal 1971, Wales and Doye 1997",
         interval: (-3.0, 3.0),
         dimensions: Dimensions::MultipleOf { factor: 3, least: 6, most: MOST_DIMS },
-        minimum: Minimum::Value(known_minimum),
+        goal: Goal::Minimise,
+        optimum: Optimum::Value(known_minimum),
         data: Data::None,
     };
 

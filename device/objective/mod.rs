@@ -26,6 +26,18 @@ macro_rules! for_each_objective {
             ackley: Ackley,
             lennard_jones: LennardJones,
             calibration: Calibration,
+            sum_of_sines: SumOfSines,
+            coupled_sines: CoupledSines,
+            cubic: Cubic,
+            target_distance: TargetDistance,
+            ellipsoid: Ellipsoid,
+            griewank: Griewank,
+            schwefel: Schwefel,
+            levy: Levy,
+            styblinski_tang: StyblinskiTang,
+            michalewicz: Michalewicz,
+            zakharov: Zakharov,
+            dixon_price: DixonPrice,
         }
     };
 }
@@ -38,7 +50,7 @@ macro_rules! declare {
 }
 for_each_objective!(declare);
 
-/// A function to minimise.
+/// A function to minimise, or to maximise: [`Info::goal`].
 ///
 /// It is written as *terms* that are combined and then *finished*: Rastrigin is a sum over
 /// dimensions; Rosenbrock's terms each see two neighbouring coordinates; Ackley has two sums and a
@@ -147,8 +159,10 @@ pub struct Info {
     pub interval: (f64, f64),
     /// Which numbers of dimensions it is defined for.
     pub dimensions: Dimensions,
-    /// Where its minimum is known to be.
-    pub minimum: Minimum,
+    /// Which of its values are sought.
+    pub goal: Goal,
+    /// What is known of its global optimum: the least value or the greatest, as `goal` says.
+    pub optimum: Optimum,
     /// The data that define it.
     pub data: Data,
 }
@@ -192,21 +206,60 @@ impl core::fmt::Display for Dimensions {
     }
 }
 
-/// What is known about a function's global minimum.
+/// Which of a function's values are sought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// The least.
+    Minimise,
+    /// The greatest.
+    Maximise,
+}
+
+/// What is known about a function's global optimum in its usual box.
 #[derive(Clone, Copy, Debug)]
-pub enum Minimum {
-    /// At the point whose coordinates are all `coordinate`, with this value: it can be moved.
+pub enum Optimum {
+    /// At the point whose coordinates are all `coordinate`, with this value, whatever the number of
+    /// dimensions.
     At {
         /// The coordinate.
         coordinate: f64,
         /// The function's value there.
         value: f64,
     },
+    /// At one point; if there are several, this is one of them. Coordinates and value are good to
+    /// the rounding of `f64`.
+    Place {
+        /// For a number of dimensions, the coordinate in a dimension, counted from 0.
+        coordinate: fn(dims: u32, dimension: u32) -> f64,
+        /// For a number of dimensions, the function's value there.
+        value: fn(dims: u32) -> f64,
+    },
     /// The value for a number of dimensions, where the literature has it; it is reached at many
     /// points.
     Value(fn(u32) -> Option<f64>),
     /// It depends on the data.
     Unknown,
+}
+
+impl Optimum {
+    /// Coordinate `dimension` of the optimum in `dims` dimensions, if it is known to be at a point.
+    pub fn coordinate(self, dims: u32, dimension: u32) -> Option<f64> {
+        match self {
+            Self::At { coordinate, .. } => Some(coordinate),
+            Self::Place { coordinate, .. } => Some(coordinate(dims, dimension)),
+            Self::Value(_) | Self::Unknown => None,
+        }
+    }
+
+    /// The optimal value in `dims` dimensions, if it is known.
+    pub fn value(self, dims: u32) -> Option<f64> {
+        match self {
+            Self::At { value, .. } => Some(value),
+            Self::Place { value, .. } => Some(value(dims)),
+            Self::Value(value) => value(dims),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// The data that define a function.

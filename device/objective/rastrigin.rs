@@ -1,6 +1,6 @@
 //! Rastrigin's function.
 
-use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point};
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// A bowl covered with a regular grid of local minima, about 11^n in its box.
@@ -15,7 +15,8 @@ impl Objective for Rastrigin {
         source: "Rastrigin 1974; Muehlenbein, Schomisch, Born 1991",
         interval: (-5.12, 5.12),
         dimensions: Dimensions::AtLeast(1),
-        minimum: Minimum::At { coordinate: 0.0, value: 0.0 },
+        goal: Goal::Minimise,
+        optimum: Optimum::At { coordinate: 0.0, value: 0.0 },
         data: Data::None,
     };
 

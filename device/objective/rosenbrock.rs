@@ -1,6 +1,6 @@
 //! Rosenbrock's function.
 
-use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point, Reach};
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach};
 use crate::math::Real;
 
 /// A long, curved, flat-bottomed valley; each term couples two neighbouring coordinates.
@@ -15,7 +15,8 @@ impl Objective for Rosenbrock {
         source: "Rosenbrock 1960",
         interval: (-30.0, 30.0),
         dimensions: Dimensions::AtLeast(2),
-        minimum: Minimum::At { coordinate: 1.0, value: 0.0 },
+        goal: Goal::Minimise,
+        optimum: Optimum::At { coordinate: 1.0, value: 0.0 },
         data: Data::None,
     };
 

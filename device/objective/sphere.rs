@@ -1,6 +1,6 @@
 //! The sphere function.
 
-use super::{Context, Data, Dimensions, Info, Minimum, Objective, Point};
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// Sum of squares: the simplest bowl.
@@ -15,7 +15,8 @@ impl Objective for Sphere {
         source: "De Jong 1975, F1",
         interval: (-100.0, 100.0),
         dimensions: Dimensions::AtLeast(1),
-        minimum: Minimum::At { coordinate: 0.0, value: 0.0 },
+        goal: Goal::Minimise,
+        optimum: Optimum::At { coordinate: 0.0, value: 0.0 },
         data: Data::None,
     };
 

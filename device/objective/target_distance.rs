@@ -1,0 +1,45 @@
+//! The distance to a target, among hills.
+
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
+use crate::math::Real;
+
+/// Each coordinate of the target.
+const TARGET: f64 = 25.0;
+
+/// The distance to a target, times a factor that grows with the distance from the origin. The factor
+/// digs a wide hole around the origin, where the value is a tenth of the target's distance; the
+/// minimum, 0 at the target, is a narrow one that swarms miss if they settle too soon.
+///
+/// The published program draws its target; here it is the point whose coordinates are all 25. Its
+/// slope there is 6250 n, whatever the direction.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct TargetDistance;
+
+impl Objective for TargetDistance {
+    const INFO: Info = Info {
+        name: "target_distance",
+        formula: "|x - t| (100 |x|^2 + 1) / 10, all t_d = 25",
+        source: "after Boudoudouh, CUDA particle swarm, main_v2 to main_v7",
+        interval: (-100.0, 100.0),
+        dimensions: Dimensions::AtLeast(1),
+        goal: Goal::Minimise,
+        optimum: Optimum::At { coordinate: TARGET, value: 0.0 },
+        data: Data::None,
+    };
+
+    /// Squared distances: to the target, and to the origin.
+    type Partial<T: Real> = (T, T);
+
+    #[inline(always)]
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> (T, T) {
+        let x = x.at(index);
+        let away = x - T::of(TARGET);
+        (away * away, x * x)
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, (to_target, to_origin): (T, T), _: &Context<T::Scalar>) -> T {
+        to_target.sqrt() * to_origin.fma(T::of(10.0), T::of(0.1))
+    }
+}

@@ -1,0 +1,38 @@
+//! Zakharov's function.
+
+use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
+use crate::math::Real;
+
+/// A bowl with one valley that is bent into a narrow plate: two sums over the coordinates, the second
+/// to the fourth power.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Zakharov;
+
+impl Objective for Zakharov {
+    const INFO: Info = Info {
+        name: "zakharov",
+        formula: "sum of x_d^2 + s^2 + s^4, s = sum of d x_d / 2, d from 1",
+        source: "Rahnamayan, Tizhoosh, Salama 2007",
+        interval: (-5.0, 10.0),
+        dimensions: Dimensions::AtLeast(1),
+        goal: Goal::Minimise,
+        optimum: Optimum::At { coordinate: 0.0, value: 0.0 },
+        data: Data::None,
+    };
+
+    /// Sum of squares, weighted sum.
+    type Partial<T: Real> = (T, T);
+
+    #[inline(always)]
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> (T, T) {
+        let x = x.at(index);
+        (x * x, x * T::of(0.5 * (f64::from(index) + 1.0)))
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, (squares, sum): (T, T), _: &Context<T::Scalar>) -> T {
+        let square = sum * sum;
+        squares + square.fma(square, square)
+    }
+}
