@@ -37,8 +37,8 @@ impl Objective for Michalewicz {
         let inside = x.limit(T::of(0.0), T::of(PI));
         let beyond = x - inside;
         let wave = (inside * T::of(FRAC_1_PI)).sin_pi();
-        let number = f64::from(index) + 1.0;
-        let narrow = (inside * inside * T::of(number) * T::of(FRAC_1_PI * FRAC_1_PI)).sin_pi();
+        let number = T::of(f64::from(index + 1));
+        let narrow = (inside * inside * number * T::of(FRAC_1_PI * FRAC_1_PI)).sin_pi();
         beyond.fma(beyond, -(wave * (narrow * narrow).powi(10)))
     }
 
@@ -70,7 +70,7 @@ fn least(index: u32) -> (f64, f64) {
                 + 20.0
                     * (2.0 * d * FRAC_1_PI * fast_cosine / fast_sine
                         - rate * rate / (fast_sine * fast_sine));
-            x = x - slope / bend;
+            x -= slope / bend;
         }
         let fast = Real::sin_pi(d * x * x * FRAC_1_PI * FRAC_1_PI);
         let value = -Real::sin(x) * Real::powi(fast, 20);

@@ -19,7 +19,7 @@ impl Objective for StyblinskiTang {
         goal: Goal::Minimise,
         optimum: Optimum::Place {
             coordinate: |_, _| -2.903_534_027_771_177,
-            value: |dims| -39.166_165_703_771_415 * f64::from(dims),
+            value: |dims| -39.166_165_703_771_42 * f64::from(dims),
         },
         data: Data::None,
     };
