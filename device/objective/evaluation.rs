@@ -54,6 +54,23 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
     /// The next coordinate, `dimension`.
     #[inline(always)]
     pub fn push(&mut self, dimension: u32, x: V) {
+        self.push_with(dimension, x, true);
+    }
+
+    /// As [`Evaluation::push`], for who takes four coordinates at a time: the remainder of `dimension`
+    /// by 4 is the constant `OFFSET`, so that it is known where no run of terms ends.
+    #[inline(always)]
+    pub fn push_of_four<const OFFSET: u32>(&mut self, dimension: u32, x: V) {
+        let first = match O::REACH {
+            Reach::Own | Reach::All => 0,
+            // Term d - 1 comes with coordinate d.
+            Reach::Next => 1,
+        };
+        self.push_with(dimension, x, OFFSET == first);
+    }
+
+    #[inline(always)]
+    fn push_with(&mut self, dimension: u32, x: V, may_end_run: bool) {
         let (index, values) = match O::REACH {
             Reach::Own => (dimension, [x; 2]),
             // Wraps at dimension 0, which ends no pair.
@@ -62,7 +79,12 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
         };
         if index < self.terms {
             let window = Window { first: index, values };
-            self.fold.push(self.objective.term(index, &window, self.context));
+            let term = self.objective.term(index, &window, self.context);
+            if may_end_run {
+                self.fold.push(term);
+            } else {
+                self.fold.push_within(term);
+            }
         }
         if matches!(O::REACH, Reach::Next) {
             self.previous = x;

@@ -4,9 +4,11 @@
 //! the number of terms alone, never on how many threads share the work:
 //!
 //! - up to [`LEFT_TO_RIGHT`] terms: left to right, starting from [`Partial::none`];
-//! - more: 32 runs of ceil(n / 32) consecutive terms (the last ones shorter or absent), each left
-//!   to right from `none`, and the runs' results combined as a balanced binary tree over their index:
-//!   ((0,1),(2,3)),((4,5),(6,7)) and so on.
+//! - more: at most 32 runs of consecutive terms, each as long as the least multiple of four that is
+//!   not below n / 32 (the last one shorter), left to right from `none`; and the runs' results
+//!   combined as a balanced binary tree over their index: ((0,1),(2,3)),((4,5),(6,7)) and so on.
+//!
+//! (Of four, so that who takes four terms at a time looks once whether a run is over.)
 //!
 //! One thread can follow this order with five partial results ([`Fold`]); a warp can take one run a
 //! lane and combine them with five shuffles. The error of the tree grows with n / 32 instead of n.
@@ -21,11 +23,17 @@ const LEVELS: usize = 5;
 /// Length of a run of consecutive terms.
 #[inline(always)]
 pub const fn run_length(terms: u32) -> u32 {
-    if terms <= LEFT_TO_RIGHT { LEFT_TO_RIGHT } else { terms.div_ceil(LEFT_TO_RIGHT) }
+    if terms <= LEFT_TO_RIGHT {
+        LEFT_TO_RIGHT
+    } else {
+        // 2^32 terms have runs of 2^27.
+        terms.div_ceil(4 * LEFT_TO_RIGHT) * 4
+    }
 }
 
 /// Repeats the body with `LEVEL` a constant: an index that varies at run time would put the tree, and
 /// all that it stands beside, into a GPU thread's local memory.
+#[cfg(target_arch = "nvptx64")]
 macro_rules! for_each_level {
     ($level:ident => $body:block) => {
         for_each_level!(@ $level $body 0 1 2 3 4)
@@ -36,6 +44,15 @@ macro_rules! for_each_level {
             $body
         }
     )* };
+}
+
+/// A CPU has the tree in memory in any case.
+#[cfg(not(target_arch = "nvptx64"))]
+macro_rules! for_each_level {
+    ($level:ident => $body:block) => {
+        #[allow(non_snake_case, reason = "a constant on GPUs")]
+        for $level in 0..LEVELS $body
+    };
 }
 
 /// Combines terms as they come, in the defined order.
@@ -69,6 +86,13 @@ impl<P: Partial> Fold<P> {
         if self.in_run == self.run_length {
             self.close_run();
         }
+        self.push_within(term);
+    }
+
+    /// The next term, of which is known that no run ends before it: its index is no multiple of four,
+    /// or there are [`LEFT_TO_RIGHT`] terms at most.
+    #[inline(always)]
+    pub fn push_within(&mut self, term: P) {
         self.run = self.run.combine(term);
         self.in_run += 1;
     }
@@ -128,7 +152,8 @@ mod tests {
                 (l, r) => l.or(r),
             }
         }
-        let length = if terms.len() <= 32 { 32 } else { terms.len().div_ceil(32) };
+        let length =
+            if terms.len() <= 32 { 32 } else { terms.len().div_ceil(32).next_multiple_of(4) };
         let runs: Vec<f32> =
             terms.chunks(length).map(|run| run.iter().fold(0.0, |a, b| a + b)).collect();
         tree(&runs, 32).unwrap_or(0.0)

@@ -137,20 +137,20 @@ fn motion<O: Objective, T: Scalar>(
         let later = |ahead: u32| unsafe { dimension.unchecked_add(ahead) };
         let load = |ahead| load(&*state, later(ahead));
         let loaded = (load(0), load(1), load(2), load(3));
-        let mut move_one = |ahead, random, loaded| {
-            place(common, state, &mut evaluation, later(ahead), loaded, random);
-        };
         let [first, second] = next_uniforms(&mut draw);
-        move_one(0, first, loaded.0);
+        place::<O, T, 0>(common, state, &mut evaluation, dimension, loaded.0, first);
         if T::PAIRS_PER_BLOCK == 2 {
-            move_one(1, second, loaded.1);
+            place::<O, T, 1>(common, state, &mut evaluation, later(1), loaded.1, second);
             let [third, fourth] = next_uniforms(&mut draw);
-            move_one(2, third, loaded.2);
-            move_one(3, fourth, loaded.3);
+            place::<O, T, 2>(common, state, &mut evaluation, later(2), loaded.2, third);
+            place::<O, T, 3>(common, state, &mut evaluation, later(3), loaded.3, fourth);
         } else {
-            move_one(1, next_uniforms(&mut draw)[0], loaded.1);
-            move_one(2, next_uniforms(&mut draw)[0], loaded.2);
-            move_one(3, next_uniforms(&mut draw)[0], loaded.3);
+            let second = next_uniforms(&mut draw)[0];
+            place::<O, T, 1>(common, state, &mut evaluation, later(1), loaded.1, second);
+            let third = next_uniforms(&mut draw)[0];
+            place::<O, T, 2>(common, state, &mut evaluation, later(2), loaded.2, third);
+            let fourth = next_uniforms(&mut draw)[0];
+            place::<O, T, 3>(common, state, &mut evaluation, later(3), loaded.3, fourth);
         }
         dimension += 4;
     }
@@ -160,7 +160,7 @@ fn motion<O: Objective, T: Scalar>(
             if dimension < dims {
                 let random = if nth == 0 { first } else { second };
                 let loaded = load(&*state, dimension);
-                place(common, state, &mut evaluation, dimension, loaded, random);
+                place::<O, T, ANY>(common, state, &mut evaluation, dimension, loaded, random);
                 dimension += 1;
             }
         }
@@ -177,12 +177,16 @@ fn next_uniforms<T: Scalar>(draw: &mut Draw) -> [(T, T); 2] {
     pairs
 }
 
-/// Moves the particle in one dimension and hands the position to the evaluation.
+/// In place of a dimension's remainder by 4, which is not known.
+const ANY: u32 = u32::MAX;
+
+/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and hands the position to the
+/// evaluation.
 ///
 /// What all particles share, the guide and the bound, is read here and not ahead: it comes from the
 /// cache, and would cost registers.
 #[inline(always)]
-fn place<O: Objective, T: Scalar>(
+fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     common: &Common<O, T>,
     state: &mut impl State<T>,
     evaluation: &mut Evaluation<'_, O, T>,
@@ -197,5 +201,9 @@ fn place<O: Objective, T: Scalar>(
     let Motion { position, velocity, own_best } = loaded;
     let [position, velocity] = advance.apply([position, velocity, own_best, guide, r1, r2]);
     state.set_motion(dimension, position, velocity);
-    evaluation.push(dimension, position - bound.shift);
+    if OFFSET == ANY {
+        evaluation.push(dimension, position - bound.shift);
+    } else {
+        evaluation.push_of_four::<OFFSET>(dimension, position - bound.shift);
+    }
 }

@@ -115,33 +115,24 @@ pub trait Image<V>: Point<V> {
     fn set(&mut self, dimension: u32, value: V);
 }
 
-/// A position as the function sees it without a rotation.
-struct Moved<'a, S, P> {
+/// A position as the function sees it, with or without a rotation.
+struct Seen<'a, S, P, I> {
     view: &'a View<S>,
     position: &'a P,
+    image: &'a I,
 }
 
-impl<V: Real, P: Point<V>> Point<V> for Moved<'_, V::Scalar, P> {
+impl<V: Real, P: Point<V>, I: Point<V>> Point<V> for Seen<'_, V::Scalar, P, I> {
     #[inline(always)]
     fn at(&self, dimension: u32) -> V {
         if !exists(dimension, self.view.dims) {
             return V::of(f64::NAN);
         }
+        if self.view.is_rotated() {
+            return self.image.at(dimension);
+        }
         // SAFETY: below `dims`; the buffers by the promise given to `evaluate`.
         unsafe { self.view.moved(dimension, self.position.at(dimension)) }
-    }
-}
-
-/// An image behind the same check.
-struct Turned<'a, I> {
-    dims: u32,
-    image: &'a I,
-}
-
-impl<V: Real, I: Point<V>> Point<V> for Turned<'_, I> {
-    #[inline(always)]
-    fn at(&self, dimension: u32) -> V {
-        if exists(dimension, self.dims) { self.image.at(dimension) } else { V::of(f64::NAN) }
     }
 }
 
@@ -172,27 +163,27 @@ pub unsafe fn evaluate<O: Objective, V: Real>(
 ) -> V {
     let context = view.context();
     let mut evaluation = Evaluation::<O, V>::new(objective, &context);
-    let value = if view.is_rotated() {
-        for row in 0..view.dims {
+    let rotated = view.is_rotated();
+    let all = matches!(O::REACH, Reach::All);
+    if rotated || !all {
+        // One loop for both: the function's term stands in it once.
+        for dimension in 0..view.dims {
             // SAFETY: below `dims`, and the rows have `dims` numbers each.
-            let coordinate = unsafe { turned(view, row, position) };
-            if matches!(O::REACH, Reach::All) {
-                image.set(row, coordinate);
+            let seen = unsafe {
+                if rotated {
+                    turned(view, dimension, position)
+                } else {
+                    view.moved(dimension, position.at(dimension))
+                }
+            };
+            if all {
+                image.set(dimension, seen);
             } else {
-                evaluation.push(row, coordinate);
-            }
-        }
-        evaluation.finish(&Turned { dims: view.dims, image: &*image })
-    } else {
-        if !matches!(O::REACH, Reach::All) {
-            for dimension in 0..view.dims {
-                // SAFETY: below `dims`.
-                let seen = unsafe { view.moved(dimension, position.at(dimension)) };
                 evaluation.push(dimension, seen);
             }
         }
-        evaluation.finish(&Moved { view, position })
-    };
+    }
+    let value = evaluation.finish(&Seen { view, position, image: &*image });
     // SAFETY: the caller's promise.
     unsafe { view.fitness(value, &|dimension| position.at(dimension)) }
 }
