@@ -70,16 +70,17 @@ macro_rules! pow {
 
             // What IEEE 754 says of special arguments.
             let end = if (size == 0.0) == (y < 0.0) { $type::INFINITY } else { 0.0 };
-            let is_end = size == 0.0 || size == $type::INFINITY;
+            // Without short circuits: a branch would keep the lanes from vectorizing.
+            let is_end = (size == 0.0) | (size == $type::INFINITY);
             let power = if is_end { end } else { power };
             let half = 0.5 * y;
             let is_whole = $floor(y) == y;
-            let is_odd = is_whole && $floor(half) != half;
+            let is_odd = is_whole & ($floor(half) != half);
             let sign = if is_odd { x.to_bits() & (-0.0 as $type).to_bits() } else { 0 };
             let power = $type::from_bits(power.to_bits() | sign);
-            let undefined = x != x || y != y || (x < 0.0 && !is_end && !is_whole);
+            let undefined = x.is_nan() | y.is_nan() | ((x < 0.0) & !is_end & !is_whole);
             let power = if undefined { $type::NAN } else { power };
-            if y == 0.0 || x == 1.0 { 1.0 } else { power }
+            if (y == 0.0) | (x == 1.0) { 1.0 } else { power }
         }
     };
 }
