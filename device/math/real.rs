@@ -72,10 +72,10 @@ pub trait Real:
     /// of what is negative.
     fn ln(self) -> Self;
 
-    /// The argument to the power of `exponent`; error below 0.85 units in the last place. Special
+    /// The argument to the power of `exponent`; error below 0.9 units in the last place. Special
     /// arguments as in IEEE 754: 1 if the exponent is zero or the argument 1, whatever the other is;
-    /// a negative argument has powers with whole exponents, and NaN for others. Three or four times the cost
-    /// of an exponential: see [`Real::powi`] for small whole exponents.
+    /// a negative argument has powers with whole exponents, and NaN for others. Three or four times
+    /// the cost of an exponential: see [`Real::powi`] for small whole exponents.
     fn pow(self, exponent: Self) -> Self;
 
     /// The argument to a whole power that is the same in all lanes, by squaring and multiplying:
