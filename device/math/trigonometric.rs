@@ -1,8 +1,9 @@
 //! Sine and cosine: of pi times the argument (IEEE 754-2019's sinPi and cosPi), and of radians.
 //!
-//! Of pi times the argument: it is reduced exactly to a quarter of a half-turn around the nearest multiple of one
-//! half; two near-minimax polynomials (Chebyshev interpolation in the square of the reduced
-//! argument) give sine and cosine there, and the quadrant says which is which and with what sign.
+//! Of pi times the argument: it is reduced exactly to a quarter of a half-turn around the nearest
+//! multiple of one half; two near-minimax polynomials (Chebyshev interpolation in the square of the
+//! reduced argument) give sine and cosine there, and the quadrant says which is which and with what
+//! sign.
 //!
 //! Of radians: the multiple of pi/2 is subtracted in three parts (Cody and Waite), the first without
 //! error, and what the second loses in rounding is kept beside the reduced argument. That is good to
