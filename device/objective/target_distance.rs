@@ -10,7 +10,7 @@ const TARGET: f64 = 25.0;
 /// digs a wide hole around the origin, where the value is a tenth of the target's distance; the
 /// minimum, 0 at the target, is a narrow one that swarms miss if they settle too soon.
 ///
-/// The published program draws its target; here it is the point whose coordinates are all 25. Its
+/// The target is the point whose coordinates are all 25. Its
 /// slope there is 6250 n, whatever the direction.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
