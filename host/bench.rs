@@ -53,16 +53,18 @@ impl Measurement {
 const REPETITIONS: usize = 5;
 const AT_LEAST: Duration = Duration::from_millis(150);
 
-/// Measures synchronous iterations of one swarm, after a warm-up.
+/// Measures synchronous iterations of one swarm, after a warm-up; `history` has a record kept after so
+/// many iterations each.
 pub fn iteration(
     problem: &Problem,
     particles: u32,
     precision: Precision,
+    history: Option<u32>,
     backend: &impl Backend,
 ) -> Result<Measurement> {
     match precision {
-        Precision::F32 => iteration_in::<f32>(problem, particles, precision, backend),
-        Precision::F64 => iteration_in::<f64>(problem, particles, precision, backend),
+        Precision::F32 => iteration_in::<f32>(problem, particles, precision, history, backend),
+        Precision::F64 => iteration_in::<f64>(problem, particles, precision, history, backend),
     }
 }
 
@@ -70,10 +72,12 @@ fn iteration_in<T: Number>(
     problem: &Problem,
     particles: u32,
     precision: Precision,
+    history: Option<u32>,
     backend: &impl Backend,
 ) -> Result<Measurement> {
     let options = Options { particles, precision, ..Options::default() };
     let mut swarm = backend.swarm(problem.function(), Plan::<T>::new(problem, &options)?)?;
+    swarm.record_every(history)?;
     swarm.start(None)?;
     swarm.best()?;
     let mut batch = 1;
@@ -108,6 +112,7 @@ fn time<T: Number>(swarm: &mut dyn Swarm<T>, iterations: u32) -> Result<Duration
     let began = Instant::now();
     swarm.advance(iterations)?;
     swarm.best()?;
+    swarm.take_records()?;
     Ok(began.elapsed())
 }
 
@@ -141,7 +146,7 @@ pub fn ceilings(backend: &AnyBackend) -> Result<Option<Ceilings>> {
                 best = best.min(f64::from(end.elapsed_ms(&start)?) / 1e3);
             }
             let smallest = Problem::new(flockwork_device::objective::Sphere, 1)?;
-            let launch = iteration(&smallest, 1, Precision::F32, cuda)?;
+            let launch = iteration(&smallest, 1, Precision::F32, None, cuda)?;
             Ok(Some(Ceilings {
                 copy_bytes_per_second: 2.0 * bytes as f64 / best,
                 launch_seconds: launch.seconds,

@@ -30,6 +30,9 @@ pub struct Swarm {
     /// Only this size, as PARTICLESxDIMS; may be given several times.
     #[arg(long, value_parser = size)]
     size: Vec<(u32, u32)>,
+    /// Keep a record of the swarm after so many iterations each, as `optimize --history` does.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    history: Option<u32>,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -68,7 +71,8 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
     }
     for &(particles, dims) in sizes {
         let problem = Problem::new(Rastrigin, dims)?.shifted(1)?;
-        let measured = bench::iteration(&problem, particles, precision, &backend)?;
+        let measured =
+            bench::iteration(&problem, particles, precision, arguments.history, &backend)?;
         if arguments.json {
             println!("{}", serde_json::to_string(&measured)?);
         } else {
