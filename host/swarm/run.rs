@@ -219,11 +219,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.ledger.iterations_before + self.swarm.iteration()
     }
 
-    /// Looks whether the swarm's best is the best of all.
+    /// Looks whether the swarm's best is the best of all. Of equals the swarm's present one is taken:
+    /// which one it was before depends on when one looked.
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
         let value = value.to_f64();
-        if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
+        if self.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
             let position = position.iter().map(|x| x.to_f64()).collect();
             self.ledger.best = Some((value, position));
         }
