@@ -303,7 +303,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn check(&mut self) -> Result<Option<StopReason>> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
-        if !self.has_checks() || !due || self.ledger.checked == Some(iteration) {
+        // Looked at before: only in a resumed run.
+        let again = self.ledger.checked == Some(iteration);
+        let new_swarm = self.ledger.restarts > 0 && iteration == 0;
+        if !self.has_checks() || !due || again && new_swarm {
             return Ok(None);
         }
         self.ledger.checked = Some(iteration);
@@ -312,7 +315,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.ledger.last_seen[1] = swarm_best;
             self.ledger.swarm_improved = iteration;
         }
-        self.polish(iteration)?;
+        if !again {
+            self.polish(iteration)?;
+        }
         if self.best() < self.ledger.last_seen[0] {
             self.ledger.last_seen[0] = self.best();
             self.ledger.improved = self.iterations();
@@ -398,7 +403,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         if let (Some(polisher), Some(polish)) = (&mut self.polisher, &self.options.polish) {
             *polisher = Polisher::new(polish, self.problem)?;
         }
-        self.begin_swarm()
+        self.begin_swarm()?;
+        self.note_frame()
     }
 
     /// Runs to the end.
