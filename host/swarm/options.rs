@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::names::named;
+use super::{names::named, start};
 use crate::{Error, Result};
 
 named! {
@@ -181,7 +181,7 @@ pub enum Start {
     /// A Sobol sequence with a random shift.
     Sobol,
     /// Uniform; then each particle or the point opposite to it in the box, whichever is better
-    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs twice the evaluations of the start.
+    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs three times the evaluations of the start.
     Opposition,
     /// These points, one for each of the first particles; the others as with [`Start::Uniform`].
     Points(Vec<Vec<f64>>),
@@ -426,8 +426,7 @@ impl Options {
             }
         }
         if let Some(evaluations) = self.stop.evaluations {
-            let start = if self.start == Start::Opposition { 2 } else { 1 };
-            let least = u64::from(self.particles) * start;
+            let least = u64::from(self.particles) * start::evaluations(&self.start);
             if evaluations < least {
                 let accepted = format!("at least the {least} that the start takes");
                 return wrong("evaluations", &evaluations, &accepted);
