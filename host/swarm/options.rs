@@ -402,19 +402,23 @@ impl Options {
                 return wrong(option, &0, "at least 1");
             }
         }
+        // Finite, as a saved run can hold them.
         for (option, value) in [
             ("fitness_tolerance", self.stop.fitness_tolerance),
             ("spread_tolerance", self.stop.spread_tolerance),
             ("seconds", self.stop.seconds),
             ("restart spread", self.restart.map(|restart| restart.spread)),
         ] {
-            if value.is_some_and(|value| !(value >= 0.0)) {
-                let value = format!("{:?}", value.unwrap_or_default());
-                return wrong(option, &value, "0 or a positive number");
+            if let Some(value) = value
+                && !(value >= 0.0 && value.is_finite())
+            {
+                return wrong(option, &format!("{value:?}"), "0 or a positive number, and finite");
             }
         }
-        if self.stop.target.is_some_and(f64::is_nan) {
-            return wrong("target", &"NaN", "a number");
+        if let Some(target) = self.stop.target
+            && !target.is_finite()
+        {
+            return wrong("target", &format!("{target:?}"), "a finite number");
         }
         if let Some(Restart { growth, most_particles, .. }) = self.restart {
             if !(growth >= 1.0 && growth.is_finite()) {
