@@ -90,6 +90,14 @@ named! {
 
 /// Who informs whom: whose own bests a particle knows. As text: `global`, `ring:K`, `von-neumann`,
 /// `random:K`.
+///
+/// ```
+/// use flockwork::swarm::Neighbourhood;
+///
+/// assert_eq!("ring:2".parse::<Neighbourhood>()?, Neighbourhood::Ring(2));
+/// assert_eq!(Neighbourhood::Random(3).to_string(), "random:3");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Neighbourhood {
@@ -171,6 +179,15 @@ impl Coefficients {
 }
 
 /// Where a swarm starts. Velocities are drawn as with [`Start::Uniform`].
+///
+/// ```
+/// use flockwork::{objective::Ackley, swarm::{Problem, Search, Start}};
+///
+/// // A guess, and all other particles at random.
+/// let search = Search::new(Problem::new(Ackley, 3)?).start(Start::Points(vec![vec![0.1; 3]]));
+/// assert!(search.iterations(0).run()?.value < 1.0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
@@ -189,6 +206,17 @@ pub enum Start {
 
 /// When a run ends before its iterations are done. Conditions are looked at every
 /// [`Stop::check_every`] iterations, so that the result does not depend on the machine's speed.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Problem, Search, Stop, StopReason}};
+///
+/// let stop = Stop { spread_tolerance: Some(1e-3), check_every: 10, ..Stop::default() };
+/// let search = Search::new(Problem::new(Sphere, 3)?).particles(50).with(|o| o.stop = stop);
+/// let outcome = search.run()?;
+/// assert_eq!(outcome.stopped, StopReason::SpreadTolerance);
+/// assert_eq!(outcome.iterations % 10, 0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// No more evaluations than this, the start included.
@@ -222,7 +250,18 @@ impl Default for Stop {
     }
 }
 
-/// A new swarm in place of one that no longer improves; the best of all is the result.
+/// A new swarm in place of one that no longer improves; the best of all is the result. A swarm is
+/// looked at as often as [`Stop::check_every`] says.
+///
+/// ```
+/// use flockwork::{objective::Rastrigin, swarm::{Problem, Restart, Search}};
+///
+/// let restart = Restart { patience: 60, growth: 2.0, most_particles: 500, ..Restart::default() };
+/// let search = Search::new(Problem::new(Rastrigin, 5)?.shifted(1)?).particles(30);
+/// let outcome = search.iterations(1500).restart(restart).run()?;
+/// assert!(outcome.restarts > 0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restart {
     /// After so many iterations without improvement.

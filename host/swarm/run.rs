@@ -34,6 +34,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// iteration takes longer) and at the end; the run ends early if it breaks. Cost: `particles *
 /// (iterations + 1)` evaluations; memory: three numbers for each particle and dimension.
 ///
+/// ```
+/// use std::ops::ControlFlow;
+/// use flockwork::{backend::Cpu, objective::Sphere};
+/// use flockwork::swarm::{Options, Problem, StopReason, minimize};
+///
+/// let problem = Problem::new(Sphere, 3)?.shifted(1)?;
+/// let options = Options { particles: 100, iterations: 10_000, ..Options::default() };
+/// // On two threads, until the value is good enough.
+/// let outcome = minimize(&problem, &options, &Cpu::new(2)?, |progress| {
+///     if progress.value < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// })?;
+/// assert_eq!(outcome.stopped, StopReason::Interrupted);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
 /// # Errors
 /// If an option or the problem makes no sense, if memory or the back end fails, or if the function
 /// was NaN or infinite at every point.
@@ -533,6 +548,20 @@ fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
 
 /// Several swarms on the same problem, advanced together in the same launches: one outcome each, the
 /// same as that of a run of its own with that seed and those coefficients.
+///
+/// ```
+/// use flockwork::{backend::Cpu, objective::Rastrigin};
+/// use flockwork::swarm::{Options, Problem, Variation, minimize_many};
+///
+/// let problem = Problem::new(Rastrigin, 4)?.shifted(1)?;
+/// let options = Options { particles: 100, iterations: 200, ..Options::default() };
+/// let coefficients = options.coefficients;
+/// let seeds: Vec<_> = (1..=8).map(|seed| Variation { seed, coefficients }).collect();
+/// let outcomes = minimize_many(&problem, &options, &seeds, &Cpu::new(0)?)?;
+/// let best = outcomes.iter().map(|outcome| outcome.value).fold(f64::INFINITY, f64::min);
+/// assert!(outcomes.len() == 8 && best < 1e-3);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`minimize`]; also if the options ask for something that swarms do one by one: another start
