@@ -423,7 +423,7 @@ impl Options {
         if self.iterations == u32::MAX {
             return wrong("iterations", &self.iterations, "at most 4294967294");
         }
-        if !(self.max_velocity > 0.0) {
+        if self.max_velocity.is_nan() || self.max_velocity <= 0.0 {
             let value = format!("{:?}", self.max_velocity);
             return wrong("max_velocity", &value, "a positive number, infinite for no limit");
         }

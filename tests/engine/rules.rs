@@ -220,7 +220,7 @@ impl Oracle {
                         let nth = nth as u32;
                         let words = self.words(Purpose::Weights, iteration, i, group(d), nth / 2);
                         let (r1, r2) = f64::uniform_pair(words, 0);
-                        let r = if nth % 2 == 0 { r1 } else { r2 };
+                        let r = if nth.is_multiple_of(2) { r1 } else { r2 };
                         r * (c1 + c2) / informants.len() as f64 * self.way(x[d], self.own[k][d], d)
                     };
                     w * v[d] + informants.iter().enumerate().map(pull).sum::<f64>()
