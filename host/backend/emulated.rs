@@ -21,6 +21,20 @@ use crate::{Error, Result, swarm::Function};
 /// The emulator: it launches the very kernels that a GPU is given, one lane at a time in an order
 /// drawn from a seed, and reports races, missing barriers and accesses out of bounds. Thousands of
 /// times slower than the CPU back end, and the same bits.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use flockwork::{backend::{Cpu, Emulated}, objective::Sphere};
+/// use flockwork::swarm::{Options, Problem, Progress, minimize};
+///
+/// let problem = Problem::new(Sphere, 2)?.shifted(1)?;
+/// let options = Options { particles: 40, iterations: 10, ..Options::default() };
+/// let watch = |_: &Progress| ControlFlow::Continue(());
+/// let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
+/// let kernels = minimize(&problem, &options, &Emulated::new(7, 32).with(Sphere), watch)?;
+/// assert_eq!(cpu.position, kernels.position);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Emulated {
     seed: u64,

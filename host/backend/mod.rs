@@ -65,6 +65,22 @@ pub trait Backend {
 }
 
 /// A swarm under way, or several that are advanced together.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Plan, Swarm};
+/// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+///
+/// let problem = Problem::new(Sphere, 3)?;
+/// let plan = Plan::<f32>::new(&problem, &Options { particles: 20, ..Options::default() })?;
+/// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+/// swarm.start(None)?;
+/// let before = swarm.best()?.value;
+/// swarm.advance(100)?;
+/// let state = swarm.snapshot()?;
+/// assert!(state.bests[0].value < before);
+/// assert_eq!(state.positions.len(), 20 * 3);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub trait Swarm<T: Scalar> {
     /// Makes the first positions and velocities and evaluates them; `points` are positions to start
     /// from instead of random ones, for all particles one after the other (one swarm only). Call it
@@ -195,6 +211,14 @@ impl<T: Scalar> Snapshot<T> {
 }
 
 /// Which back end to use.
+///
+/// ```
+/// use flockwork::backend::{AnyBackend, Backend, Choice};
+///
+/// let backend = AnyBackend::select(Choice::Auto, 2)?;
+/// println!("{}: {}", backend.description(), backend.reason());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// The CPU.

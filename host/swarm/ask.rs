@@ -97,24 +97,32 @@ impl AskTell {
         })
     }
 
-    /// Takes the values of the points asked for, one for each. NaN counts as infinitely bad.
+    /// Takes the values of the points asked for, one for each. NaN counts as infinitely bad, and so
+    /// does any value outside the box where particles are invisible there
+    /// ([`Edge::Invisible`](super::Edge)).
     ///
     /// # Errors
     /// If there are more or fewer values than points, or nothing was asked.
     pub fn tell(&mut self, values: &[f64]) -> Result<()> {
-        let expected = if self.open.is_some() { self.options.particles as usize } else { 0 };
-        if values.len() != expected || expected == 0 {
+        if self.open.is_none() {
+            return Err(Error::Option {
+                option: "the list of values told",
+                value: "given before any points were asked for".to_owned(),
+                accepted: "told after `ask`, once".to_owned(),
+            });
+        }
+        let expected = self.options.particles as usize;
+        if values.len() != expected {
             let what = "the list of values told";
             return Err(Error::Length { what, found: values.len(), expected });
         }
-        fn accept<T: Number>(swarm: &mut CpuSwarm<T>, values: &[f64], sign: f64) {
-            let fitness: Vec<T> = values.iter().map(|value| T::nearest(sign * value)).collect();
-            swarm.accept(&fitness);
+        fn accept<T: Number>(swarm: &mut CpuSwarm<T>, values: &[f64]) {
+            let values: Vec<T> = values.iter().map(|&value| T::nearest(value)).collect();
+            swarm.accept(&values);
         }
-        let sign = sign(self.problem.goal());
         match &mut self.state {
-            State::F32(swarm, _) => accept(swarm, values, sign),
-            State::F64(swarm, _) => accept(swarm, values, sign),
+            State::F32(swarm, _) => accept(swarm, values),
+            State::F64(swarm, _) => accept(swarm, values),
         }
         self.open = None;
         Ok(())

@@ -93,22 +93,31 @@ impl<T: Scalar> Evaluator<T> for Called {
     fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
         let dims = view.dims as usize;
         let lanes = tile.fitness.len();
+        let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
         let mut points = Vec::with_capacity(tile.particles * dims);
+        let mut asked = Vec::with_capacity(tile.particles);
         for lane in 0..tile.particles {
-            for d in 0..dims {
-                let position = tile.positions[d * lanes + lane];
-                // SAFETY: below `dims`; the plan's buffers are as documented.
-                let seen = unsafe { view.moved(d as u32, position) };
-                points.push(seen.to_f64());
+            // SAFETY: the plan's buffers are as documented.
+            let any = unsafe { view.fitness(T::ZERO, &|d| at(lane, d)) };
+            // Where it is invisible, whatever the value: the closure need not be defined there.
+            if any == T::INFINITY {
+                continue;
+            }
+            asked.push(lane);
+            for d in 0..view.dims {
+                // SAFETY: below `dims`; as above.
+                points.push(unsafe { view.moved(d, at(lane, d)) }.to_f64());
             }
         }
-        let mut values = vec![f64::NAN; tile.particles];
-        (self.0)(&points, &mut values);
         tile.fitness.fill(T::INFINITY);
-        for (lane, value) in values.into_iter().enumerate() {
-            let at = |d| tile.positions[d as usize * lanes + lane];
+        if asked.is_empty() {
+            return;
+        }
+        let mut values = vec![f64::NAN; asked.len()];
+        (self.0)(&points, &mut values);
+        for (lane, value) in asked.into_iter().zip(values) {
             // SAFETY: as above.
-            tile.fitness[lane] = unsafe { view.fitness(T::nearest(value), &at) };
+            tile.fitness[lane] = unsafe { view.fitness(T::nearest(value), &|d| at(lane, d)) };
         }
     }
 

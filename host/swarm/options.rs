@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::names::named;
+use super::{names::named, start};
 use crate::{Error, Result};
 
 named! {
@@ -90,6 +90,14 @@ named! {
 
 /// Who informs whom: whose own bests a particle knows. As text: `global`, `ring:K`, `von-neumann`,
 /// `random:K`.
+///
+/// ```
+/// use flockwork::swarm::Neighbourhood;
+///
+/// assert_eq!("ring:2".parse::<Neighbourhood>()?, Neighbourhood::Ring(2));
+/// assert_eq!(Neighbourhood::Random(3).to_string(), "random:3");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Neighbourhood {
@@ -171,6 +179,15 @@ impl Coefficients {
 }
 
 /// Where a swarm starts. Velocities are drawn as with [`Start::Uniform`].
+///
+/// ```
+/// use flockwork::{objective::Ackley, swarm::{Problem, Search, Start}};
+///
+/// // A guess, and all other particles at random.
+/// let search = Search::new(Problem::new(Ackley, 3)?).start(Start::Points(vec![vec![0.1; 3]]));
+/// assert!(search.iterations(0).run()?.value < 1.0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
@@ -181,7 +198,7 @@ pub enum Start {
     /// A Sobol sequence with a random shift.
     Sobol,
     /// Uniform; then each particle or the point opposite to it in the box, whichever is better
-    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs twice the evaluations of the start.
+    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs three times the evaluations of the start.
     Opposition,
     /// These points, one for each of the first particles; the others as with [`Start::Uniform`].
     Points(Vec<Vec<f64>>),
@@ -189,6 +206,17 @@ pub enum Start {
 
 /// When a run ends before its iterations are done. Conditions are looked at every
 /// [`Stop::check_every`] iterations, so that the result does not depend on the machine's speed.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Problem, Search, Stop, StopReason}};
+///
+/// let stop = Stop { spread_tolerance: Some(1e-3), check_every: 10, ..Stop::default() };
+/// let search = Search::new(Problem::new(Sphere, 3)?).particles(50).with(|o| o.stop = stop);
+/// let outcome = search.run()?;
+/// assert_eq!(outcome.stopped, StopReason::SpreadTolerance);
+/// assert_eq!(outcome.iterations % 10, 0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
     /// No more evaluations than this, the start included.
@@ -222,7 +250,18 @@ impl Default for Stop {
     }
 }
 
-/// A new swarm in place of one that no longer improves; the best of all is the result.
+/// A new swarm in place of one that no longer improves; the best of all is the result. A swarm is
+/// looked at as often as [`Stop::check_every`] says.
+///
+/// ```
+/// use flockwork::{objective::Rastrigin, swarm::{Problem, Restart, Search}};
+///
+/// let restart = Restart { patience: 60, growth: 2.0, most_particles: 500, ..Restart::default() };
+/// let search = Search::new(Problem::new(Rastrigin, 5)?.shifted(1)?).particles(30);
+/// let outcome = search.iterations(1500).restart(restart).run()?;
+/// assert!(outcome.restarts > 0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restart {
     /// After so many iterations without improvement.
@@ -384,7 +423,7 @@ impl Options {
         if self.iterations == u32::MAX {
             return wrong("iterations", &self.iterations, "at most 4294967294");
         }
-        if !(self.max_velocity > 0.0) {
+        if self.max_velocity.is_nan() || self.max_velocity <= 0.0 {
             let value = format!("{:?}", self.max_velocity);
             return wrong("max_velocity", &value, "a positive number, infinite for no limit");
         }
@@ -402,19 +441,23 @@ impl Options {
                 return wrong(option, &0, "at least 1");
             }
         }
+        // Finite, as a saved run can hold them.
         for (option, value) in [
             ("fitness_tolerance", self.stop.fitness_tolerance),
             ("spread_tolerance", self.stop.spread_tolerance),
             ("seconds", self.stop.seconds),
             ("restart spread", self.restart.map(|restart| restart.spread)),
         ] {
-            if value.is_some_and(|value| !(value >= 0.0)) {
-                let value = format!("{:?}", value.unwrap_or_default());
-                return wrong(option, &value, "0 or a positive number");
+            if let Some(value) = value
+                && !(value >= 0.0 && value.is_finite())
+            {
+                return wrong(option, &format!("{value:?}"), "0 or a positive number, and finite");
             }
         }
-        if self.stop.target.is_some_and(f64::is_nan) {
-            return wrong("target", &"NaN", "a number");
+        if let Some(target) = self.stop.target
+            && !target.is_finite()
+        {
+            return wrong("target", &format!("{target:?}"), "a finite number");
         }
         if let Some(Restart { growth, most_particles, .. }) = self.restart {
             if !(growth >= 1.0 && growth.is_finite()) {
@@ -426,8 +469,7 @@ impl Options {
             }
         }
         if let Some(evaluations) = self.stop.evaluations {
-            let start = if self.start == Start::Opposition { 2 } else { 1 };
-            let least = u64::from(self.particles) * start;
+            let least = u64::from(self.particles) * start::evaluations(&self.start);
             if evaluations < least {
                 let accepted = format!("at least the {least} that the start takes");
                 return wrong("evaluations", &evaluations, &accepted);

@@ -67,6 +67,17 @@ impl StopReason {
 }
 
 /// How a swarm stood after an iteration.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
+///
+/// let search = Search::new(Problem::new(Sphere, 3)?).particles(50).iterations(100);
+/// let history = search.history(25).run()?.history;
+/// let iterations: Vec<_> = history.iter().map(|sample| sample.iteration).collect();
+/// assert_eq!(iterations, [0, 25, 50, 75, 100]);
+/// assert!(history[4].spread < history[0].spread);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// Which; those of swarms before a restart counted.

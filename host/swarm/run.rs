@@ -34,6 +34,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// iteration takes longer) and at the end; the run ends early if it breaks. Cost: `particles *
 /// (iterations + 1)` evaluations; memory: three numbers for each particle and dimension.
 ///
+/// ```
+/// use std::ops::ControlFlow;
+/// use flockwork::{backend::Cpu, objective::Sphere};
+/// use flockwork::swarm::{Options, Problem, StopReason, minimize};
+///
+/// let problem = Problem::new(Sphere, 3)?.shifted(1)?;
+/// let options = Options { particles: 100, iterations: 10_000, ..Options::default() };
+/// // On two threads, until the value is good enough.
+/// let outcome = minimize(&problem, &options, &Cpu::new(2)?, |progress| {
+///     if progress.value < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+/// })?;
+/// assert_eq!(outcome.stopped, StopReason::Interrupted);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
 /// # Errors
 /// If an option or the problem makes no sense, if memory or the back end fails, or if the function
 /// was NaN or infinite at every point.
@@ -219,11 +234,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.ledger.iterations_before + self.swarm.iteration()
     }
 
-    /// Looks whether the swarm's best is the best of all.
+    /// Looks whether the swarm's best is the best of all. Of equals the swarm's present one is taken:
+    /// which one it was before depends on when one looked.
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
         let value = value.to_f64();
-        if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
+        if self.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
             let position = position.iter().map(|x| x.to_f64()).collect();
             self.ledger.best = Some((value, position));
         }
@@ -302,7 +318,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn check(&mut self) -> Result<Option<StopReason>> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
-        if !self.has_checks() || !due || self.ledger.checked == Some(iteration) {
+        // Looked at before: only in a resumed run.
+        let again = self.ledger.checked == Some(iteration);
+        let new_swarm = self.ledger.restarts > 0 && iteration == 0;
+        if !self.has_checks() || !due || again && new_swarm {
             return Ok(None);
         }
         self.ledger.checked = Some(iteration);
@@ -311,7 +330,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.ledger.last_seen[1] = swarm_best;
             self.ledger.swarm_improved = iteration;
         }
-        self.polish(iteration)?;
+        if !again {
+            self.polish(iteration)?;
+        }
         if self.best() < self.ledger.last_seen[0] {
             self.ledger.last_seen[0] = self.best();
             self.ledger.improved = self.iterations();
@@ -397,7 +418,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         if let (Some(polisher), Some(polish)) = (&mut self.polisher, &self.options.polish) {
             *polisher = Polisher::new(polish, self.problem)?;
         }
-        self.begin_swarm()
+        self.begin_swarm()?;
+        self.note_frame()
     }
 
     /// Runs to the end.
@@ -526,6 +548,20 @@ fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
 
 /// Several swarms on the same problem, advanced together in the same launches: one outcome each, the
 /// same as that of a run of its own with that seed and those coefficients.
+///
+/// ```
+/// use flockwork::{backend::Cpu, objective::Rastrigin};
+/// use flockwork::swarm::{Options, Problem, Variation, minimize_many};
+///
+/// let problem = Problem::new(Rastrigin, 4)?.shifted(1)?;
+/// let options = Options { particles: 100, iterations: 200, ..Options::default() };
+/// let coefficients = options.coefficients;
+/// let seeds: Vec<_> = (1..=8).map(|seed| Variation { seed, coefficients }).collect();
+/// let outcomes = minimize_many(&problem, &options, &seeds, &Cpu::new(0)?)?;
+/// let best = outcomes.iter().map(|outcome| outcome.value).fold(f64::INFINITY, f64::min);
+/// assert!(outcomes.len() == 8 && best < 1e-3);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 ///
 /// # Errors
 /// As [`minimize`]; also if the options ask for something that swarms do one by one: another start

@@ -29,7 +29,21 @@ use crate::{Error, Result, swarm::Function};
 /// More threads than any machine has cores; so many start in a moment.
 const MOST_THREADS: usize = 1024;
 
-/// The CPU as a back end.
+/// The CPU as a back end. The number of threads and the vector instructions change the speed, and no
+/// bit of the result.
+///
+/// ```
+/// use flockwork::{backend::{Backend, Cpu, Simd}, objective::Levy, swarm::{Problem, Search}};
+///
+/// let search = Search::new(Problem::new(Levy, 4)?).particles(64).iterations(50);
+/// let one = Cpu::with_simd(1, Simd::Baseline)?;
+/// println!("{}", one.description());
+/// let watch = |_: &flockwork::swarm::Progress| std::ops::ControlFlow::Continue(());
+/// let slow = search.clone().run_on(&one, watch)?;
+/// let fast = search.run_on(&Cpu::new(0)?, watch)?;
+/// assert_eq!(slow.position, fast.position);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Cpu {
     pool: Arc<rayon::ThreadPool>,

@@ -47,8 +47,6 @@ impl fmt::Display for Simd {
 
 /// Defines a function that calls another one compiled for the given vector instructions: what is
 /// always inlined into it is compiled for them too.
-///
-
 macro_rules! dispatched {
     ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>(
         $($argument:ident: $type:ty),* $(,)?

@@ -334,10 +334,15 @@ impl<T: Number> CpuSwarm<T> {
         by_particle(&self.positions, self.plan.particles as usize, self.dims())
     }
 
-    /// Takes the fitness of the proposed points, infinite where it is NaN.
-    pub(crate) fn accept(&mut self, fitness: &[T]) {
-        for (own, &told) in self.fitness.iter_mut().zip(fitness) {
-            *own = flockwork_device::swarm::best::competing(told);
+    /// Takes the values at the proposed points.
+    pub(crate) fn accept(&mut self, values: &[T]) {
+        // SAFETY: nothing below changes plan, keys or coefficients.
+        let (_, view) = unsafe { self.shared() };
+        let dims = self.dims();
+        for (slot, &value) in values.iter().enumerate() {
+            let at = |d: u32| self.positions[layout::index(slot, d as usize, dims)];
+            // SAFETY: a bound for each dimension.
+            self.fitness[slot] = unsafe { view.fitness(value, &at) };
         }
         let renewal = if self.iteration == 0 { Renewal::First } else { Renewal::Renewed };
         self.phase(None, Some(renewal));
