@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use super::axis::{Axis, count, number};
 use super::canvas::{Anchor, Canvas, FAINT_INK, INK, Point, Rgb, Style, WHITE};
 use super::map::{self, BANDS, Map};
-use super::raster::{Raster, mixed};
+use super::raster::{Raster, joined, mixed};
 use super::{file, glyphs};
 use crate::{Error, Result};
 
@@ -41,7 +41,8 @@ pub struct Animation<'a> {
     pub value: &'a dyn Fn(f64, f64) -> f64,
     /// Where the function is known to be lowest.
     pub optimum: Option<[f64; 2]>,
-    /// In the order of the iterations; of many, 150 evenly apart are shown.
+    /// In the order of the iterations; of many, 150 evenly apart are shown, or as many as fit into a
+    /// file of 6 MB, but no fewer than 20.
     pub frames: &'a [Frame],
     /// How long each is shown: at least 20 ms, below which viewers slow down.
     pub delay: Duration,
@@ -112,12 +113,27 @@ pub fn animation(path: &Path, data: &Animation) -> Result<()> {
             accepted: "at least one".to_owned(),
         });
     }
+    let failed = |source| Error::File { path: path.to_owned(), source };
     let scene = Scene::new(data);
-    file::write_whole(path, |output| scene.write(output))
+    let mut most = MOST_FRAMES;
+    let bytes = loop {
+        let bytes = scene.encoded(most).map_err(failed)?;
+        if bytes.len() <= MOST_BYTES || most == LEAST_FRAMES {
+            break bytes;
+        }
+        // Frames differ in size: aim a little below.
+        let fitting = data.frames.len().min(most) * (MOST_BYTES / 10 * 9) / bytes.len();
+        most = fitting.clamp(LEAST_FRAMES, most - 1);
+    };
+    file::write_whole(path, |output| output.write_all(&bytes))
 }
 
 /// Of more frames some are left out.
 const MOST_FRAMES: usize = 150;
+/// Of frames that make a longer file, as those of thousands of restless particles do, still more are
+/// left out, but never so many that fewer than these are shown.
+const MOST_BYTES: usize = 6_000_000;
+const LEAST_FRAMES: usize = 20;
 /// Longer side of the map in pixels, and the least of the shorter one.
 const SIDE: f64 = 520.0;
 const LEAST_SIDE: f64 = 300.0;
@@ -131,7 +147,7 @@ const CONTOUR_OPACITY: f64 = 0.3;
 /// Longest tail in pixels.
 const TAIL: f64 = 16.0;
 /// With more particles than this tails would hide the map, and make a large file.
-const MOST_TAILS: usize = 2000;
+const MOST_TAILS: usize = 1000;
 /// How long the last frame is shown, in hundredths of a second.
 const LAST_DELAY: u16 = 200;
 
@@ -184,7 +200,7 @@ impl<'a> Scene<'a> {
         let map = Map::new(width as usize, values.collect());
         let levels: Vec<(usize, f64, String)> =
             map.levels().into_iter().map(|(band, value)| (band, value, number(value, 3))).collect();
-        let level_width = widest(&mut levels.iter().map(|level| level.2.as_str()));
+        let level_width = widest(&mut levels.iter().map(|level| level.2.as_str())).max(20.0);
 
         let bottom = top + height;
         let progress = bottom + 74.0;
@@ -221,10 +237,16 @@ impl<'a> Scene<'a> {
             sheet.polyline(&corners, 1.0, FAINT_INK);
         };
         frame(sheet, [left, top, right, bottom]);
+        let mut free = f64::NEG_INFINITY;
         for tick in &axes[0].ticks {
-            let x = left + tick.position * width;
+            let (x, half) =
+                (left + tick.position * width, glyphs::width(&tick.label, TICK.size) / 2.0);
             sheet.polyline(&[[x, bottom + 1.0], [x, bottom + 5.0]], 1.0, FAINT_INK);
-            sheet.text([x, bottom + 17.0], &tick.label, TICK);
+            // A small box far from zero has long labels.
+            if x - half > free + 8.0 {
+                sheet.text([x, bottom + 17.0], &tick.label, TICK);
+                free = x + half;
+            }
         }
         for tick in &axes[1].ticks {
             let y = bottom - tick.position * height;
@@ -247,6 +269,7 @@ impl<'a> Scene<'a> {
             }
         }
         frame(sheet, [bar, top, bar + BAR, bottom]);
+        sheet.text([bar, top - 7.0], "value", Style { anchor: Anchor::Start, ..TICK });
         for (band, _, label) in levels {
             let y = bottom - *band as f64 / BANDS as f64 * height;
             sheet.lines([[[bar, y], [bar + BAR, y]]], 1.0, DARK, CONTOUR_OPACITY);
@@ -279,7 +302,7 @@ impl<'a> Scene<'a> {
         let (x, y) = (part(0), part(1));
         let near = -0.1..1.1;
         (near.contains(&x) && near.contains(&y))
-            .then(|| [left + x * width, top + (1.0 - y) * height])
+            .then_some([left + x * width, top + (1.0 - y) * height])
     }
 
     fn draw(&self, sheet: &mut Raster, index: usize) {
@@ -337,7 +360,8 @@ impl<'a> Scene<'a> {
         sheet.polyline(&[[left, y], [left + done.min(1.0) * width, y]], 4.0, PROGRESS);
     }
 
-    fn write(&self, output: &mut dyn Write) -> io::Result<()> {
+    /// The file, with at most this many frames.
+    fn encoded(&self, most: usize) -> io::Result<Vec<u8>> {
         let [width, height] = self.background.size();
         // A side is at most that of the map and some hundreds of pixels.
         let [gif_width, gif_height] = [width, height].map(|side| side as u16);
@@ -346,17 +370,27 @@ impl<'a> Scene<'a> {
             gif::EncodingError::Io(error) => error,
             other => io::Error::other(other),
         };
-        let mut encoder =
-            gif::Encoder::new(output, gif_width, gif_height, &palette.bytes()).map_err(failed)?;
+        let mut encoder = gif::Encoder::new(Vec::new(), gif_width, gif_height, &palette.bytes())
+            .map_err(failed)?;
         encoder.set_repeat(gif::Repeat::Infinite).map_err(failed)?;
 
         let delay = (self.data.delay.as_millis() / 10).clamp(2, u16::MAX.into()) as u16;
+        let background = self.background.pixels().iter().map(|&pixel| palette.nearest(pixel));
+        let background: Vec<u8> = background.collect();
         let mut sheet = self.background.clone();
         let mut before: Vec<u8> = Vec::new();
-        let indices = shown(self.data.frames.len());
+        let indices = shown(self.data.frames.len(), most);
         for (number, &index) in indices.iter().enumerate() {
             self.draw(&mut sheet, index);
-            let now: Vec<u8> = sheet.pixels().iter().map(|&pixel| palette.nearest(pixel)).collect();
+            // Most of a frame is background.
+            let pixels = sheet.pixels().iter().zip(self.background.pixels()).zip(&background);
+            let now: Vec<u8> = pixels
+                .map(
+                    |((&pixel, &behind), &index)| {
+                        if pixel == behind { index } else { palette.nearest(pixel) }
+                    },
+                )
+                .collect();
             let [columns, rows] = changed(&before, &now, width);
             let pixels = rows.clone().flat_map(|row| {
                 let (before, now) = (&before, &now);
@@ -380,7 +414,7 @@ impl<'a> Scene<'a> {
             encoder.write_frame(&frame).map_err(failed)?;
             before = now;
         }
-        encoder.into_inner().map_err(failed)?.flush()
+        encoder.into_inner().map_err(failed)
     }
 }
 
@@ -403,11 +437,11 @@ fn draw_best(sheet: &mut Raster, [x, y]: Point) {
 }
 
 /// The frames that are shown: the first, the last, and others evenly between.
-fn shown(frames: usize) -> Vec<usize> {
-    if frames <= MOST_FRAMES {
+fn shown(frames: usize, most: usize) -> Vec<usize> {
+    if frames <= most {
         return (0..frames).collect();
     }
-    (0..MOST_FRAMES).map(|index| index * (frames - 1) / (MOST_FRAMES - 1)).collect()
+    (0..most).map(|index| index * (frames - 1) / (most - 1)).collect()
 }
 
 /// The columns and rows in which two pictures differ; at least one pixel.
@@ -416,13 +450,13 @@ fn changed(before: &[u8], now: &[u8], width: usize) -> [std::ops::Range<usize>; 
     if before.len() != now.len() {
         return [0..width, 0..height];
     }
-    let (mut columns, mut rows) = (usize::MAX..0, usize::MAX..0);
+    let (mut columns, mut rows) = (0..0, 0..0);
     for (row, (before, now)) in before.chunks(width).zip(now.chunks(width)).enumerate() {
         let differs = |column: &usize| before[*column] != now[*column];
         if let Some(first) = (0..width).find(differs) {
             let last = (0..width).rfind(differs).unwrap_or(first);
-            columns = columns.start.min(first)..columns.end.max(last + 1);
-            rows = rows.start.min(row)..row + 1;
+            columns = joined(&columns, &(first..last + 1));
+            rows = joined(&rows, &(row..row + 1));
         }
     }
     if columns.is_empty() { [0..1, 0..1] } else { [columns, rows] }
@@ -472,5 +506,185 @@ impl Palette {
             let colours = self.colours.iter().enumerate();
             colours.min_by_key(|(_, colour)| distance(colour)).map_or(0, |(index, _)| index as u8)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    fn bowl(x: f64, y: f64) -> f64 {
+        x * x + y * y
+    }
+
+    fn data(frames: &[Frame]) -> Animation<'_> {
+        Animation {
+            title: "Bowl",
+            axes: ["x", "y"],
+            lower: [-5.0; 2],
+            upper: [5.0; 2],
+            value: &bowl,
+            optimum: None,
+            frames,
+            delay: Duration::from_millis(70),
+        }
+    }
+
+    fn frame(iteration: u32, positions: &[[f32; 2]]) -> Frame {
+        let best_position = [4.0, -4.0];
+        Frame { iteration, best: 1.0, best_position, positions: positions.to_vec() }
+    }
+
+    /// The size of a GIF, and its frames as they are seen: pixels and delay.
+    fn decoded(data: &Animation) -> ([usize; 2], Vec<(Vec<Rgb>, u16)>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.gif");
+        animation(&path, data).unwrap();
+        let mut decoder = gif::DecodeOptions::new().read_info(File::open(&path).unwrap()).unwrap();
+        assert_eq!(decoder.repeat(), gif::Repeat::Infinite);
+        let [width, height] = [decoder.width(), decoder.height()].map(usize::from);
+        let palette = decoder.global_palette().unwrap().to_vec();
+        let mut screen = vec![[0; 3]; width * height];
+        let mut frames = Vec::new();
+        while let Some(frame) = decoder.read_next_frame().unwrap() {
+            for (index, &colour) in frame.buffer.iter().enumerate() {
+                let column = usize::from(frame.left) + index % usize::from(frame.width);
+                let row = usize::from(frame.top) + index / usize::from(frame.width);
+                if Some(colour) != frame.transparent {
+                    let start = 3 * usize::from(colour);
+                    screen[row * width + column] = palette[start..start + 3].try_into().unwrap();
+                }
+            }
+            frames.push((screen.clone(), frame.delay));
+        }
+        ([width, height], frames)
+    }
+
+    #[test]
+    fn particles_are_where_they_should_be() {
+        let first: [[f32; 2]; 3] = [[-3.0, 2.0], [0.5, 0.5], [f32::NAN, 0.0]];
+        let second: [[f32; 2]; 3] = [[1.0, 3.0], [0.5, 0.5], [1e30, f32::INFINITY]];
+        let frames = [frame(0, &first), frame(7, &second)];
+        let data = Animation { optimum: Some([-4.0, -4.0]), ..data(&frames) };
+        let scene = Scene::new(&data);
+        let (size, shown) = decoded(&data);
+        assert_eq!(size, scene.background.size());
+        assert_eq!(shown.iter().map(|(_, delay)| *delay).collect::<Vec<_>>(), [7, LAST_DELAY]);
+        let at = |frame: usize, x: f64, y: f64| {
+            let [x, y] = scene.place([x, y]).unwrap();
+            shown[frame].0[y as usize * size[0] + x as usize]
+        };
+        assert_eq!([at(0, -3.0, 2.0), at(0, 0.5, 0.5)], [WHITE; 2]);
+        assert_eq!([at(1, 1.0, 3.0), at(1, 0.5, 0.5)], [WHITE; 2]);
+        // The particle left, and the map is as it was.
+        let map = |x: f64, y: f64| {
+            let [x, y] = scene.place([x, y]).unwrap();
+            scene.background.pixels()[y as usize * size[0] + x as usize]
+        };
+        assert_eq!((at(1, -3.0, 2.0), at(0, 1.0, 3.0)), (map(-3.0, 2.0), map(1.0, 3.0)));
+        assert_ne!(at(0, -3.0, 2.0), map(-3.0, 2.0));
+        // Its tail points to where it came from.
+        let tail = at(1, 1.0 - 4.0 * 0.04, 3.0 - 1.0 * 0.04);
+        assert!(tail != map(0.84, 2.96), "{tail:?}");
+        assert_eq!(at(0, 4.0, -4.0), BEST);
+        // Inside the ring there is the map, and on it is white.
+        let pixel = 10.0 / SIDE;
+        assert_eq!(at(1, -4.0 + 8.0 * pixel, -4.0), WHITE);
+        assert_eq!(at(1, -4.0, -4.0), map(-4.0, -4.0));
+        // Colours of the map rise from the middle.
+        assert_eq!((map(0.0, 0.0), map(-4.98, 4.98)), (map::colour(0), map::colour(BANDS - 1)));
+    }
+
+    #[test]
+    fn long_runs_are_thinned_out() {
+        assert_eq!(shown(3, MOST_FRAMES), [0, 1, 2]);
+        let indices = shown(100_000, MOST_FRAMES);
+        assert_eq!((indices.len(), indices[0], indices[149]), (150, 0, 99_999));
+        let apart = |pair: &[usize]| pair[1] - pair[0];
+        assert!(indices.windows(2).all(|pair| (671..=672).contains(&apart(pair))));
+        let frames: Vec<_> = (0..151).map(|i| frame(i, &[[0.02 * i as f32, 0.0]])).collect();
+        assert_eq!(decoded(&data(&frames)).1.len(), 150);
+    }
+
+    #[test]
+    fn equal_frames_are_shown_too() {
+        let frames = vec![frame(3, &[]); 4];
+        let (_, shown) = decoded(&data(&frames));
+        assert_eq!(shown.len(), 4);
+        assert!(shown.iter().all(|frame| frame.0 == shown[0].0));
+    }
+
+    #[test]
+    fn files_are_small() {
+        let mut state = 1_u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as f32 / (1 << 24) as f32 * 10.0 - 5.0
+        };
+        // Worse than any swarm: particles jump everywhere.
+        let frames = (0..40).map(|i| frame(i, &[(); 3000].map(|()| [draw(), draw()])));
+        let frames: Vec<_> = frames.collect();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.gif");
+        animation(&path, &data(&frames)).unwrap();
+        let size = fs::metadata(&path).unwrap().len() as usize;
+        assert!((MOST_BYTES / 2..MOST_BYTES).contains(&size), "{size}");
+    }
+
+    #[test]
+    fn odd_boxes_and_functions() {
+        let frames = [Frame {
+            best: f64::NAN,
+            best_position: [f64::NAN, f64::INFINITY],
+            positions: vec![[f32::MAX; 2], [0.0; 2]],
+            ..Frame::default()
+        }];
+        let boxes = [
+            ([-1e300, -1e-300], [1e300, 1e-300]),
+            ([1e15, 0.0], [1e15 + 1.0, 1e9]),
+            ([-8e307, 5e-324], [8e307, 1e-323]),
+            ([1234567.0001, -1.0], [1234567.0002, 0.0]),
+        ];
+        let values: [&dyn Fn(f64, f64) -> f64; 3] =
+            [&|_, _| f64::NAN, &|x, y| x / y, &|x, _| if x > 0.0 { f64::MAX } else { f64::MIN }];
+        for ((lower, upper), value) in boxes.into_iter().zip(values.into_iter().cycle()) {
+            let optimum = Some([f64::NAN, f64::NEG_INFINITY]);
+            let title = &"long ".repeat(40);
+            let data = Animation { lower, upper, value, optimum, title, ..data(&frames) };
+            assert_eq!(decoded(&data).1.len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_said() {
+        let frames = [frame(0, &[])];
+        let path = Path::new("nowhere.gif");
+        let says = |path: &Path, data: &Animation, text: &str| {
+            let error = animation(path, data).unwrap_err().to_string();
+            assert!(error.contains(text), "{error}");
+        };
+        says(path, &data(&[]), "frames is empty");
+        let bad =
+            [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (f64::MIN, f64::MAX)];
+        for (lower, upper) in bad {
+            let data = Animation { lower: [0.0, lower], upper: [1.0, upper], ..data(&frames) };
+            says(path, &data, "dimension 1 has the bounds");
+        }
+        says(Path::new("a.png"), &data(&frames), "a.png: this picture can be written as .gif");
+        let folder = tempfile::tempdir().unwrap();
+        says(&folder.path().join("none/a.gif"), &data(&frames), "none");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_palette_has_the_colours_of_the_map() {
+        let mut palette = Palette::new();
+        assert!(palette.colours.len() <= usize::from(TRANSPARENT), "{}", palette.colours.len());
+        for colour in (0..BANDS).map(map::colour).chain([WHITE, DARK, BEST, INK, map::NO_VALUE]) {
+            let index = palette.nearest(colour);
+            assert_eq!(palette.colours[usize::from(index)], colour);
+        }
     }
 }

@@ -139,7 +139,7 @@ impl Panel {
         let low = all().reduce(f64::min)?;
         let high = all().reduce(f64::max)?;
         let scale = Scale::for_values(all(), logarithmic);
-        let axis = Axis::new(scale, low, high, (height / 48.0) as usize);
+        let axis = Axis::new(scale, low, high, (height / 40.0) as usize);
         let label = label + &axis.factor_label();
         Some(Self { label, series, axis, top, height })
     }
@@ -183,20 +183,19 @@ impl<'a> Chart<'a> {
         };
         let mut subtitle = format!(
             "best value {} after {} iterations, {} evaluations",
-            number(last.best, 6),
+            number(last.best, 9),
             count(last.iteration.into()),
             count(last.evaluations)
         );
-        if let Some(first) = samples.iter().find(|sample| sample.best.is_finite())
-            && samples.first() != Some(first)
-        {
-            subtitle += &format!("; none before iteration {}", count(first.iteration.into()));
+        let first = samples.iter().position(|sample| sample.best.is_finite()).unwrap_or(0);
+        if first > 0 {
+            let iteration = samples[first].iteration;
+            subtitle += &format!("; none before iteration {}", count(iteration.into()));
         }
 
         let own = "mean of the particles' own best";
         let mean = Series { name: own, colour: ORANGE, width: 1.6, values: of(|s| s.mean, zero) };
         let label = match optimum {
-            Some(optimum) if optimum == 0.0 => "value − optimum (0)".to_owned(),
             Some(optimum) => format!("value − optimum ({})", number(optimum, 6)),
             None => "value".to_owned(),
         };
@@ -215,7 +214,7 @@ impl<'a> Chart<'a> {
         let second = top + VALUES_HEIGHT + LINE + 22.0;
         let motion = Panel::new(
             "coordinate units".to_owned(),
-            vec![spread, speed],
+            vec![speed, spread],
             false,
             [second, MOTION_HEIGHT],
         );
@@ -390,4 +389,291 @@ fn thinned(points: &[Point]) -> Vec<Point> {
         kept.extend(indices.into_iter().map(|index| run[index]));
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::canvas::WHITE;
+    use super::*;
+
+    fn falling(count: u32) -> Vec<Sample> {
+        let value = |i: u32| 0.5_f64.powf(f64::from(i) * 100.0 / f64::from(count));
+        let sample = |i: u32| Sample {
+            mean: 3.0 * value(i),
+            spread: 1.0 + value(i),
+            speed: value(i),
+            ..Sample::new(i, 1000 * u64::from(i), value(i))
+        };
+        (0..count).map(sample).collect()
+    }
+
+    fn svg(data: &Convergence) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.svg");
+        convergence(&path, data).unwrap();
+        fs::read_to_string(path).unwrap()
+    }
+
+    /// Everything written in an SVG, with raised digits behind a `^`.
+    fn texts(svg: &str) -> Vec<String> {
+        let texts = svg.split("<text ").skip(1).filter_map(|rest| {
+            let body = &rest[rest.find('>')? + 1..rest.find("</text>")?];
+            let mut text = String::new();
+            let mut pieces = body.split('<');
+            text += pieces.next()?;
+            for piece in pieces {
+                let (tag, rest) = piece.split_once('>')?;
+                text += if tag.contains("dy=\"-") { "^" } else { "" };
+                text += rest;
+            }
+            Some(text)
+        });
+        texts.collect()
+    }
+
+    /// The points of the lines of a colour that are in the picture, without those of the legend.
+    fn lines(svg: &str, colour: Rgb) -> Vec<Vec<Point>> {
+        let [red, green, blue] = colour;
+        let stroke = format!("stroke=\"#{red:02x}{green:02x}{blue:02x}\"");
+        let lines = svg.lines().filter(|line| line.contains(&stroke)).map(|line| {
+            let points = line.split('"').nth(1).unwrap().split(' ');
+            let point = |text: &str| {
+                let (x, y) = text.split_once(',').unwrap();
+                [x.parse().unwrap(), y.parse().unwrap()]
+            };
+            points.map(point).collect()
+        });
+        lines.skip(1).collect()
+    }
+
+    #[test]
+    fn labels_say_what_is_drawn() {
+        let samples = falling(101);
+        let picture = Convergence { title: "a < b & c", optimum: Some(0.0), samples: &samples };
+        let svg = svg(&picture);
+        let texts = texts(&svg);
+        for wanted in [
+            "a &lt; b &amp; c",
+            "iteration",
+            "evaluations",
+            "value − optimum (0)",
+            "best",
+            "mean of the particles' own best",
+            "spread",
+            "speed",
+            "coordinate units",
+            "10^−10",
+            "100",
+            "20,000",
+        ] {
+            assert!(texts.iter().any(|text| text == wanted), "{wanted} is not in {texts:?}");
+        }
+        assert!(
+            texts.iter().any(|text| text.contains("after 100 iterations, 100,000 evaluations"))
+        );
+        assert!(svg.contains("<title>a &lt; b &amp; c</title>") && svg.ends_with("</svg>\n"));
+        // Of a logarithmic axis an exponential is a straight line.
+        let line = &lines(&svg, BLUE)[0];
+        assert_eq!(line.len(), 101);
+        let straight = |at: usize| {
+            let part = at as f64 / 100.0;
+            line[0][1] + part * (line[100][1] - line[0][1])
+        };
+        assert!((0..101).all(|at| (line[at][1] - straight(at)).abs() < 0.02));
+        assert!(line[100][1] > line[0][1] + 250.0);
+    }
+
+    #[test]
+    fn only_what_is_known_is_drawn() {
+        let samples = [Sample::new(0, 10, 3.0), Sample::new(1, 20, 2.0)];
+        let svg = svg(&Convergence { title: "", optimum: None, samples: &samples });
+        let texts = texts(&svg);
+        assert!(texts.iter().any(|text| text == "value"));
+        assert!(!texts.iter().any(|text| text.contains("mean") || text.contains("spread")));
+        assert!(lines(&svg, BLUE)[0].len() == 2 && !svg.contains("#e07b16"));
+    }
+
+    #[test]
+    fn gaps_where_there_is_no_value() {
+        let mut samples = falling(50);
+        for index in [0, 1, 20] {
+            samples[index].best = f64::INFINITY;
+        }
+        samples[22].best = f64::NAN;
+        let svg = svg(&Convergence { title: "", optimum: Some(0.0), samples: &samples });
+        let lines = lines(&svg, BLUE);
+        assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [18, 27]);
+        // The point between two gaps.
+        assert_eq!(svg.matches("<circle").count(), 1);
+        assert!(texts(&svg).iter().any(|text| text.ends_with("none before iteration 2")));
+    }
+
+    #[test]
+    fn many_samples_are_thinned_out() {
+        let mut samples = falling(100_000);
+        // A peak of one sample must stay.
+        samples[50_000].mean = 1e9;
+        let svg = svg(&Convergence { title: "", optimum: Some(0.0), samples: &samples });
+        let lines = lines(&svg, ORANGE);
+        let top = MARGIN + TITLE.size + 4.0 * LINE + 22.0;
+        assert!(lines[0].len() < 9000, "{}", lines[0].len());
+        let peak = lines[0].iter().map(|point| point[1]).fold(f64::INFINITY, f64::min);
+        assert!((top..top + 30.0).contains(&peak), "{peak}");
+        assert!(svg.len() < 1_000_000);
+    }
+
+    /// Whatever the numbers, everything is inside the picture and no label on another.
+    #[test]
+    fn odd_numbers() {
+        let inf = f64::INFINITY;
+        let cases: [&[f64]; 12] = [
+            &[0.0],
+            &[5.0; 30],
+            &[inf, inf, 1.0],
+            &[1e300, 1e-300],
+            &[f64::MAX, f64::MIN],
+            &[f64::MAX, -inf, 0.0, f64::NAN],
+            &[5e-324, 0.0],
+            &[-1e-7, 1e7, -3.0],
+            &[1e15, 1e15 + 1.0],
+            &[123456789.0123, 123456789.0124],
+            &[1.0, 0.5, 0.0, 0.0],
+            &[-1e6, -1e6 - 1e-3],
+        ];
+        for values in cases {
+            for optimum in [None, Some(0.0), Some(-f64::MAX), Some(f64::NAN), Some(inf), Some(0.3)]
+            {
+                for (iterations, evaluations) in [(1, 1), (0, 0), (u32::MAX / 50, u64::MAX / 50)] {
+                    let samples = values.iter().enumerate().map(|(index, &value)| Sample {
+                        mean: value * 2.0,
+                        spread: value,
+                        speed: -value,
+                        ..Sample::new(index as u32 * iterations, index as u64 * evaluations, value)
+                    });
+                    let samples: Vec<_> = samples.collect();
+                    let data =
+                        Convergence { title: &"long ".repeat(50), optimum, samples: &samples };
+                    let name = format!("{values:?} {optimum:?} {iterations}");
+                    let chart = match Chart::new(&data) {
+                        Ok(chart) => chart,
+                        Err(error) => {
+                            // Every difference overflowed.
+                            assert!(optimum == Some(-f64::MAX), "{name}: {error}");
+                            continue;
+                        }
+                    };
+                    let mut seen = Bounds { height: chart.height, ..Bounds::default() };
+                    chart.draw(&mut seen);
+                    assert!(seen.texts.len() > 8, "{name}");
+                    for (index, a) in seen.texts.iter().enumerate() {
+                        for b in &seen.texts[index + 1..] {
+                            let apart =
+                                (0..2).any(|axis| a.0[axis] >= b.1[axis] || b.0[axis] >= a.1[axis]);
+                            assert!(apart, "{name}: {a:?} {b:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Notes the boxes of texts and checks that everything is inside.
+    #[derive(Default)]
+    struct Bounds {
+        height: f64,
+        texts: Vec<(Point, Point, String)>,
+    }
+
+    impl Bounds {
+        fn check(&self, [x, y]: Point, what: &str) {
+            let inside = (0.0..=WIDTH).contains(&x) && (0.0..=self.height).contains(&y);
+            assert!(inside, "{what} at {x} {y}");
+        }
+    }
+
+    impl Canvas for Bounds {
+        fn polyline(&mut self, points: &[Point], _: f64, _: Rgb) {
+            points.iter().for_each(|&point| self.check(point, "line"));
+        }
+
+        fn disc(&mut self, centre: Point, _: f64, _: Rgb) {
+            self.check(centre, "disc");
+        }
+
+        fn text(&mut self, at: Point, text: &str, style: Style) {
+            let width = glyphs::width(text, style.size);
+            let start = match style.anchor {
+                Anchor::Start => 0.0,
+                Anchor::Middle => -width / 2.0,
+                Anchor::End => -width,
+            };
+            let (above, below) = (style.size * 0.73, style.size * 0.1);
+            let (low, high) = if style.upwards {
+                ([at[0] - above, at[1] - start - width], [at[0] + below, at[1] - start])
+            } else {
+                ([at[0] + start, at[1] - above], [at[0] + start + width, at[1] + below])
+            };
+            self.check(low, text);
+            self.check(high, text);
+            self.texts.push((low, high, text.to_owned()));
+        }
+    }
+
+    #[test]
+    fn png_shows_the_line_where_it_should_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.PNG");
+        // Two points: from the upper left to the lower right corner, but for the axis' room.
+        let samples = [Sample::new(0, 1, 1.0), Sample::new(10, 2, 0.0)];
+        let data = Convergence { title: "Line", optimum: None, samples: &samples };
+        convergence(&path, &data).unwrap();
+        let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(&path).unwrap()));
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        let chart = Chart::new(&data).unwrap();
+        let size = [WIDTH, chart.height].map(|side| (side * PNG_SCALE).round() as u32);
+        assert_eq!([info.width, info.height], size);
+        let at = |[x, y]: Point| {
+            let [column, row] = [x, y].map(|place| (place * PNG_SCALE) as usize);
+            let start = 3 * (row * info.width as usize + column);
+            [pixels[start], pixels[start + 1], pixels[start + 2]]
+        };
+        let (panel, part) = (&chart.panels[0], 0.3);
+        let y = |value: f64| panel.top + panel.height * (1.0 - panel.axis.position(value));
+        assert_eq!(at([chart.x(part), y(1.0 - part)]), BLUE);
+        assert_eq!(at([chart.x(part), y(1.0 - part) - 9.0]), WHITE);
+        assert_eq!(at([chart.x(1.0), y(0.0)]), BLUE);
+    }
+
+    #[test]
+    fn nothing_to_draw() {
+        let path = Path::new("nowhere.svg");
+        for (best, value) in [(None, "empty"), (Some(f64::NAN), "a list of 3 without")] {
+            let samples: Vec<_> =
+                best.into_iter().cycle().take(3).map(|best| Sample::new(1, 1, best)).collect();
+            let error =
+                convergence(path, &Convergence { title: "", optimum: None, samples: &samples });
+            let text = error.unwrap_err().to_string();
+            assert!(text.starts_with(&format!("samples is {value}")), "{text}");
+        }
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn unwritable() {
+        let data = Convergence { title: "", optimum: None, samples: &falling(3) };
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["none/a.svg", "none/a.png"] {
+            let path = folder.path().join(name);
+            let error = convergence(&path, &data).unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        let error = convergence(Path::new("a.pdf"), &data).unwrap_err();
+        assert!(
+            error.to_string().starts_with("a.pdf: this picture can be written as .svg or .png")
+        );
+    }
 }

@@ -75,7 +75,7 @@ impl Raster {
         opacity: f64,
     ) {
         let radius = (width * self.scale / 2.0).max(0.3);
-        let mut touched = [usize::MAX..0, usize::MAX..0];
+        let mut touched = [0..0, 0..0];
         for line in lines {
             let [a, b] = line.map(|point| point.map(|coordinate| coordinate * self.scale));
             let columns = self.reach(0, a[0].min(b[0]) - radius, a[0].max(b[0]) + radius);
@@ -87,10 +87,8 @@ impl Raster {
                     *cover = cover.max((radius + 0.5 - distance).clamp(0.0, 1.0) as f32);
                 }
             }
-            for (touched, new) in touched.iter_mut().zip([columns, rows]) {
-                if !new.is_empty() {
-                    *touched = touched.start.min(new.start)..touched.end.max(new.end);
-                }
+            if !columns.is_empty() && !rows.is_empty() {
+                touched = [joined(&touched[0], &columns), joined(&touched[1], &rows)];
             }
         }
         let [columns, rows] = touched;
@@ -231,6 +229,11 @@ impl Canvas for Raster {
     }
 }
 
+/// The least range that contains both.
+pub(super) fn joined(a: &Range<usize>, b: &Range<usize>) -> Range<usize> {
+    if a.is_empty() { b.clone() } else { a.start.min(b.start)..a.end.max(b.end) }
+}
+
 /// One colour over another.
 pub(super) fn mixed(below: Rgb, above: Rgb, cover: f64) -> Rgb {
     std::array::from_fn(|channel| {
@@ -286,7 +289,7 @@ mod tests {
             area(&|raster| raster.polyline(&[[5.0, 5.0], [35.0, 5.0], [35.0, 25.0]], 3.0, BLACK));
         // Two strips that share a quarter of a square at the corner, and two round ends.
         let quarter = std::f64::consts::PI * 2.25 / 4.0;
-        let exact = 150.0 - 2.25 + quarter + 2.0 * quarter;
+        let exact = 150.0 - 2.25 + quarter + 4.0 * quarter;
         assert!((line / exact - 1.0).abs() < 0.02, "{line} {exact}");
         let half = area(&|raster| raster.lines([[[5.0, 5.0], [35.0, 5.0]]], 3.0, BLACK, 0.5));
         let whole = area(&|raster| raster.lines([[[5.0, 5.0], [35.0, 5.0]]], 3.0, BLACK, 1.0));
