@@ -312,10 +312,6 @@ impl<'a> Scene<'a> {
         let [columns, rows] = [[left, width], [top, height]]
             .map(|[start, length]| start as usize..(start + length) as usize);
         sheet.clip(columns, rows);
-
-        if let Some(at) = self.data.optimum.and_then(|optimum| self.place(optimum)) {
-            draw_optimum(sheet, at);
-        }
         let particles = frame.positions.len();
         let places = |frame: &Frame| -> Vec<Option<Point>> {
             frame.positions.iter().map(|point| self.place(point.map(f64::from))).collect()
@@ -340,6 +336,9 @@ impl<'a> Scene<'a> {
         };
         for at in now.into_iter().flatten() {
             draw_particle(sheet, at, radius);
+        }
+        if let Some(at) = self.data.optimum.and_then(|optimum| self.place(optimum)) {
+            draw_optimum(sheet, at);
         }
         if let Some(at) = self.place(frame.best_position) {
             draw_best(sheet, at);
