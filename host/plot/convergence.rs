@@ -474,7 +474,9 @@ mod tests {
             texts.iter().any(|text| text.contains("after 100 iterations, 100,000 evaluations"))
         );
         assert!(svg.contains("<title>a &lt; b &amp; c</title>") && svg.ends_with("</svg>\n"));
-        // Of a logarithmic axis an exponential is a straight line.
+        // Or a space behind a raised digit is lost.
+        assert!(svg.contains("xml:space=\"preserve\""));
+        // On a logarithmic axis an exponential is a straight line.
         let line = &lines(&svg, BLUE)[0];
         assert_eq!(line.len(), 101);
         let straight = |at: usize| {

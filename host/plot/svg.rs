@@ -19,7 +19,7 @@ impl Svg {
         let mut svg = Self { text: String::new() };
         svg.put(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\">\n<title>{}</title>\n\
+             viewBox=\"0 0 {width} {height}\" font-family=\"{FONTS}\" xml:space=\"preserve\">\n<title>{}</title>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
             escaped(title)
         ));
