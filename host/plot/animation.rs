@@ -6,11 +6,14 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::colors::colormaps::ViridisRGB;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
 use super::axis::{Axis, count, number};
-use super::canvas::{Anchor, Canvas, FAINT_INK, INK, Point, Rgb, Style, WHITE};
-use super::map::{self, BANDS, Map};
-use super::raster::{Raster, joined, mixed};
-use super::{file, glyphs};
+use super::convergence::side_by_side;
+use super::{FAINT_INK, INK, file, fit, text, width};
 use crate::{Error, Result};
 
 /// A moment of a run.
@@ -37,7 +40,7 @@ pub struct Animation<'a> {
     pub lower: [f64; 2],
     /// The box's upper bounds.
     pub upper: [f64; 2],
-    /// The function, which is computed once for each pixel of the map (at most 520 · 520 times).
+    /// The function, which is computed at most 1040 · 1040 times, for a map.
     pub value: &'a dyn Fn(f64, f64) -> f64,
     /// Where the function is known to be lowest.
     pub optimum: Option<[f64; 2]>,
@@ -114,7 +117,7 @@ pub fn animation(path: &Path, data: &Animation) -> Result<()> {
         });
     }
     let failed = |source| Error::File { path: path.to_owned(), source };
-    let scene = Scene::new(data);
+    let scene = Scene::new(data).map_err(failed)?;
     let mut most = MOST_FRAMES;
     let bytes = loop {
         let bytes = scene.encoded(most).map_err(failed)?;
@@ -125,7 +128,7 @@ pub fn animation(path: &Path, data: &Animation) -> Result<()> {
         let fitting = data.frames.len().min(most) * (MOST_BYTES / 10 * 9) / bytes.len();
         most = fitting.clamp(LEAST_FRAMES, most - 1);
     };
-    file::write_whole(path, |output| output.write_all(&bytes))
+    file::write_whole(path, &bytes)
 }
 
 /// Of more frames some are left out.
@@ -134,16 +137,24 @@ const MOST_FRAMES: usize = 150;
 /// left out, but never so many that fewer than these are shown.
 const MOST_BYTES: usize = 6_000_000;
 const LEAST_FRAMES: usize = 20;
+/// Dots of the drawing in a pixel of the picture, across and down: for smooth edges.
+const FINE: usize = 2;
 /// Longer side of the map in pixels, and the least of the shorter one.
 const SIDE: f64 = 520.0;
 const LEAST_SIDE: f64 = 300.0;
-const MARGIN: f64 = 16.0;
-const TITLE: Style = Style::new(17.0, INK, Anchor::Start);
-const CAPTION: Style = Style::new(14.0, INK, Anchor::Start);
-const LABEL: Style = Style::new(12.0, INK, Anchor::Middle);
-const TICK: Style = Style::new(11.0, INK, Anchor::Middle);
-const BAR: f64 = 14.0;
-const CONTOUR_OPACITY: f64 = 0.3;
+const MARGIN: i32 = 16;
+/// Above the map: title and caption; below it: marks, the axis' name and the legend.
+const HEAD: i32 = 64;
+const FOOT: i32 = 84;
+const BAR: i32 = 14;
+const TITLE: f64 = 17.0;
+const CAPTION: f64 = 14.0;
+const LABEL: f64 = 12.0;
+const TICK: f64 = 11.0;
+/// Colours from the lowest to the highest value, and from one contour line to the next.
+const BANDS: usize = 32;
+const BANDS_BETWEEN_LINES: usize = 4;
+const CONTOUR_OPACITY: f64 = 0.45;
 /// Longest tail in pixels.
 const TAIL: f64 = 16.0;
 /// With more particles than this tails would hide the map, and make a large file.
@@ -151,263 +162,290 @@ const MOST_TAILS: usize = 1000;
 /// How long the last frame is shown, in hundredths of a second.
 const LAST_DELAY: u16 = 200;
 
-const DARK: Rgb = [0x14, 0x0c, 0x1c];
-const BEST: Rgb = [0xff, 0x3b, 0x30];
-const PROGRESS: Rgb = [0x31, 0x68, 0x8e];
-const UNDONE: Rgb = [0xdd; 3];
+type Rgb = [u8; 3];
+type Sheet<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
+type Drawn = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+const DARK: RGBColor = RGBColor(0x14, 0x0c, 0x1c);
+const BEST: RGBColor = RGBColor(0xff, 0x3b, 0x30);
+/// Where the function is not a number.
+const NO_VALUE: RGBColor = RGBColor(0xb8, 0xb8, 0xb8);
+
+fn band(index: usize) -> RGBColor {
+    ViridisRGB::get_color(index as f64 / (BANDS - 1) as f64)
+}
+
+fn mixed(a: RGBColor, b: RGBColor, part: f64) -> RGBColor {
+    let channel =
+        |a: u8, b: u8| (f64::from(a) + part * (f64::from(b) - f64::from(a))).round() as u8;
+    RGBColor(channel(a.0, b.0), channel(a.1, b.1), channel(a.2, b.2))
+}
+
+/// Pixels of the picture in dots of the drawing.
+fn dots(pixels: i32) -> i32 {
+    pixels * FINE as i32
+}
+
+fn style(size: f64) -> TextStyle<'static> {
+    text(size * FINE as f64)
+}
 
 /// Everything that is the same in all frames.
 struct Scene<'a> {
     data: &'a Animation<'a>,
-    background: Raster,
-    /// Left and top of the map, its width and its height: whole pixels.
-    area: [f64; 4],
-    /// Where the caption and the progress bar are.
-    caption: f64,
-    progress: f64,
+    /// Width and height in pixels.
+    size: [usize; 2],
+    /// Three bytes for each dot.
+    background: Vec<u8>,
+    /// Left, top, width and height of the map in dots.
+    map: [i32; 4],
 }
 
 impl<'a> Scene<'a> {
-    fn new(data: &'a Animation<'a>) -> Self {
+    fn new(data: &'a Animation<'a>) -> io::Result<Self> {
         let [width, height] = [0, 1].map(|axis| data.upper[axis] - data.lower[axis]);
         // The box's own proportions, unless the picture became a strip.
-        let side = |this: f64, other: f64| (SIDE * (this / other).min(1.0)).round().max(LEAST_SIDE);
+        let side = |this: f64, other: f64| (SIDE * (this / other).min(1.0)).max(LEAST_SIDE) as i32;
         let (width, height) = (side(width, height), side(height, width));
+        let axis = |axis: usize| Axis::exact(data.lower[axis], data.upper[axis]);
+        let axes = [
+            axis(0).marked(|labels| side_by_side(labels, width + 40)),
+            axis(1).marked(|labels| labels.len() as i32 * 45 <= height),
+        ];
+        let left = MARGIN + widest(&axes[1].labels()) / FINE as i32 + 36;
 
-        let axes: [Axis; 2] = [(0, width, 80.0), (1, height, 55.0)].map(|(axis, length, apart)| {
-            Axis::exact(data.lower[axis], data.upper[axis], (length / apart) as usize)
-        });
-        let widest = |labels: &mut dyn Iterator<Item = &str>| {
-            labels.map(|label| glyphs::width(label, TICK.size)).fold(0.0, f64::max).ceil()
+        let map = [dots(left), dots(HEAD), dots(width), dots(height)];
+        let values = values(data, map[2], map[3]);
+        let mut limits: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+        limits.sort_by(f64::total_cmp);
+        // Each band covers as much as any other, whatever powers of ten the values span.
+        let limit = |band: usize| limits.get(limits.len() * band / BANDS).copied();
+        let limits: Vec<f64> = (1..BANDS).filter_map(limit).collect();
+        let lines = (1..BANDS).filter(|band| band % BANDS_BETWEEN_LINES == 0);
+        let mut levels: Vec<(usize, f64)> =
+            lines.filter_map(|band| Some((band, *limits.get(band - 1)?))).collect();
+        levels.dedup_by_key(|level| level.1);
+        let levels: Vec<(usize, String)> =
+            levels.into_iter().map(|(band, level)| (band, number(level, 3))).collect();
+        let names: Vec<String> = levels.iter().map(|level| level.1.clone()).collect();
+        let right = 16 + BAR + 8 + (widest(&names) / FINE as i32).max(30) + MARGIN;
+
+        let size = [left + width + right, HEAD + height + FOOT];
+        let mut scene = Self {
+            data,
+            size: size.map(|side| side as usize),
+            background: vec![255; 3 * (dots(size[0]) * dots(size[1])) as usize],
+            map,
         };
-        let tick_width = widest(&mut axes[1].ticks.iter().map(|tick| tick.label.as_str()));
-        let left = MARGIN + LABEL.size + 8.0 + tick_width + 8.0;
-        let caption = MARGIN + 14.0 + 24.0;
-        let top = caption + 14.0;
-        let bar = left + width + 16.0;
-
-        let pixel = |column: f64, row: f64| {
-            let part = [(column + 0.5) / width, 1.0 - (row + 0.5) / height];
-            let at = |axis: usize| {
-                // The difference is finite, as the bounds are.
-                data.lower[axis] + part[axis] * (data.upper[axis] - data.lower[axis])
-            };
-            (data.value)(at(0), at(1))
-        };
-        let values = (0..height as usize)
-            .flat_map(|row| (0..width as usize).map(move |column| (column as f64, row as f64)))
-            .map(|(column, row)| pixel(column, row));
-        let map = Map::new(width as usize, values.collect());
-        let levels: Vec<(usize, f64, String)> =
-            map.levels().into_iter().map(|(band, value)| (band, value, number(value, 3))).collect();
-        let level_width = widest(&mut levels.iter().map(|level| level.2.as_str())).max(20.0);
-
-        let bottom = top + height;
-        let progress = bottom + 74.0;
-        let sheet = [bar + BAR + 6.0 + level_width + MARGIN, progress + 6.0 + MARGIN];
-        let mut background = Raster::new(sheet[0], sheet[1], 1.0);
-        let area = [left, top, width, height];
-        for row in 0..height as usize {
-            for column in 0..width as usize {
-                let colour = map.colour(column, row);
-                background.set(left as usize + column, top as usize + row, colour);
-            }
-        }
-        for (_, level, _) in &levels {
-            let lines = map.contour(*level).into_iter();
-            let lines = lines.map(|line| line.map(|[x, y]| [left + x, top + y]));
-            background.lines(lines, 1.0, DARK, CONTOUR_OPACITY);
-        }
-        let title = glyphs::fit(data.title, TITLE.size, sheet[0] - 2.0 * MARGIN);
-        background.text([MARGIN, MARGIN + 14.0], &title, TITLE);
-        let scene = Self { data, background, area, caption, progress };
-        scene.furnished(&axes, &levels, bar)
+        let mut background = std::mem::take(&mut scene.background);
+        scene.draw_on(&mut background, |sheet| scene.furnish(sheet, &axes, &levels, right))?;
+        scene.background = background;
+        scene.colour(&values, &limits);
+        Ok(scene)
     }
 
-    /// Adds axes, colour bar and legend to the background.
-    fn furnished(mut self, axes: &[Axis; 2], levels: &[(usize, f64, String)], bar: f64) -> Self {
-        let [left, top, width, height] = self.area;
-        let (right, bottom) = (left + width, top + height);
-        let sheet = &mut self.background;
-        let frame = |sheet: &mut Raster, [left, top, right, bottom]: [f64; 4]| {
-            // Between pixels it would be two pixels wide.
-            let [left, top] = [left - 0.5, top - 0.5];
-            let [right, bottom] = [right + 0.5, bottom + 0.5];
-            let corners = [[left, top], [right, top], [right, bottom], [left, bottom], [left, top]];
-            sheet.polyline(&corners, 1.0, FAINT_INK);
-        };
-        frame(sheet, [left, top, right, bottom]);
-        let mut free = f64::NEG_INFINITY;
-        for tick in &axes[0].ticks {
-            let (x, half) =
-                (left + tick.position * width, glyphs::width(&tick.label, TICK.size) / 2.0);
-            sheet.polyline(&[[x, bottom + 1.0], [x, bottom + 5.0]], 1.0, FAINT_INK);
-            // A small box far from zero has long labels.
-            if x - half > free + 8.0 {
-                sheet.text([x, bottom + 17.0], &tick.label, TICK);
-                free = x + half;
-            }
-        }
-        for tick in &axes[1].ticks {
-            let y = bottom - tick.position * height;
-            sheet.polyline(&[[left - 5.0, y], [left - 1.0, y]], 1.0, FAINT_INK);
-            let style = Style { anchor: Anchor::End, ..TICK };
-            sheet.text([left - 8.0, y + TICK.size * 0.36], &tick.label, style);
-        }
-        let name = |axis: usize, longest: f64| {
-            let name = format!("{}{}", self.data.axes[axis], axes[axis].factor_label());
-            glyphs::fit(&name, LABEL.size, longest)
-        };
-        sheet.text([left + width / 2.0, bottom + 34.0], &name(0, width), LABEL);
-        let at = [MARGIN + LABEL.size * 0.75, top + height / 2.0];
-        sheet.text(at, &name(1, height), LABEL.upwards());
+    fn draw_on(&self, pixels: &mut [u8], draw: impl FnOnce(&Sheet) -> Drawn) -> io::Result<()> {
+        let [width, height] = self.size.map(|side| (side * FINE) as u32);
+        let sheet = BitMapBackend::with_buffer(pixels, (width, height)).into_drawing_area();
+        draw(&sheet).map_err(io::Error::other)?;
+        sheet.present().map_err(|error| io::Error::other(error.to_string()))
+    }
 
-        for row in 0..height as usize {
-            let band = ((1.0 - (row as f64 + 0.5) / height) * BANDS as f64) as usize;
-            for column in 0..BAR as usize {
-                sheet.set(bar as usize + column, top as usize + row, map::colour(band));
-            }
+    /// Draws axes, colour bar and legend.
+    fn furnish(
+        &self,
+        sheet: &Sheet,
+        axes: &[Axis; 2],
+        levels: &[(usize, String)],
+        right: i32,
+    ) -> Drawn {
+        let [left, top, width, height] = self.map;
+        let title = style(TITLE);
+        let longest = dots(self.size[0] as i32 - 2 * MARGIN);
+        sheet.draw_text(
+            &fit(self.data.title, &title, longest),
+            &title,
+            (dots(MARGIN), dots(10)),
+        )?;
+        let name = |axis: usize, longest: i32| {
+            fit(&axes[axis].title(self.data.axes[axis]), &style(LABEL), longest)
+        };
+        ChartBuilder::on(sheet)
+            .margin_top(top)
+            .margin_bottom(dots(FOOT - 42))
+            .margin_left(dots(MARGIN))
+            .margin_right(dots(right))
+            .x_label_area_size(dots(42))
+            .y_label_area_size(left - dots(MARGIN))
+            .build_cartesian_2d(axes[0].clone(), axes[1].clone())?
+            .configure_mesh()
+            .disable_mesh()
+            .x_desc(name(0, width))
+            .y_desc(name(1, height))
+            .label_style(style(TICK))
+            .axis_desc_style(style(LABEL))
+            .axis_style(FAINT_INK.stroke_width(FINE as u32))
+            .set_all_tick_mark_size(dots(4))
+            .draw()?;
+
+        let bar = left + width + dots(16);
+        for row in 0..height {
+            let index = ((height - 1 - row) as usize * BANDS) / height as usize;
+            let line = [(bar, top + row), (bar + dots(BAR), top + row + 1)];
+            sheet.draw(&Rectangle::new(line, band(index).filled()))?;
         }
-        frame(sheet, [bar, top, bar + BAR, bottom]);
-        sheet.text([bar, top - 7.0], "value", Style { anchor: Anchor::Start, ..TICK });
-        for (band, _, label) in levels {
-            let y = bottom - *band as f64 / BANDS as f64 * height;
-            sheet.lines([[[bar, y], [bar + BAR, y]]], 1.0, DARK, CONTOUR_OPACITY);
-            let style = Style { anchor: Anchor::Start, ..TICK };
-            sheet.text([bar + BAR + 6.0, y + TICK.size * 0.36], label, style);
+        let tick = style(TICK).pos(Pos::new(HPos::Left, VPos::Center));
+        sheet.draw_text("value", &tick, (bar, top - dots(12)))?;
+        for (band, label) in levels {
+            let y = top + height - (height * *band as i32) / BANDS as i32;
+            let line = [(bar, y), (bar + dots(BAR) - 1, y)];
+            let contour = DARK.mix(CONTOUR_OPACITY).stroke_width(FINE as u32);
+            sheet.draw(&PathElement::new(line, contour))?;
+            sheet.draw_text(label, &tick, (bar + dots(BAR + 6), y))?;
         }
 
-        let y = bottom + 57.0;
-        let mut x = left;
-        let mut entry = |sheet: &mut Raster, name: &str, mark: &dyn Fn(&mut Raster, Point)| {
-            mark(sheet, [x + 8.0, y - 4.0]);
-            sheet.text([x + 22.0, y], name, Style { anchor: Anchor::Start, ..LABEL });
-            x += 22.0 + glyphs::width(name, LABEL.size) + 22.0;
+        let (mut x, y) = (left, top + height + dots(60));
+        let label = style(LABEL).pos(Pos::new(HPos::Left, VPos::Center));
+        let mut name = |sheet: &Sheet, name: &str| -> std::result::Result<(i32, i32), _> {
+            let mark = (x + dots(8), y);
+            let drawn = sheet.draw_text(name, &label, (x + dots(24), y));
+            x += dots(44) + super::width(name, &label);
+            drawn.map(|()| mark)
         };
-        entry(sheet, "particle", &|sheet, at| draw_particle(sheet, at, 2.4));
-        entry(sheet, "best so far", &draw_best);
+        draw_particle(sheet, name(sheet, "particle")?, 5)?;
+        draw_best(sheet, name(sheet, "best so far")?)?;
         if self.data.optimum.is_some() {
-            entry(sheet, "known optimum", &draw_optimum);
+            draw_optimum(sheet, name(sheet, "known optimum")?)?;
         }
-        self
+        Ok(())
     }
 
-    /// Where a point of the box is in the picture; nothing if that is far outside.
-    fn place(&self, point: [f64; 2]) -> Option<Point> {
-        let [left, top, width, height] = self.area;
+    /// Fills the map of the background.
+    fn colour(&mut self, values: &[f64], limits: &[f64]) {
+        let [left, top, width, height] = self.map.map(|length| length as usize);
+        let bands: Vec<Option<usize>> = values
+            .iter()
+            .map(|&value| (!value.is_nan()).then(|| limits.partition_point(|&limit| limit < value)))
+            .collect();
+        for (place, &this) in bands.iter().enumerate() {
+            let (row, column) = (place / width, place % width);
+            let line = |band: Option<usize>| band.map(|band| band / BANDS_BETWEEN_LINES);
+            let beside = if column + 1 < width { bands[place + 1] } else { this };
+            let below = if row + 1 < height { bands[place + width] } else { this };
+            let colour = this.map_or(NO_VALUE, band);
+            let on_line = line(this) != line(beside) || line(this) != line(below);
+            let colour = if on_line { mixed(colour, DARK, CONTOUR_OPACITY) } else { colour };
+            let start = 3 * ((top + row) * self.size[0] * FINE + left + column);
+            self.background[start..start + 3].copy_from_slice(&rgb(colour));
+        }
+    }
+
+    /// Where a point of the box is in the drawing; nothing if that is outside.
+    fn place(&self, point: [f64; 2]) -> Option<(i32, i32)> {
+        let [left, top, width, height] = self.map;
         let part = |axis: usize| {
             let length = self.data.upper[axis] - self.data.lower[axis];
             (point[axis] - self.data.lower[axis]) / length
         };
         let (x, y) = (part(0), part(1));
-        let near = -0.1..1.1;
-        (near.contains(&x) && near.contains(&y))
-            .then_some([left + x * width, top + (1.0 - y) * height])
+        let inside = 0.0..=1.0;
+        (inside.contains(&x) && inside.contains(&y)).then(|| {
+            let dot = |part: f64, length: i32| (part * f64::from(length - 1)).round() as i32;
+            (left + dot(x, width), top + dot(1.0 - y, height))
+        })
     }
 
-    fn draw(&self, sheet: &mut Raster, index: usize) {
+    fn draw(&self, sheet: &Sheet, index: usize) -> Drawn {
         let frame = &self.data.frames[index];
-        sheet.copy_from(&self.background);
-        let [left, top, width, height] = self.area;
-        let [columns, rows] = [[left, width], [top, height]]
-            .map(|[start, length]| start as usize..(start + length) as usize);
-        sheet.clip(columns, rows);
-        let particles = frame.positions.len();
-        let places = |frame: &Frame| -> Vec<Option<Point>> {
+        let places = |frame: &Frame| -> Vec<Option<(i32, i32)>> {
             frame.positions.iter().map(|point| self.place(point.map(f64::from))).collect()
         };
         let now = places(frame);
-        let earlier = index.checked_sub(1).map(|earlier| &self.data.frames[earlier]);
-        let earlier = earlier.filter(|earlier| earlier.positions.len() == particles);
-        if let Some(earlier) = earlier.filter(|_| particles <= MOST_TAILS) {
-            let tails = now.iter().zip(places(earlier)).filter_map(|(&now, before)| {
-                let (now, before) = (now?, before?);
-                let length = (now[0] - before[0]).hypot(now[1] - before[1]);
-                let part = (TAIL / length).min(1.0);
-                Some([now, [0, 1].map(|axis| now[axis] + part * (before[axis] - now[axis]))])
-            });
-            sheet.lines(tails, 1.3, WHITE, 0.6);
+        let before = index.checked_sub(1).map(|before| &self.data.frames[before]);
+        let before = before.filter(|before| before.positions.len() == now.len());
+        if let Some(before) = before.filter(|_| now.len() <= MOST_TAILS) {
+            for (now, before) in now.iter().zip(places(before)) {
+                let (Some(now), Some(before)) = (*now, before) else { continue };
+                let way = [before.0 - now.0, before.1 - now.1].map(f64::from);
+                let part = (TAIL * FINE as f64 / way[0].hypot(way[1])).min(1.0);
+                let end = (now.0 + (part * way[0]) as i32, now.1 + (part * way[1]) as i32);
+                sheet.draw(&PathElement::new([now, end], WHITE.mix(0.6).stroke_width(3)))?;
+            }
         }
-        let radius = match particles {
-            0..=300 => 2.4,
-            301..=2000 => 1.8,
-            2001..=20_000 => 1.2,
-            _ => 0.8,
+        let radius = match now.len() {
+            0..=300 => 5,
+            301..=2000 => 4,
+            2001..=20_000 => 2,
+            _ => 1,
         };
         for at in now.into_iter().flatten() {
-            draw_particle(sheet, at, radius);
+            draw_particle(sheet, at, radius)?;
         }
         if let Some(at) = self.data.optimum.and_then(|optimum| self.place(optimum)) {
-            draw_optimum(sheet, at);
+            draw_optimum(sheet, at)?;
         }
         if let Some(at) = self.place(frame.best_position) {
-            draw_best(sheet, at);
+            draw_best(sheet, at)?;
         }
-        sheet.clip_nothing();
-
-        let caption = format!("iteration {}", count(frame.iteration.into()));
-        sheet.text([MARGIN, self.caption], &caption, CAPTION);
+        let caption = style(CAPTION);
+        let iteration = |number: u32| format!("iteration {}", count(number.into()));
+        let at = (dots(MARGIN), dots(36));
+        sheet.draw_text(&iteration(frame.iteration), &caption, at)?;
         // Where it does not move while the iterations get more digits.
-        let last = self.data.frames.last().map_or(0, |last| last.iteration);
-        let longest = format!("iteration {}", count(last.into()).replace(|_: char| true, "0"));
-        let x = MARGIN + glyphs::width(&longest, CAPTION.size) + 24.0;
-        sheet.text([x, self.caption], &format!("best {}", number(frame.best, 6)), CAPTION);
+        let last = iteration(self.data.frames.last().map_or(0, |last| last.iteration));
+        let at = (at.0 + super::width(&last, &caption) + dots(24), at.1);
+        sheet.draw_text(&format!("best {}", number(frame.best, 6)), &caption, at)?;
+        Ok(())
+    }
 
-        let (y, end) = (self.progress, left + width);
-        sheet.polyline(&[[left, y], [end, y]], 4.0, UNDONE);
-        let done = f64::from(frame.iteration) / f64::from(last.max(1));
-        sheet.polyline(&[[left, y], [left + done.min(1.0) * width, y]], 4.0, PROGRESS);
+    /// The pixels of the picture: means of the drawing's dots.
+    fn pixels(&self, drawing: &[u8]) -> Vec<Rgb> {
+        let [width, height] = self.size;
+        let pixel = |row: usize, column: usize| {
+            [0, 1, 2].map(|channel| {
+                let dot = |down: usize, right: usize| {
+                    let place = (row * FINE + down) * width * FINE + column * FINE + right;
+                    usize::from(drawing[3 * place + channel])
+                };
+                let sum: usize = (0..FINE * FINE).map(|at| dot(at / FINE, at % FINE)).sum();
+                (sum / (FINE * FINE)) as u8
+            })
+        };
+        (0..height * width).map(|place| pixel(place / width, place % width)).collect()
     }
 
     /// The file, with at most this many frames.
     fn encoded(&self, most: usize) -> io::Result<Vec<u8>> {
-        let [width, height] = self.background.size();
-        // A side is at most that of the map and some hundreds of pixels.
-        let [gif_width, gif_height] = [width, height].map(|side| side as u16);
+        let width = self.size[0];
         let mut palette = Palette::new();
-        let failed = |error: gif::EncodingError| match error {
-            gif::EncodingError::Io(error) => error,
-            other => io::Error::other(other),
-        };
-        let mut encoder = gif::Encoder::new(Vec::new(), gif_width, gif_height, &palette.bytes())
-            .map_err(failed)?;
+        let failed = |error: gif::EncodingError| io::Error::other(error.to_string());
+        // A side is at most that of the map and some hundreds of pixels.
+        let size = self.size.map(|side| side as u16);
+        let mut encoder =
+            gif::Encoder::new(Vec::new(), size[0], size[1], &palette.bytes()).map_err(failed)?;
         encoder.set_repeat(gif::Repeat::Infinite).map_err(failed)?;
-
         let delay = (self.data.delay.as_millis() / 10).clamp(2, u16::MAX.into()) as u16;
-        let background = self.background.pixels().iter().map(|&pixel| palette.nearest(pixel));
-        let background: Vec<u8> = background.collect();
-        let mut sheet = self.background.clone();
-        let mut before: Vec<u8> = Vec::new();
+        let mut drawing = self.background.clone();
+        let mut before: Vec<Rgb> = Vec::new();
         let indices = shown(self.data.frames.len(), most);
         for (number, &index) in indices.iter().enumerate() {
-            self.draw(&mut sheet, index);
-            // Most of a frame is background.
-            let pixels = sheet.pixels().iter().zip(self.background.pixels()).zip(&background);
-            let now: Vec<u8> = pixels
-                .map(
-                    |((&pixel, &behind), &index)| {
-                        if pixel == behind { index } else { palette.nearest(pixel) }
-                    },
-                )
-                .collect();
-            let [columns, rows] = changed(&before, &now, width);
-            let pixels = rows.clone().flat_map(|row| {
-                let (before, now) = (&before, &now);
-                columns.clone().map(move |column| {
-                    let place = row * width + column;
-                    let same = before.get(place) == Some(&now[place]);
-                    if same { TRANSPARENT } else { now[place] }
-                })
-            });
+            drawing.copy_from_slice(&self.background);
+            self.draw_on(&mut drawing, |sheet| self.draw(sheet, index))?;
+            let now = self.pixels(&drawing);
+            // What stays as it was is left out: rows above and below, and pixels between.
+            let differs = |place: &usize| before.get(*place) != Some(&now[*place]);
+            let first = (0..now.len()).find(differs).map_or(0, |place| place / width);
+            let last = (0..now.len()).rfind(differs).map_or(0, |place| place / width);
+            let places = first * width..(last + 1) * width;
+            let pixel = |place| if differs(&place) { palette.nearest(now[place]) } else { SAME };
             let frame = gif::Frame {
                 delay: if number + 1 == indices.len() { delay.max(LAST_DELAY) } else { delay },
                 dispose: gif::DisposalMethod::Keep,
-                transparent: Some(TRANSPARENT),
-                left: columns.start as u16,
-                top: rows.start as u16,
-                width: columns.len() as u16,
-                height: rows.len() as u16,
-                buffer: pixels.collect(),
+                transparent: Some(SAME),
+                top: first as u16,
+                width: size[0],
+                height: (last + 1 - first) as u16,
+                buffer: places.map(pixel).collect(),
                 ..gif::Frame::default()
             };
             encoder.write_frame(&frame).map_err(failed)?;
@@ -417,22 +455,45 @@ impl<'a> Scene<'a> {
     }
 }
 
-fn draw_particle(sheet: &mut Raster, at: Point, radius: f64) {
-    sheet.disc(at, radius + 0.9, DARK);
-    sheet.disc(at, radius, WHITE);
+/// The function at the middles of dots, row after row from the top.
+fn values(data: &Animation, width: i32, height: i32) -> Vec<f64> {
+    let at = |axis: usize, part: f64| {
+        // The difference is finite, as the bounds are.
+        data.lower[axis] + part * (data.upper[axis] - data.lower[axis])
+    };
+    let part = |place: i32, length: i32| (f64::from(place) + 0.5) / f64::from(length);
+    let row = |row: i32| {
+        let y = at(1, 1.0 - part(row, height));
+        (0..width).map(move |column| (data.value)(at(0, part(column, width)), y))
+    };
+    (0..height).flat_map(row).collect()
 }
 
-fn draw_optimum(sheet: &mut Raster, at: Point) {
-    sheet.ring(at, 8.0, 4.4, DARK);
-    sheet.ring(at, 8.0, 2.2, WHITE);
+/// The width of the widest of these marks, in dots.
+fn widest(labels: &[String]) -> i32 {
+    labels.iter().map(|label| width(label, &style(TICK))).max().unwrap_or(0)
 }
 
-fn draw_best(sheet: &mut Raster, [x, y]: Point) {
-    let arm = 5.5;
-    let lines =
-        [[[x - arm, y - arm], [x + arm, y + arm]], [[x - arm, y + arm], [x + arm, y - arm]]];
-    sheet.lines(lines, 5.0, DARK, 1.0);
-    sheet.lines(lines, 2.6, BEST, 1.0);
+fn draw_particle(sheet: &Sheet, at: (i32, i32), radius: i32) -> Drawn {
+    sheet.draw(&Circle::new(at, radius + 2, DARK.filled()))?;
+    sheet.draw(&Circle::new(at, radius, WHITE.filled()))?;
+    Ok(())
+}
+
+fn draw_optimum(sheet: &Sheet, at: (i32, i32)) -> Drawn {
+    sheet.draw(&Circle::new(at, dots(8), DARK.stroke_width(9)))?;
+    sheet.draw(&Circle::new(at, dots(8), WHITE.stroke_width(5)))?;
+    Ok(())
+}
+
+fn draw_best(sheet: &Sheet, (x, y): (i32, i32)) -> Drawn {
+    for (colour, width, arm) in [(DARK, 10, dots(6) + 1), (BEST, 5, dots(5) + 1)] {
+        for side in [-1, 1] {
+            let line = [(x - arm, y - side * arm), (x + arm, y + side * arm)];
+            sheet.draw(&PathElement::new(line, colour.stroke_width(width)))?;
+        }
+    }
+    Ok(())
 }
 
 /// The frames that are shown: the first, the last, and others evenly between.
@@ -443,25 +504,12 @@ fn shown(frames: usize, most: usize) -> Vec<usize> {
     (0..most).map(|index| index * (frames - 1) / (most - 1)).collect()
 }
 
-/// The columns and rows in which two pictures differ; at least one pixel.
-fn changed(before: &[u8], now: &[u8], width: usize) -> [std::ops::Range<usize>; 2] {
-    let height = now.len() / width;
-    if before.len() != now.len() {
-        return [0..width, 0..height];
-    }
-    let (mut columns, mut rows) = (0..0, 0..0);
-    for (row, (before, now)) in before.chunks(width).zip(now.chunks(width)).enumerate() {
-        let differs = |column: &usize| before[*column] != now[*column];
-        if let Some(first) = (0..width).find(differs) {
-            let last = (0..width).rfind(differs).unwrap_or(first);
-            columns = joined(&columns, &(first..last + 1));
-            rows = joined(&rows, &(row..row + 1));
-        }
-    }
-    if columns.is_empty() { [0..1, 0..1] } else { [columns, rows] }
+fn rgb(RGBColor(red, green, blue): RGBColor) -> Rgb {
+    [red, green, blue]
 }
 
-const TRANSPARENT: u8 = 255;
+/// The number for pixels that are as they were.
+const SAME: u8 = 255;
 
 /// The colours of the file: those of the map as they are, and enough between them and the marks' for
 /// smooth edges.
@@ -473,21 +521,20 @@ struct Palette {
 
 impl Palette {
     fn new() -> Self {
-        let map = || (0..BANDS).map(map::colour);
-        let mut colours: Vec<Rgb> = map().collect();
-        colours.extend(map().map(|colour| mixed(colour, DARK, CONTOUR_OPACITY)));
-        // Tails and edges of dots.
-        for part in [0.35, 0.6, 0.8] {
-            colours.extend(map().step_by(3).map(|colour| mixed(colour, WHITE, part)));
+        let between = |a, b, steps: i32| {
+            (1..steps).map(move |step| mixed(a, b, f64::from(step) / f64::from(steps)))
+        };
+        let mut colours = vec![NO_VALUE, BEST, DARK, WHITE, INK, FAINT_INK];
+        for band in (0..BANDS).map(band) {
+            let dark = [0.0, 0.11, 0.22, 0.34, 0.7].map(|part| mixed(band, DARK, part));
+            colours.extend(dark.into_iter().chain([mixed(band, WHITE, 0.6)]));
         }
-        colours.extend(map().step_by(3).map(|colour| mixed(colour, DARK, 0.65)));
-        colours.extend([map::NO_VALUE, BEST, PROGRESS, UNDONE, DARK, WHITE, INK, FAINT_INK]);
-        colours.extend((1..12).map(|step| mixed(INK, WHITE, f64::from(step) / 12.0)));
-        colours.extend((1..8).map(|step| mixed(DARK, WHITE, f64::from(step) / 8.0)));
-        colours.extend((1..5).map(|step| mixed(DARK, BEST, f64::from(step) / 5.0)));
-        colours.extend((1..3).map(|step| mixed(PROGRESS, WHITE, f64::from(step) / 3.0)));
-        debug_assert!(colours.len() <= usize::from(TRANSPARENT));
-        Self { colours, known: HashMap::new() }
+        for (a, b, steps) in [(INK, WHITE, 16), (DARK, WHITE, 9), (DARK, BEST, 6), (WHITE, BEST, 4)]
+        {
+            colours.extend(between(a, b, steps));
+        }
+        debug_assert!(colours.len() <= usize::from(SAME));
+        Self { colours: colours.into_iter().map(rgb).collect(), known: HashMap::new() }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -567,33 +614,60 @@ mod tests {
         let second: [[f32; 2]; 3] = [[1.0, 3.0], [0.5, 0.5], [1e30, f32::INFINITY]];
         let frames = [frame(0, &first), frame(7, &second)];
         let data = Animation { optimum: Some([-4.0, -4.0]), ..data(&frames) };
-        let scene = Scene::new(&data);
+        let scene = Scene::new(&data).unwrap();
         let (size, shown) = decoded(&data);
-        assert_eq!(size, scene.background.size());
+        assert_eq!(size, scene.size);
         assert_eq!(shown.iter().map(|(_, delay)| *delay).collect::<Vec<_>>(), [7, LAST_DELAY]);
-        let at = |frame: usize, x: f64, y: f64| {
-            let [x, y] = scene.place([x, y]).unwrap();
-            shown[frame].0[y as usize * size[0] + x as usize]
+        let background = scene.pixels(&scene.background);
+        let place = |x: f64, y: f64| {
+            let (x, y) = scene.place([x, y]).unwrap();
+            y as usize / FINE * size[0] + x as usize / FINE
         };
-        assert_eq!([at(0, -3.0, 2.0), at(0, 0.5, 0.5)], [WHITE; 2]);
-        assert_eq!([at(1, 1.0, 3.0), at(1, 0.5, 0.5)], [WHITE; 2]);
+        let at = |frame: usize, x: f64, y: f64| shown[frame].0[place(x, y)];
+        let white = [255; 3];
+        assert_eq!([at(0, -3.0, 2.0), at(0, 0.5, 0.5)], [white; 2]);
+        assert_eq!([at(1, 1.0, 3.0), at(1, 0.5, 0.5)], [white; 2]);
         // The particle left, and the map is as it was.
-        let map = |x: f64, y: f64| {
-            let [x, y] = scene.place([x, y]).unwrap();
-            scene.background.pixels()[y as usize * size[0] + x as usize]
+        let mut palette = Palette::new();
+        let mut map = |x: f64, y: f64| {
+            let index = palette.nearest(background[place(x, y)]);
+            palette.colours[usize::from(index)]
         };
         assert_eq!((at(1, -3.0, 2.0), at(0, 1.0, 3.0)), (map(-3.0, 2.0), map(1.0, 3.0)));
         assert_ne!(at(0, -3.0, 2.0), map(-3.0, 2.0));
         // Its tail points to where it came from.
         let tail = at(1, 1.0 - 4.0 * 0.04, 3.0 - 1.0 * 0.04);
         assert!(tail != map(0.84, 2.96), "{tail:?}");
-        assert_eq!(at(0, 4.0, -4.0), BEST);
+        assert_eq!(at(0, 4.0, -4.0), rgb(BEST));
         // Inside the ring there is the map, and on it is white.
         let pixel = 10.0 / SIDE;
-        assert_eq!(at(1, -4.0 + 8.0 * pixel, -4.0), WHITE);
+        assert_eq!(at(1, -4.0 + 8.0 * pixel, -4.0), white);
         assert_eq!(at(1, -4.0, -4.0), map(-4.0, -4.0));
         // Colours of the map rise from the middle.
-        assert_eq!((map(0.0, 0.0), map(-4.98, 4.98)), (map::colour(0), map::colour(BANDS - 1)));
+        assert_eq!((map(0.0, 0.0), map(-4.98, 4.98)), (rgb(band(0)), rgb(band(BANDS - 1))));
+    }
+
+    #[test]
+    fn contour_lines_lie_where_the_function_has_their_value() {
+        let frames = [frame(0, &[])];
+        let data = data(&frames);
+        let scene = Scene::new(&data).unwrap();
+        let [left, top, width, height] = scene.map.map(|length| length as usize);
+        let row = (top + height / 2) * scene.size[0] * FINE + left;
+        let colours: Vec<Rgb> =
+            (0..BANDS).map(|index| rgb(mixed(band(index), DARK, CONTOUR_OPACITY))).collect();
+        let dots = scene.background[3 * row..3 * (row + width)].as_chunks::<3>().0;
+        let found: Vec<usize> =
+            (width / 2..width).filter(|&column| colours.contains(&dots[column])).collect();
+        // Circles, each with an eighth of the square's area more than the one before.
+        let radius = |part: f64| (part / std::f64::consts::PI).sqrt() * width as f64;
+        let wanted: Vec<f64> = (1..7).map(|line| radius(f64::from(line) / 8.0)).collect();
+        for wanted in wanted {
+            let near =
+                |&&column: &&usize| (column as f64 - width as f64 / 2.0 - wanted).abs() < 2.0;
+            assert!(found.iter().find(near).is_some(), "{wanted} {found:?}");
+        }
+        assert!(found.len() < 12, "{found:?}");
     }
 
     #[test]
@@ -680,8 +754,8 @@ mod tests {
     #[test]
     fn the_palette_has_the_colours_of_the_map() {
         let mut palette = Palette::new();
-        assert!(palette.colours.len() <= usize::from(TRANSPARENT), "{}", palette.colours.len());
-        for colour in (0..BANDS).map(map::colour).chain([WHITE, DARK, BEST, INK, map::NO_VALUE]) {
+        assert!(palette.colours.len() <= usize::from(SAME), "{}", palette.colours.len());
+        for colour in (0..BANDS).map(band).chain([WHITE, DARK, BEST, INK, NO_VALUE]).map(rgb) {
             let index = palette.nearest(colour);
             assert_eq!(palette.colours[usize::from(index)], colour);
         }

@@ -1,9 +1,7 @@
 //! Files that appear whole or not at all.
 
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::path::Path;
 
 use crate::{Error, Result};
 
@@ -22,51 +20,30 @@ pub(super) fn extension<'a>(path: &Path, accepted: &[&'a str]) -> Result<&'a str
     })
 }
 
-/// Creates a file with what `write` writes. Until all of it is written, it has another name in the
-/// same folder; after a failure nothing of it is left, and a file that was there before still is.
-pub(super) fn write_whole(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<()> {
-    try_write(path, write).map_err(|source| Error::File { path: path.to_owned(), source })
+/// Creates a file with these bytes. Until all of them are written, it has another name in the same
+/// folder; after a failure nothing of it is left, and a file that was there before still is.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    try_write(path, bytes).map_err(|source| Error::File { path: path.to_owned(), source })
 }
 
-fn try_write(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let (temporary, file) = create_beside(path)?;
-    let mut file = io::BufWriter::new(file);
-    let done = write(&mut file).and_then(|()| file.flush()).and_then(|()| {
-        // Windows does not rename what is open.
-        drop(file);
-        fs::rename(&temporary, path)
-    });
-    if done.is_err() {
-        // The first failure is the one to tell.
-        let _ = fs::remove_file(&temporary);
-    }
-    done
-}
-
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    // Two threads of one process may write beside each other.
-    static COUNTER: AtomicU32 = AtomicU32::new(0);
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    loop {
-        let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let mut temporary = std::ffi::OsString::from(".");
-        temporary.push(name);
-        temporary.push(format!(".{}-{count}", std::process::id()));
-        let temporary = path.with_file_name(temporary);
-        match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-            Ok(file) => return Ok((temporary, file)),
-            // Left by a process that was killed and had the same number.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
-        }
-    }
+fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    // As any new file, not for its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
     use super::*;
 
     fn entries(folder: &Path) -> Vec<PathBuf> {
@@ -74,19 +51,13 @@ mod tests {
     }
 
     #[test]
-    fn failure_leaves_what_was_there() {
+    fn a_file_replaces_what_was_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("picture.svg");
-        write_whole(&path, |file| file.write_all(b"first")).unwrap();
-        let error = write_whole(&path, |file| {
-            file.write_all(b"second")?;
-            Err(io::Error::other("disk full"))
-        })
-        .unwrap_err();
-        assert!(error.to_string().ends_with("picture.svg: disk full"), "{error}");
-        assert_eq!(fs::read(&path).unwrap(), b"first");
-        write_whole(&path, |file| file.write_all(b"third")).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"third");
+        for bytes in [b"first", b"third"] {
+            write_whole(&path, bytes).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
         assert_eq!(entries(folder.path()), [path]);
     }
 
@@ -94,13 +65,13 @@ mod tests {
     fn unwritable_paths_are_named() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().join("none/picture.svg"), PathBuf::from("/"), PathBuf::new()] {
-            let error = write_whole(&path, |_| Ok(())).unwrap_err();
+            let error = write_whole(&path, b"").unwrap_err();
             assert!(matches!(&error, Error::File { path: named, .. } if *named == path), "{error}");
         }
         // A folder of that name is in the way: found out at the very end.
         let path = folder.path().join("folder.svg");
         fs::create_dir(&path).unwrap();
-        assert!(matches!(write_whole(&path, |_| Ok(())), Err(Error::File { .. })));
+        assert!(matches!(write_whole(&path, b""), Err(Error::File { .. })));
         assert_eq!(entries(folder.path()), [path]);
     }
 
