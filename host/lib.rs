@@ -30,6 +30,7 @@ pub mod io;
 mod kernels;
 mod memory;
 pub mod points;
+pub mod plot;
 pub mod swarm;
 
 pub use error::Error;
