@@ -29,8 +29,8 @@ pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod memory;
-pub mod points;
 pub mod plot;
+pub mod points;
 pub mod swarm;
 
 pub use error::Error;

@@ -354,6 +354,14 @@ impl Problem {
         if self.rotation.is_some() && self.place(0).is_none() {
             return None;
         }
+        // The user's own box, or whole numbers, may leave it out.
+        let reachable = |(d, x): (usize, &f64)| {
+            let whole = self.variables[d] == Variable::Integer;
+            self.lower[d] <= *x && *x <= self.upper[d] && (!whole || x.fract() == 0.0)
+        };
+        if !position.iter().flatten().enumerate().all(reachable) {
+            return None;
+        }
         Some(KnownOptimum { value, position })
     }
 

@@ -86,6 +86,8 @@ pub(super) struct Ledger {
     pub swarm_improved: u32,
     /// The last iteration of the present swarm at which conditions were looked at.
     pub checked: Option<u32>,
+    /// Whether the conditions looked at there ended the run: whoever resumes it looks again.
+    pub ended: bool,
     /// The last iteration of the present swarm of which a frame was kept.
     pub framed: Option<u32>,
     /// The best fitness of all.
@@ -150,6 +152,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             improved: 0,
             swarm_improved: 0,
             checked: None,
+            ended: false,
             framed: None,
             best: None,
             last_seen: [f64::INFINITY; 2],
@@ -302,10 +305,21 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn check(&mut self) -> Result<Option<StopReason>> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
-        if !self.has_checks() || !due || self.ledger.checked == Some(iteration) {
+        let again = self.ledger.checked == Some(iteration);
+        if !self.has_checks() || !due || again && !self.ledger.ended {
             return Ok(None);
         }
-        self.ledger.checked = Some(iteration);
+        if !again {
+            self.ledger.checked = Some(iteration);
+            self.note_improvements(iteration)?;
+        }
+        let reason = self.look()?;
+        self.ledger.ended = reason.is_some();
+        Ok(reason)
+    }
+
+    /// Polishes, and notes when the bests improved.
+    fn note_improvements(&mut self, iteration: u32) -> Result<()> {
         let swarm_best = self.swarm.best()?.value.to_f64();
         if swarm_best < self.ledger.last_seen[1] {
             self.ledger.last_seen[1] = swarm_best;
@@ -316,6 +330,11 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.ledger.last_seen[0] = self.best();
             self.ledger.improved = self.iterations();
         }
+        Ok(())
+    }
+
+    /// Whether a condition ends the run; if none does, restarts if it is time.
+    fn look(&mut self) -> Result<Option<StopReason>> {
         let stop = &self.options.stop;
         let target = stop.target.map(|target| sign(self.problem.goal()) * target);
         if target.is_some_and(|target| self.best() <= target) {
@@ -344,7 +363,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
         let polished = self.polisher.as_ref().is_none_or(Polisher::is_done);
         if let Some(restart) = restart {
-            let idle = iteration - self.ledger.swarm_improved;
+            let idle = self.swarm.iteration() - self.ledger.swarm_improved;
             if polished && (idle >= restart.patience || spread < restart.spread) {
                 self.restart()?;
             }
