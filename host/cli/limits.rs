@@ -20,24 +20,24 @@ pub struct Limits {
     )]
     iterations: Option<u32>,
     /// No more evaluations than this, the start included [default: none].
-    #[arg(long, value_name = "N", value_parser = limit::<u64>)]
+    #[arg(long, value_name = "N", value_parser = limit::<u64>, allow_hyphen_values = true)]
     evaluations: Option<Limit<u64>>,
     /// When the best value is this or better [default: none].
     #[arg(long, value_name = "VALUE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     target: Option<Limit<f64>>,
     /// When the mean of the particles' own bests is this close to the best [default: none].
-    #[arg(long, value_name = "DIFFERENCE", value_parser = limit::<f64>)]
+    #[arg(long, value_name = "DIFFERENCE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     fitness_tolerance: Option<Limit<f64>>,
     /// When the particles' root mean square distance from the best, in each dimension as a share of
     /// the box, is at most this [default: none].
-    #[arg(long, value_name = "SHARE", value_parser = limit::<f64>)]
+    #[arg(long, value_name = "SHARE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     spread_tolerance: Option<Limit<f64>>,
     /// When so many iterations have not improved the best [default: none].
-    #[arg(long, value_name = "ITERATIONS", value_parser = limit::<u32>)]
+    #[arg(long, value_name = "ITERATIONS", value_parser = limit::<u32>, allow_hyphen_values = true)]
     stagnation: Option<Limit<u32>>,
     /// When so many seconds have passed [default: none]. The only limit with which the result
     /// depends on the machine's speed.
-    #[arg(long, value_parser = limit::<f64>)]
+    #[arg(long, value_parser = limit::<f64>, allow_hyphen_values = true)]
     seconds: Option<Limit<f64>>,
     #[arg(
         long,

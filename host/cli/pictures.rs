@@ -23,13 +23,20 @@ pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         (Goal::Maximise, Some(_)) => -1.0,
         _ => 1.0,
     };
-    let sample = |sample: &flockwork::swarm::Sample| plot::Sample {
-        iteration: sample.iteration,
-        evaluations: sample.evaluations,
-        best: sign * sample.best,
-        mean: sign * sample.mean,
-        spread: sample.spread,
-        speed: sample.velocity,
+    // After a restart a swarm's best is not the run's.
+    let worst =
+        if run.problem.goal() == Goal::Maximise { f64::NEG_INFINITY } else { f64::INFINITY };
+    let mut best = worst;
+    let sample = |sample: &flockwork::swarm::Sample| {
+        best = if worst > 0.0 { best.min(sample.best) } else { best.max(sample.best) };
+        plot::Sample {
+            iteration: sample.iteration,
+            evaluations: sample.evaluations,
+            best: sign * best,
+            mean: sign * sample.mean,
+            spread: sample.spread,
+            speed: sample.velocity,
+        }
     };
     let samples: Vec<_> = outcome.history.iter().map(sample).collect();
     let optimum = optimum.map(|optimum| sign * optimum);

@@ -226,7 +226,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
         let value = value.to_f64();
-        if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
+        // Of equal ones the last, since a swarm's best may pass to a particle of lower index: which is
+        // kept must not depend on when this looked.
+        if self.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
             let position = position.iter().map(|x| x.to_f64()).collect();
             self.ledger.best = Some((value, position));
         }
