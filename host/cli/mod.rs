@@ -47,9 +47,10 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Search the minimum or maximum of a function with a particle swarm.
-    #[command(after_help = functions::summary())]
+    #[command(after_help = functions::summary(), args_override_self = true)]
     Optimize(Box<optimize::Arguments>),
     /// Go on with a run that was saved. What is not given stays as it was.
+    #[command(args_override_self = true)]
     Resume(Box<resume::Arguments>),
     /// List the functions, or tell all about one.
     Functions(functions::Arguments),

@@ -215,13 +215,10 @@ impl Problem {
                 return Err(Error::Length { what, found: list.len(), expected: self.lower.len() });
             }
         }
-        self.given = [lower.clone(), upper.clone()];
-        (self.lower, self.upper) = (lower, upper);
+        self.given = [lower, upper];
+        self.place_box();
         self.check_bounds()?;
-        match self.shift_seed {
-            Some(seed) => self.shifted(seed),
-            None => Ok(self),
-        }
+        Ok(self)
     }
 
     fn check_bounds(&self) -> Result<()> {
@@ -265,19 +262,24 @@ impl Problem {
             return Err(Error::Length { what, found, expected });
         }
         self.variables = variables;
+        self.place_box();
         self.check_bounds()?;
         Ok(self)
     }
 
     /// Looks for the greatest value instead of the least.
-    pub fn maximised(mut self) -> Self {
-        self.goal = Goal::Maximise;
-        self
+    pub fn maximised(self) -> Self {
+        self.with_goal(Goal::Maximise)
     }
 
     /// Looks for the least value: what a problem does unless its function says otherwise.
-    pub fn minimised(mut self) -> Self {
-        self.goal = Goal::Minimise;
+    pub fn minimised(self) -> Self {
+        self.with_goal(Goal::Minimise)
+    }
+
+    fn with_goal(mut self, goal: Goal) -> Self {
+        self.goal = goal;
+        self.place_box();
         self
     }
 
@@ -298,26 +300,37 @@ impl Problem {
     /// Moves the function by a random vector drawn from `seed`, so that its optimum lies at a random
     /// point of the box: at neither the origin nor the centre, which flatter a swarm, nor near the
     /// sides. The box moves along with a function whose optimum is not known to be at one point
-    /// inside it.
+    /// inside it. In the dimension of an integer variable the optimum, or the box, is moved to a whole
+    /// number.
     pub fn shifted(mut self, seed: u64) -> Result<Self> {
         self.shift_seed = Some(seed);
+        self.place_box();
+        self.check_bounds()?;
+        Ok(self)
+    }
+
+    /// Draws the shift anew, if there is one, since it depends on box, goal and variables: so a problem
+    /// may be stated in any order.
+    fn place_box(&mut self) {
         [self.lower, self.upper] = self.given.clone();
+        let Some(seed) = self.shift_seed else { return };
         let key = philox::key(seed);
         for d in 0..self.shift.len() {
             let uniform = uniform(key, Purpose::Shift, 0, d as u32).0;
             let half = 0.5 * (self.upper[d] - self.lower[d]);
             let drawn = half * SHIFT_REACH * (2.0 * uniform - 1.0);
+            let whole = self.variables[d] == Variable::Integer;
+            let rounded = |x: f64| if whole { x.round() } else { x };
             match self.place(d) {
-                Some(place) => self.shift[d] = self.lower[d] + half + drawn - place,
+                Some(place) => self.shift[d] = rounded(self.lower[d] + half + drawn) - place,
                 None => {
+                    let drawn = rounded(drawn);
                     self.shift[d] = drawn;
                     self.lower[d] += drawn;
                     self.upper[d] += drawn;
                 }
             }
         }
-        self.check_bounds()?;
-        Ok(self)
     }
 
     /// Turns the function around its optimum, or around the middle of the box if that is not known,
@@ -343,24 +356,34 @@ impl Problem {
         self.place(0).is_some()
     }
 
-    /// What is known about the optimum.
+    /// What is known about the optimum in the box that is searched.
     pub fn optimum(&self) -> Option<KnownOptimum> {
-        let optimum = &self.textbook()?.optimum;
+        let info = self.textbook()?;
+        let optimum = &info.optimum;
         let value = optimum.value(self.dims())?;
         let position: Option<Vec<f64>> = (0..self.lower.len())
-            .map(|d| Some(optimum.coordinate(self.dims(), d as u32)? + self.shift[d]))
+            .map(|d| {
+                let x = optimum.coordinate(self.dims(), d as u32)? + self.shift[d];
+                // A shift to a whole number is one but for rounding.
+                let near = self.variables[d] == Variable::Integer && (x - x.round()).abs() < 1e-9;
+                Some(if near { x.round() } else { x })
+            })
             .collect();
         // Turned around the middle of the box, it may have left the box.
         if self.rotation.is_some() && self.place(0).is_none() {
             return None;
         }
-        // The user's own box, or whole numbers, may leave it out.
-        let reachable = |(d, x): (usize, &f64)| {
-            let whole = self.variables[d] == Variable::Integer;
-            self.lower[d] <= *x && *x <= self.upper[d] && (!whole || x.fract() == 0.0)
-        };
-        if !position.iter().flatten().enumerate().all(reachable) {
-            return None;
+        if let Some(position) = &position {
+            let possible = |(d, &x): (usize, &f64)| {
+                let whole = self.variables[d] != Variable::Integer || x.fract() == 0.0;
+                whole && self.lower[d] <= x && x <= self.upper[d]
+            };
+            // At a side of the usual box it is the optimum of that box alone.
+            let usual = |d| (self.given[0][d], self.given[1][d]) == info.interval;
+            let boxed = |d| self.place(d).is_some() || usual(d);
+            if !position.iter().enumerate().all(possible) || !(0..position.len()).all(boxed) {
+                return None;
+            }
         }
         Some(KnownOptimum { value, position })
     }

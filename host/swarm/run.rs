@@ -86,8 +86,6 @@ pub(super) struct Ledger {
     pub swarm_improved: u32,
     /// The last iteration of the present swarm at which conditions were looked at.
     pub checked: Option<u32>,
-    /// Whether the conditions looked at there ended the run: whoever resumes it looks again.
-    pub ended: bool,
     /// The last iteration of the present swarm of which a frame was kept.
     pub framed: Option<u32>,
     /// The best fitness of all.
@@ -152,7 +150,6 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             improved: 0,
             swarm_improved: 0,
             checked: None,
-            ended: false,
             framed: None,
             best: None,
             last_seen: [f64::INFINITY; 2],
@@ -222,12 +219,11 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.ledger.iterations_before + self.swarm.iteration()
     }
 
-    /// Looks whether the swarm's best is the best of all.
+    /// Looks whether the swarm's best is the best of all. Of equals the swarm's present one is taken:
+    /// which one it was before depends on when one looked.
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
         let value = value.to_f64();
-        // Of equal ones the last, since a swarm's best may pass to a particle of lower index: which is
-        // kept must not depend on when this looked.
         if self.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
             let position = position.iter().map(|x| x.to_f64()).collect();
             self.ledger.best = Some((value, position));
@@ -307,36 +303,25 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn check(&mut self) -> Result<Option<StopReason>> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
+        // Looked at before: only in a resumed run.
         let again = self.ledger.checked == Some(iteration);
-        if !self.has_checks() || !due || again && !self.ledger.ended {
+        let new_swarm = self.ledger.restarts > 0 && iteration == 0;
+        if !self.has_checks() || !due || again && new_swarm {
             return Ok(None);
         }
-        if !again {
-            self.ledger.checked = Some(iteration);
-            self.note_improvements(iteration)?;
-        }
-        let reason = self.look()?;
-        self.ledger.ended = reason.is_some();
-        Ok(reason)
-    }
-
-    /// Polishes, and notes when the bests improved.
-    fn note_improvements(&mut self, iteration: u32) -> Result<()> {
+        self.ledger.checked = Some(iteration);
         let swarm_best = self.swarm.best()?.value.to_f64();
         if swarm_best < self.ledger.last_seen[1] {
             self.ledger.last_seen[1] = swarm_best;
             self.ledger.swarm_improved = iteration;
         }
-        self.polish(iteration)?;
+        if !again {
+            self.polish(iteration)?;
+        }
         if self.best() < self.ledger.last_seen[0] {
             self.ledger.last_seen[0] = self.best();
             self.ledger.improved = self.iterations();
         }
-        Ok(())
-    }
-
-    /// Whether a condition ends the run; if none does, restarts if it is time.
-    fn look(&mut self) -> Result<Option<StopReason>> {
         let stop = &self.options.stop;
         let target = stop.target.map(|target| sign(self.problem.goal()) * target);
         if target.is_some_and(|target| self.best() <= target) {
@@ -365,7 +350,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
         let polished = self.polisher.as_ref().is_none_or(Polisher::is_done);
         if let Some(restart) = restart {
-            let idle = self.swarm.iteration() - self.ledger.swarm_improved;
+            let idle = iteration - self.ledger.swarm_improved;
             if polished && (idle >= restart.patience || spread < restart.spread) {
                 self.restart()?;
             }
@@ -418,7 +403,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         if let (Some(polisher), Some(polish)) = (&mut self.polisher, &self.options.polish) {
             *polisher = Polisher::new(polish, self.problem)?;
         }
-        self.begin_swarm()
+        self.begin_swarm()?;
+        self.note_frame()
     }
 
     /// Runs to the end.
