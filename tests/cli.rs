@@ -786,6 +786,7 @@ fn a_file_that_is_no_whole_saved_run_gets_a_sentence() {
     fails(&format!("resume {good} --no-save --save x"), &["--no-save", "--save"]);
     fails(&format!("resume {good} --animate x.png"), &["must end in .gif"]);
     fails(&format!("resume {good} --plot x.txt"), &["must end in .svg or .png"]);
+    fails(&format!("resume {good} --log {good}"), &["--log is", "the saved run itself"]);
     fails(&format!("resume {good} --seed 4"), &["--seed"]);
     fails(&format!("resume {good} --threads 1000000 --backend cpu"), &["threads is 1000000"]);
 }

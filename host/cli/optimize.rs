@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);
     options.check()?;
-    records.check(problem.dims())?;
+    records.check(problem.dims(), None)?;
     let backend = machine.select()?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let saved = records.saved(records.save.as_deref(), note);

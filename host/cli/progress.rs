@@ -29,9 +29,9 @@ impl<'a> Bar<'a> {
 
     pub fn show(&self, progress: &Progress) {
         let (share, what) = nearest_limit(self.options, progress);
+        self.bar.set_message(format!("{:.6e}", progress.value));
         self.bar.set_prefix(what);
         self.bar.set_position((share * PARTS) as u64);
-        self.bar.set_message(format!("{:.6e}", progress.value));
     }
 
     pub fn finish(self) {
@@ -56,7 +56,7 @@ fn nearest_limit(options: &Options, progress: &Progress) -> (f64, Cow<'static, s
     if let Some(most) = stop.seconds {
         let time = share(seconds, most);
         if time > nearest.0 {
-            nearest = (time, format!("{seconds:.0}/{most} seconds"));
+            nearest = (time, format!("{seconds:.1}/{most} seconds"));
         }
     }
     (nearest.0, nearest.1.into())

@@ -71,8 +71,8 @@ impl Records {
         }
     }
 
-    /// Whether everything can be written, before hours of work.
-    pub fn check(&self, dims: u32) -> anyhow::Result<()> {
+    /// Whether everything can be written, before hours of work; and not over the saved run that goes on.
+    pub fn check(&self, dims: u32, resumed: Option<&Path>) -> anyhow::Result<()> {
         if self.animate.is_some() && dims != 2 {
             bail!("--animate draws functions of 2 dimensions; this one has {dims}");
         }
@@ -91,6 +91,9 @@ impl Records {
                 bail!("{option} is {}; the file's name must end in {accepted}", path.display());
             }
             check_place(path).with_context(|| format!("{option} is {}", path.display()))?;
+            if resumed == Some(path) && option != "--save" {
+                bail!("{option} is {}, the saved run itself", path.display());
+            }
             if let Some((other, ..)) = given().take(nth).find(|(_, other, _)| *other == path) {
                 bail!("{other} and {option} name the same file, {}", path.display());
             }

@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         note.data = data.source(None);
     }
     let problem = problem(&saved, note.data.as_ref())?;
-    records.check(problem.dims())?;
+    records.check(problem.dims(), Some(file))?;
     let backend = machine.select()?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let path = records.save.as_ref().or((!no_save).then_some(file));
