@@ -29,6 +29,7 @@ pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod memory;
+pub mod plot;
 pub mod points;
 pub mod swarm;
 

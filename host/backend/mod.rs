@@ -23,7 +23,7 @@ pub use plan::{Fixed, FourWords, Member, Plan};
 
 use crate::{
     Error, Result,
-    swarm::{Function, FunctionIn, Precision},
+    swarm::{Function, FunctionIn, Precision, named},
 };
 
 /// A number that runs are computed in: `f32` or `f64`.
@@ -210,24 +210,26 @@ impl<T: Scalar> Snapshot<T> {
     }
 }
 
-/// Which back end to use.
-///
-/// ```
-/// use flockwork::backend::{AnyBackend, Backend, Choice};
-///
-/// let backend = AnyBackend::select(Choice::Auto, 2)?;
-/// println!("{}: {}", backend.description(), backend.reason());
-/// # Ok::<(), flockwork::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Choice {
-    /// The CPU.
-    Cpu,
-    /// The first NVIDIA GPU; an error if there is none.
-    Cuda,
-    /// The first NVIDIA GPU if there is one, or else the CPU.
-    #[default]
-    Auto,
+named! {
+    /// Which back end to use.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
+    ///
+    /// let backend = AnyBackend::select(Choice::Auto, 2)?;
+    /// println!("{}: {}", backend.description(), backend.reason());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    #[derive(Default)]
+    pub enum Choice("backend") {
+        /// The CPU.
+        Cpu = "cpu",
+        /// The first NVIDIA GPU; an error if there is none.
+        Cuda = "cuda",
+        /// The first NVIDIA GPU if there is one, or else the CPU.
+        #[default]
+        Auto = "auto",
+    }
 }
 
 /// A back end chosen at run time.

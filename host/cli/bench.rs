@@ -2,13 +2,13 @@
 
 use clap::{Args, Subcommand};
 use flockwork::{
-    backend::{AnyBackend, Backend},
+    backend::Backend,
     bench::{self, Ceilings, Measurement},
     objective::Rastrigin,
     swarm::{Precision, Problem},
 };
 
-use super::BackendChoice;
+use super::machine::Machine;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -18,12 +18,8 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct Swarm {
-    /// What to run on.
-    #[arg(long, short = 'b', value_enum, default_value_t = BackendChoice::Auto)]
-    backend: BackendChoice,
-    /// CPU threads [default: one per core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
+    #[command(flatten)]
+    machine: Machine,
     /// Compute in f64 instead of f32.
     #[arg(long)]
     f64: bool,
@@ -46,7 +42,7 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 
 pub fn run(command: &Command) -> anyhow::Result<()> {
     let Command::Swarm(arguments) = command;
-    let backend = AnyBackend::select(arguments.backend.into(), arguments.threads)?;
+    let backend = arguments.machine.select()?;
     let precision = if arguments.f64 { Precision::F64 } else { Precision::F32 };
     let sizes = if arguments.size.is_empty() { bench::SIZES } else { &arguments.size };
     let ceilings = bench::ceilings(&backend)?;

@@ -1,14 +1,40 @@
-//! The command line: one file per command.
+//! The command line: one file per command, and what commands share.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `optimize`, `resume` | a run, and going on with a saved one |
+//! | `functions`, `devices`, `completions` | what there is, for people and shells |
+//! | `generate`, `bench` | data sets; figures of this machine |
+//! | `problem`, `swarm` | arguments that state a problem, and how the swarm searches |
+//! | `limits`, `machine`, `records` | arguments of every run: when it ends, on what, what it leaves behind |
+//! | `parse` | from words to values |
+//! | `conduct` | a run from its start to its report |
+//! | `progress`, `log`, `report`, `pictures` | what a run shows and writes |
+//! | `interrupt` | Ctrl-C |
 
 mod bench;
+mod completions;
+mod conduct;
 mod devices;
+mod functions;
 mod generate;
 mod interrupt;
+mod limits;
+mod log;
+mod machine;
 mod optimize;
+mod parse;
+mod pictures;
+mod problem;
+mod progress;
+mod records;
+mod report;
+mod resume;
+mod swarm;
 
 use std::io::{self, Write};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Particle-swarm global optimization on NVIDIA GPUs and CPUs.
 #[derive(Parser)]
@@ -20,9 +46,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Search the minimum of a function with a particle swarm.
-    #[command(after_help = optimize::function_list())]
-    Optimize(optimize::Arguments),
+    /// Search the minimum or maximum of a function with a particle swarm.
+    #[command(after_help = functions::summary(), args_override_self = true)]
+    Optimize(Box<optimize::Arguments>),
+    /// Go on with a run that was saved. What is not given stays as it was.
+    #[command(args_override_self = true)]
+    Resume(Box<resume::Arguments>),
+    /// List the functions, or tell all about one.
+    Functions(functions::Arguments),
     /// List what swarms can run on.
     Devices(devices::Arguments),
     /// Write a data set.
@@ -31,15 +62,20 @@ enum Command {
     /// Measure this machine.
     #[command(subcommand)]
     Bench(bench::Command),
+    /// Print what a shell needs to complete this program's arguments.
+    Completions(completions::Arguments),
 }
 
 /// Does what the command line says.
 pub fn run() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Optimize(arguments) => optimize::run(&arguments),
+        Command::Resume(arguments) => resume::run(&arguments),
+        Command::Functions(arguments) => functions::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Generate(command) => generate::run(&command),
         Command::Bench(command) => bench::run(&command),
+        Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
 }
 
@@ -50,26 +86,5 @@ fn print(text: &str) -> anyhow::Result<()> {
             Err(anyhow::Error::new(error).context("cannot write to the standard output"))
         }
         _ => Ok(()),
-    }
-}
-
-/// `cpu`, `cuda` or `auto`, as an option.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum BackendChoice {
-    /// The CPU.
-    Cpu,
-    /// The first NVIDIA GPU; an error if there is none.
-    Cuda,
-    /// The first NVIDIA GPU if there is one, or else the CPU.
-    Auto,
-}
-
-impl From<BackendChoice> for flockwork::backend::Choice {
-    fn from(choice: BackendChoice) -> Self {
-        match choice {
-            BackendChoice::Cpu => Self::Cpu,
-            BackendChoice::Cuda => Self::Cuda,
-            BackendChoice::Auto => Self::Auto,
-        }
     }
 }

@@ -9,18 +9,20 @@ use std::{
 };
 
 use super::Table;
-use crate::{Error, Result, memory};
+use crate::{Error, Result, memory, swarm::named};
 
-/// In which order the numbers stand.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// All vectors one after the other, and then all scalars.
-    #[default]
-    VectorsThenScalars,
-    /// Each vector followed by its scalar.
-    Interleaved,
-    /// The first coefficients of all vectors, the second of all, and so on; then all scalars.
-    Transposed,
+named! {
+    /// In which order the numbers stand.
+    #[derive(Default)]
+    pub enum Layout("layout") {
+        /// All vectors one after the other, and then all scalars.
+        #[default]
+        VectorsThenScalars = "vectors",
+        /// Each vector followed by its scalar.
+        Interleaved = "interleaved",
+        /// The first coefficients of all vectors, the second of all, and so on; then all scalars.
+        Transposed = "transposed",
+    }
 }
 
 /// Reads a file. `dims` (n) and `rows` (P) that are not given are taken from the last two numbers in

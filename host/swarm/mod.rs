@@ -30,6 +30,7 @@ mod start;
 pub use ask::AskTell;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use function::{Function, FunctionIn, Named};
+pub(crate) use names::named;
 pub use options::{
     Coefficients, Edge, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
     Start, Stop,

@@ -224,6 +224,14 @@ impl Checkpoint {
         self
     }
 
+    /// Changes of what the run keeps from here on: the strides of
+    /// [`Options::history`] and of [`Options::frames`].
+    pub fn with_records(mut self, change: impl FnOnce(&mut Option<u32>, &mut Option<u32>)) -> Self {
+        let options = &mut self.header.options;
+        change(&mut options.history, &mut options.frames);
+        self
+    }
+
     /// Iterations done.
     pub fn iterations(&self) -> u32 {
         self.header.ledger.iterations_before + self.header.iteration
@@ -304,6 +312,25 @@ impl Checkpoint {
         section.exactly(expected).map_err(|why| self.wrong(why.to_string()))
     }
 
+    /// How the swarm stood until then, if [`Options::history`] asked for it.
+    ///
+    /// # Errors
+    /// If the file contradicts itself.
+    pub fn history(&self) -> Result<Vec<Sample>> {
+        let samples = self.header.samples;
+        let counts: Vec<u64> = self.numbers("sample_counts", 2 * samples)?;
+        let values: Vec<f64> = self.numbers("samples", 4 * samples)?;
+        let sample = |(count, value): (&[u64], &[f64])| Sample {
+            iteration: count[0] as u32,
+            evaluations: count[1],
+            best: value[0],
+            mean: value[1],
+            spread: value[2],
+            velocity: value[3],
+        };
+        Ok(counts.chunks_exact(2).zip(values.chunks_exact(4)).map(sample).collect())
+    }
+
     fn parts<T: Number>(&self, problem: &Problem) -> Result<Parts<T>> {
         let header = &self.header;
         let dims = problem.lower().len();
@@ -341,24 +368,8 @@ impl Checkpoint {
             failed: self.numbers("failed", 1)?,
             bests: vec![best],
         };
-        let counts: Vec<u64> = self.numbers("sample_counts", 2 * header.samples)?;
-        let values: Vec<f64> = self.numbers("samples", 4 * header.samples)?;
-        let history =
-            counts.chunks_exact(2).zip(values.chunks_exact(4)).map(|(count, value)| Sample {
-                iteration: count[0] as u32,
-                evaluations: count[1],
-                best: value[0],
-                mean: value[1],
-                spread: value[2],
-                velocity: value[3],
-            });
-        Ok(Parts {
-            ledger,
-            snapshot,
-            polisher,
-            history: history.collect(),
-            frames: self.frames(dims)?,
-        })
+        let (history, frames) = (self.history()?, self.frames(dims)?);
+        Ok(Parts { ledger, snapshot, polisher, history, frames })
     }
 
     fn frames(&self, dims: usize) -> Result<Vec<Frame>> {

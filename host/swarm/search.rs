@@ -126,8 +126,13 @@ impl Search {
 
     /// Keeps the run in a file, written anew after `every`, from which
     /// [`Checkpoint`](super::Checkpoint) goes on.
-    pub fn save(mut self, path: impl Into<PathBuf>, every: Duration) -> Self {
-        self.saved = Some(Saved { path: path.into(), every, note: String::new() });
+    pub fn save(self, path: impl Into<PathBuf>, every: Duration) -> Self {
+        self.saved(Some(Saved { path: path.into(), every, note: String::new() }))
+    }
+
+    /// Keeps the run in a file as said, or in none.
+    pub fn saved(mut self, saved: Option<Saved>) -> Self {
+        self.saved = saved;
         self
     }
 

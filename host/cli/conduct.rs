@@ -1,0 +1,71 @@
+//! A run from its start to its report.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use flockwork::swarm::{Outcome, Progress, Sample, Saved};
+
+use super::{interrupt, log::Log, pictures, progress::Bar, records::Records, report::Run};
+
+/// Runs `go`, which is given where to save and whom to tell, and shows and writes what was asked
+/// for. `earlier` are the samples of a saved run, which its log begins with.
+pub fn conduct(
+    run: &Run,
+    records: &Records,
+    saved: Option<Saved>,
+    earlier: &[Sample],
+    go: impl FnOnce(
+        Option<Saved>,
+        &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> flockwork::Result<Outcome>,
+) -> anyhow::Result<()> {
+    let mut log = match &records.log {
+        Some(path) => Some(Log::create(path, &run.statement())?),
+        None => None,
+    };
+    if let Some(log) = &mut log {
+        log.samples(earlier);
+    }
+    interrupt::listen()?;
+    let kept: Option<PathBuf> = saved.as_ref().map(|saved| saved.path.clone());
+    let bar = Bar::new(run.options, records.json);
+    let outcome = go(saved, &mut |progress| {
+        bar.show(progress);
+        if let Some(log) = &mut log {
+            log.samples(progress.samples);
+        }
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish();
+    let outcome = outcome?;
+
+    // What fails now must not take the result along: it is printed first.
+    let logged = log.map_or(Ok(()), Log::finish);
+    let drawn = draw(run, records, &outcome);
+    let report = if records.json {
+        run.json(&outcome)
+    } else {
+        let files: &[Option<&Path>] = match &drawn {
+            Ok(()) => {
+                &[records.log.as_deref(), records.plot.as_deref(), records.animate.as_deref()]
+            }
+            Err(_) => &[records.log.as_deref()],
+        };
+        let files: Vec<_> = files.iter().flatten().copied().collect();
+        run.text(&outcome, &files, kept.as_deref())
+    };
+    super::print(&report)?;
+    logged.and(drawn)
+}
+
+fn draw(run: &Run, records: &Records, outcome: &Outcome) -> anyhow::Result<()> {
+    if let Some(path) = &records.plot {
+        pictures::plot(path, run, outcome)?;
+    }
+    if let Some(path) = &records.animate {
+        pictures::animate(path, run, outcome)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! `flockwork functions`: which functions there are.
+
+use anyhow::bail;
+use clap::Args;
+use flockwork::{
+    objective::{Data, Info, Optimum},
+    registry::OBJECTIVES,
+};
+use serde_json::{Value, json};
+
+use super::{
+    problem::{fewest_dims, info},
+    report::sought,
+};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// One function [default: all].
+    name: Option<String>,
+    /// For how many dimensions to tell the optimum [default: 2, or the fewest that the function
+    /// takes].
+    #[arg(long, short = 'd', requires = "name")]
+    dims: Option<u32>,
+    /// Print a JSON object: of one function, or an array of all.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The functions with their formulas, for `--help`.
+pub fn summary() -> String {
+    let mut list = String::from("Functions:\n");
+    for info in OBJECTIVES {
+        list += &format!("  {:<15} {}\n", info.name, info.formula);
+    }
+    list + "\n`flockwork functions` has their intervals, optima and sources.\n"
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let text = match &arguments.name {
+        None if arguments.json => {
+            let all: Vec<_> =
+                OBJECTIVES.iter().map(|info| object(info, fewest_dims(info))).collect();
+            format!("{}\n", Value::from(all))
+        }
+        None => {
+            let all: Vec<_> =
+                OBJECTIVES.iter().map(|info| entry(info, fewest_dims(info))).collect();
+            all.join("\n")
+        }
+        Some(name) => {
+            let info = info(name)?;
+            let dims = arguments.dims.unwrap_or_else(|| fewest_dims(info));
+            if !info.dimensions.contains(dims) {
+                bail!("{name} is defined for {} dimensions, not for {dims}", info.dimensions);
+            }
+            if arguments.json { format!("{}\n", object(info, dims)) } else { entry(info, dims) }
+        }
+    };
+    super::print(&text)
+}
+
+/// Where the optimum is, if it is known to be at a point.
+fn position(info: &Info, dims: u32) -> Option<Vec<f64>> {
+    (0..dims).map(|d| info.optimum.coordinate(dims, d)).collect()
+}
+
+fn entry(info: &Info, dims: u32) -> String {
+    let (lower, upper) = info.interval;
+    let sought = sought(info.goal);
+    let optimum = match (info.optimum.value(dims), position(info, dims)) {
+        (Some(value), Some(at)) => {
+            let first = at.first().copied().unwrap_or_default();
+            let same = at.iter().all(|&x| x == first);
+            let shown: Vec<_> = at.iter().take(8).map(|x| x.to_string()).collect();
+            let more = if at.len() > 8 { ", ..." } else { "" };
+            let place = match same {
+                true => format!("{first} in every dimension"),
+                false => format!("({}{more})", shown.join(", ")),
+            };
+            match info.optimum {
+                Optimum::At { .. } => format!("{value}, at {place}"),
+                _ => format!("{value}, at {place} (in {dims} dimensions)"),
+            }
+        }
+        (Some(value), None) => format!("{value}, at many points (in {dims} dimensions)"),
+        (None, _) if info.data == Data::Rows => "depends on the data".to_owned(),
+        (None, _) => format!("not known in {dims} dimensions"),
+    };
+    let data = match info.data {
+        Data::None => "",
+        Data::Rows => "  data        a table of rows: coefficients and a target each (--data)\n",
+    };
+    format!(
+        "{}\n  formula     {}\n  interval    [{lower}, {upper}] in each dimension\n  dimensions  \
+         {}\n  {sought}     {optimum}\n{data}  source      {}\n",
+        info.name, info.formula, info.dimensions, info.source
+    )
+}
+
+fn object(info: &Info, dims: u32) -> Value {
+    let (lower, upper) = info.interval;
+    json!({
+        "name": info.name,
+        "formula": info.formula,
+        "source": info.source,
+        "interval": [lower, upper],
+        "dimensions": info.dimensions.to_string(),
+        "goal": sought(info.goal),
+        "needs_data": info.data == Data::Rows,
+        "optimum": {
+            "dims": dims,
+            "value": info.optimum.value(dims),
+            "position": position(info, dims),
+        },
+    })
+}

@@ -1,0 +1,71 @@
+//! When a run ends.
+
+use clap::Args;
+use flockwork::swarm::{Options, Stop};
+
+use super::parse::{Limit, limit};
+
+/// When the run ends: at whichever comes first. Of a saved run, those not given are as saved, and
+/// `none` takes one away.
+#[derive(Args)]
+#[command(next_help_heading = "When to stop (whichever comes first)")]
+pub struct Limits {
+    #[arg(
+        long,
+        short = 'i',
+        help = format!(
+            "Number of iterations [default: {}; of a saved run: as saved]",
+            Options::default().iterations
+        )
+    )]
+    iterations: Option<u32>,
+    /// No more evaluations than this, the start included [default: none].
+    #[arg(long, value_name = "N", value_parser = limit::<u64>, allow_hyphen_values = true)]
+    evaluations: Option<Limit<u64>>,
+    /// When the best value is this or better [default: none].
+    #[arg(long, value_name = "VALUE", value_parser = limit::<f64>, allow_hyphen_values = true)]
+    target: Option<Limit<f64>>,
+    /// When the mean of the particles' own bests is this close to the best [default: none].
+    #[arg(long, value_name = "DIFFERENCE", value_parser = limit::<f64>, allow_hyphen_values = true)]
+    fitness_tolerance: Option<Limit<f64>>,
+    /// When the particles' root mean square distance from the best, in each dimension as a share of
+    /// the box, is at most this [default: none].
+    #[arg(long, value_name = "SHARE", value_parser = limit::<f64>, allow_hyphen_values = true)]
+    spread_tolerance: Option<Limit<f64>>,
+    /// When so many iterations have not improved the best [default: none].
+    #[arg(long, value_name = "ITERATIONS", value_parser = limit::<u32>, allow_hyphen_values = true)]
+    stagnation: Option<Limit<u32>>,
+    /// When so many seconds have passed [default: none]. The only limit with which the result
+    /// depends on the machine's speed.
+    #[arg(long, value_parser = limit::<f64>, allow_hyphen_values = true)]
+    seconds: Option<Limit<f64>>,
+    #[arg(
+        long,
+        value_name = "ITERATIONS",
+        help = format!(
+            "Look at target, tolerances, stagnation and restarts after so many iterations each \
+             [default: {}]",
+            Stop::default().check_every
+        )
+    )]
+    check_every: Option<u32>,
+}
+
+impl Limits {
+    /// Sets what was given.
+    pub fn apply(&self, iterations: &mut u32, stop: &mut Stop) {
+        fn set<T: Copy>(place: &mut Option<T>, given: Option<Limit<T>>) {
+            if let Some(given) = given {
+                *place = given.value();
+            }
+        }
+        *iterations = self.iterations.unwrap_or(*iterations);
+        stop.check_every = self.check_every.unwrap_or(stop.check_every);
+        set(&mut stop.evaluations, self.evaluations);
+        set(&mut stop.target, self.target);
+        set(&mut stop.fitness_tolerance, self.fitness_tolerance);
+        set(&mut stop.spread_tolerance, self.spread_tolerance);
+        set(&mut stop.stagnation, self.stagnation);
+        set(&mut stop.seconds, self.seconds);
+    }
+}

@@ -1,0 +1,56 @@
+//! The log of a run: JSON, a line for each sample.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use flockwork::{Error, swarm::Sample};
+use serde::Serialize;
+
+/// A log being written. After a failure nothing more is written: a run is worth more than its log.
+pub struct Log {
+    path: PathBuf,
+    file: BufWriter<File>,
+    failed: Option<Error>,
+}
+
+impl Log {
+    /// A log whose first line is the statement of the run.
+    pub fn create(path: &Path, run: &serde_json::Value) -> anyhow::Result<Self> {
+        let path = path.to_owned();
+        let file = match File::create(&path) {
+            Ok(file) => BufWriter::new(file),
+            Err(source) => return Err(Error::File { path, source }.into()),
+        };
+        let mut log = Self { path, file, failed: None };
+        log.lines(&[run]);
+        Ok(log)
+    }
+
+    pub fn samples(&mut self, samples: &[Sample]) {
+        if !samples.is_empty() {
+            self.lines(samples);
+        }
+    }
+
+    fn lines(&mut self, lines: &[impl Serialize]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = lines
+            .iter()
+            .try_for_each(|line| {
+                serde_json::to_writer(&mut self.file, line)?;
+                self.file.write_all(b"\n")
+            })
+            .and_then(|()| self.file.flush());
+        self.failed = written.err().map(|source| Error::File { path: self.path.clone(), source });
+    }
+
+    /// Whether all of it could be written.
+    pub fn finish(self) -> anyhow::Result<()> {
+        self.failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+}

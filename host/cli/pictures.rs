@@ -1,0 +1,129 @@
+//! A run in pictures.
+
+use std::{cell::RefCell, path::Path, time::Duration};
+
+use flockwork::{
+    Result,
+    backend::{Backend, Cpu, Plan, Swarm},
+    objective::Goal,
+    plot::{self, Animation, Convergence},
+    swarm::{Options, Outcome, Problem},
+};
+
+use super::report::Run;
+
+/// How long a frame is shown.
+const DELAY: Duration = Duration::from_millis(80);
+
+/// Draws the samples.
+pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
+    let optimum = run.problem.optimum().map(|known| known.value);
+    // The distance from a known maximum is positive, too.
+    let sign = match (run.problem.goal(), optimum) {
+        (Goal::Maximise, Some(_)) => -1.0,
+        _ => 1.0,
+    };
+    // After a restart a swarm's best is not the run's.
+    let worst =
+        if run.problem.goal() == Goal::Maximise { f64::NEG_INFINITY } else { f64::INFINITY };
+    let mut best = worst;
+    let sample = |sample: &flockwork::swarm::Sample| {
+        best = if worst > 0.0 { best.min(sample.best) } else { best.max(sample.best) };
+        plot::Sample {
+            iteration: sample.iteration,
+            evaluations: sample.evaluations,
+            best: sign * best,
+            mean: sign * sample.mean,
+            spread: sample.spread,
+            speed: sample.velocity,
+        }
+    };
+    let samples: Vec<_> = outcome.history.iter().map(sample).collect();
+    let optimum = optimum.map(|optimum| sign * optimum);
+    let title = run.title();
+    plot::convergence(path, &Convergence { title: &title, optimum, samples: &samples })
+}
+
+/// Shows the particles.
+pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
+    let problem = run.problem;
+    let frame = |frame: &flockwork::swarm::Frame| plot::Frame {
+        iteration: frame.iteration,
+        best: frame.best,
+        best_position: pair(&frame.best_position),
+        positions: frame.positions.as_chunks::<2>().0.to_vec(),
+    };
+    let frames: Vec<_> = outcome.frames.iter().map(frame).collect();
+    let map = Map::new(problem)?;
+    let known = problem.optimum().and_then(|known| known.position);
+    plot::animation(
+        path,
+        &Animation {
+            title: &run.title(),
+            axes: ["x0", "x1"],
+            lower: pair(problem.lower()),
+            upper: pair(problem.upper()),
+            value: &|x, y| map.value(x, y),
+            optimum: known.as_deref().map(pair),
+            frames: &frames,
+            delay: DELAY,
+        },
+    )
+}
+
+fn pair(point: &[f64]) -> [f64; 2] {
+    [point[0], point[1]]
+}
+
+/// The function of a problem of two dimensions. It is asked row by row, each row at the same places,
+/// and evaluates 64 points as fast as one: so it does a row at a time.
+struct Map(RefCell<Rows>);
+
+struct Rows {
+    swarm: Box<dyn Swarm<f64>>,
+    sign: f64,
+    places: Vec<f64>,
+    y: f64,
+    values: Vec<f64>,
+    /// The next of the row.
+    next: usize,
+}
+
+impl Map {
+    fn new(problem: &Problem) -> Result<Self> {
+        let plan = Plan::new(problem, &Options { particles: 1, ..Options::default() })?;
+        let swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+        let sign = if problem.goal() == Goal::Maximise { -1.0 } else { 1.0 };
+        let (places, values) = (Vec::new(), Vec::new());
+        Ok(Self(RefCell::new(Rows { swarm, sign, places, y: f64::NAN, values, next: 0 })))
+    }
+
+    fn value(&self, x: f64, y: f64) -> f64 {
+        self.0.borrow_mut().value(x, y)
+    }
+}
+
+impl Rows {
+    fn value(&mut self, x: f64, y: f64) -> f64 {
+        if y != self.y {
+            (self.y, self.next) = (y, 0);
+            let points: Vec<f64> = self.places.iter().flat_map(|&x| [x, y]).collect();
+            self.values = self.evaluate(&points);
+        }
+        if self.places.get(self.next) != Some(&x) {
+            self.places.truncate(self.next);
+            self.values.truncate(self.next);
+            self.places.push(x);
+            let value = self.evaluate(&[x, y]);
+            self.values.extend(value);
+        }
+        self.next += 1;
+        self.values[self.next - 1]
+    }
+
+    fn evaluate(&mut self, points: &[f64]) -> Vec<f64> {
+        let fitness = self.swarm.evaluate(points);
+        let fitness = fitness.unwrap_or_else(|_| vec![f64::NAN; points.len() / 2]);
+        fitness.into_iter().map(|fitness| self.sign * fitness).collect()
+    }
+}

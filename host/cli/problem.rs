@@ -1,0 +1,173 @@
+//! The problem that a command line states.
+
+use std::path::{Path, PathBuf, absolute};
+
+use anyhow::bail;
+use clap::Args;
+use flockwork::{
+    Error,
+    io::{self, Hints, Layout},
+    objective::{Data, Info},
+    registry::OBJECTIVES,
+    swarm::{Problem, Variable},
+};
+use serde::{Deserialize, Serialize};
+
+use super::parse::{Dimensions, bounds, choice, dimensions};
+
+#[derive(Args)]
+#[command(next_help_heading = "Problem")]
+pub struct ProblemArguments {
+    /// Number of dimensions [default: what the data say, or 2, or the fewest that the function takes].
+    #[arg(long, short = 'd')]
+    dims: Option<u32>,
+    /// Lower and upper bound of every dimension; or given once for each dimension, in their order
+    /// [default: the function's interval].
+    #[arg(long, value_name = "LOWER,UPPER", value_parser = bounds, allow_hyphen_values = true)]
+    bounds: Vec<(f64, f64)>,
+    /// These variables are whole numbers: a list such as 0,2-5, or `all` [default: none].
+    #[arg(long, value_name = "DIMS", value_parser = dimensions)]
+    integer: Option<Dimensions>,
+    /// These variables are angles or the like, whose upper bound is the lower one again
+    /// [default: none].
+    #[arg(long, value_name = "DIMS", value_parser = dimensions)]
+    periodic: Option<Dimensions>,
+    /// Move the function by a random vector drawn from SEED [default: the run's seed]. Done without
+    /// asking where the function's optimum is known to be at a point inside its box, which is
+    /// otherwise in the middle or another flattering place; with other functions the box moves along.
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    shift: Option<Option<u64>>,
+    /// Leave the function in its textbook form.
+    #[arg(long, conflicts_with = "shift")]
+    no_shift: bool,
+    /// Turn the function by a random rotation drawn from SEED [default: the run's seed].
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    rotate: Option<Option<u64>>,
+    /// Look for the greatest value [default: as the function says].
+    #[arg(long, visible_alias = "maximize", conflicts_with = "minimise")]
+    maximise: bool,
+    /// Look for the least value [default: as the function says].
+    #[arg(long, visible_alias = "minimize")]
+    minimise: bool,
+    #[command(flatten)]
+    data: DataArguments,
+}
+
+/// Where the data of a function are.
+#[derive(Args)]
+pub struct DataArguments {
+    /// The data of a function that is defined by data: little-endian f64, as `generate` writes them.
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    /// Number of rows in the data [default: from the file's name or size].
+    #[arg(long, requires = "data")]
+    rows: Option<usize>,
+    /// In which order the data stand in the file: all coefficient vectors and then all targets;
+    /// each vector followed by its target; or the first coefficients of all rows, the second of
+    /// all, ..., and then all targets [default: vectors].
+    #[arg(long, value_parser = choice(Layout::ALL, Layout::name), requires = "data")]
+    layout: Option<Layout>,
+}
+
+/// A file of data and what is known about it, as a saved run remembers it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Source {
+    file: PathBuf,
+    dims: Option<u32>,
+    rows: Option<usize>,
+    layout: Layout,
+}
+
+impl DataArguments {
+    /// What was given, if anything.
+    pub fn source(&self, dims: Option<u32>) -> Option<Source> {
+        let file = self.data.as_deref()?;
+        // It may be resumed elsewhere.
+        let file = absolute(file).unwrap_or_else(|_| file.to_owned());
+        let layout = self.layout.unwrap_or_default();
+        Some(Source { file, dims, rows: self.rows, layout })
+    }
+
+    /// The file as it was given.
+    pub fn file(&self) -> Option<&Path> {
+        self.data.as_deref()
+    }
+}
+
+/// What is known about a function.
+pub fn info(name: &str) -> anyhow::Result<&'static Info> {
+    OBJECTIVES.iter().find(|info| info.name == name).ok_or_else(|| {
+        let known: Vec<_> = OBJECTIVES.iter().map(|info| info.name).collect();
+        Error::UnknownObjective { name: name.to_owned(), known: known.join(", ") }.into()
+    })
+}
+
+/// Two, or the fewest that the function is defined for.
+pub fn fewest_dims(info: &Info) -> u32 {
+    (2..).find(|&dims| info.dimensions.contains(dims)).unwrap_or(2)
+}
+
+/// A function by name in its usual box, with its data if it has any.
+pub fn plain(info: &Info, dims: Option<u32>, source: Option<&Source>) -> anyhow::Result<Problem> {
+    let name = info.name;
+    match (info.data, source) {
+        (Data::Rows, None) => bail!("{name} is defined by data: name a file with --data FILE"),
+        (Data::None, Some(_)) => bail!(
+            "{name} is defined by its formula; --data, --rows and --layout do not apply to it"
+        ),
+        (Data::Rows, Some(Source { file, dims, rows, layout })) => {
+            let hints = Hints { dims: *dims, rows: *rows, layout: *layout };
+            Ok(Problem::named_from_data(name, io::read_table(file, hints)?)?)
+        }
+        (Data::None, None) => Ok(Problem::named(name, dims.unwrap_or_else(|| fewest_dims(info)))?),
+    }
+}
+
+impl ProblemArguments {
+    /// Where its data are, if it has any.
+    pub fn source(&self) -> Option<Source> {
+        self.data.source(self.dims)
+    }
+
+    /// The problem; `seed` is the run's.
+    pub fn problem(&self, function: &str, seed: u64) -> anyhow::Result<Problem> {
+        let mut problem = plain(info(function)?, self.dims, self.source().as_ref())?;
+        let n = problem.dims() as usize;
+        match *self.bounds.as_slice() {
+            [] => {}
+            [(lower, upper)] => problem = problem.with_bounds(vec![lower; n], vec![upper; n])?,
+            ref each if each.len() == n => {
+                let (lower, upper) = each.iter().copied().unzip();
+                problem = problem.with_bounds(lower, upper)?;
+            }
+            ref each => bail!(
+                "--bounds is given {} times; it must be given once for all dimensions, or once for \
+                 each of the {n}",
+                each.len()
+            ),
+        }
+        if self.integer.is_some() || self.periodic.is_some() {
+            let mut variables = vec![Variable::Continuous; n];
+            for (given, variable) in
+                [(&self.integer, Variable::Integer), (&self.periodic, Variable::Periodic)]
+            {
+                if let Some(given) = given {
+                    given.mark(&mut variables, variable)?;
+                }
+            }
+            problem = problem.with_variables(variables)?;
+        }
+        if self.maximise {
+            problem = problem.maximised();
+        } else if self.minimise {
+            problem = problem.minimised();
+        }
+        if self.shift.is_some() || !self.no_shift && problem.can_shift() {
+            problem = problem.shifted(self.shift.flatten().unwrap_or(seed))?;
+        }
+        if let Some(given) = self.rotate {
+            problem = problem.rotated(given.unwrap_or(seed))?;
+        }
+        Ok(problem)
+    }
+}

@@ -1,0 +1,139 @@
+//! What a run found, as text and as JSON.
+
+use std::path::Path;
+
+use flockwork::{
+    backend::{AnyBackend, Backend},
+    objective::Goal,
+    swarm::{Options, Outcome, Problem, StopReason, Variable},
+};
+use serde_json::{Value, json};
+
+/// A run, stated.
+pub struct Run<'a> {
+    pub problem: &'a Problem,
+    pub options: &'a Options,
+    pub backend: &'a AnyBackend,
+}
+
+/// Which value is sought.
+pub fn sought(goal: Goal) -> &'static str {
+    match goal {
+        Goal::Minimise => "minimum",
+        Goal::Maximise => "maximum",
+    }
+}
+
+impl Run<'_> {
+    /// In one line, as a title.
+    pub fn title(&self) -> String {
+        let (problem, options) = (self.problem, self.options);
+        format!(
+            "{}, {} dimensions, {} particles, {}, seed {}",
+            problem.name(),
+            problem.dims(),
+            options.particles,
+            options.precision,
+            options.seed
+        )
+    }
+
+    /// What is known before the run.
+    pub fn statement(&self) -> Value {
+        let Self { problem, options, backend } = self;
+        let known = problem.optimum();
+        let variable = |variable: &Variable| match variable {
+            Variable::Continuous => "continuous",
+            Variable::Integer => "integer",
+            Variable::Periodic => "periodic",
+        };
+        json!({
+            "function": problem.name(),
+            "goal": sought(problem.goal()),
+            "dims": problem.dims(),
+            "lower": problem.lower(),
+            "upper": problem.upper(),
+            "variables": problem.variables().iter().map(variable).collect::<Vec<_>>(),
+            "shift": problem.shift(),
+            "shift_seed": problem.shift_seed(),
+            "rotation_seed": problem.rotation_seed(),
+            "known_optimum": known.as_ref().map(|known| known.value),
+            "known_optimum_position": known.and_then(|known| known.position),
+            "options": options,
+            "backend": {
+                "name": backend.name(),
+                "description": backend.description(),
+                "reason": backend.reason(),
+            },
+        })
+    }
+
+    pub fn json(&self, outcome: &Outcome) -> String {
+        let mut object = self.statement();
+        object["evaluations_per_second"] = json!(outcome.evaluations_per_second());
+        object["result"] = json!(outcome);
+        format!("{object}\n")
+    }
+
+    /// `files` are those written, `saved` the one that the run is kept in.
+    pub fn text(&self, outcome: &Outcome, files: &[&Path], saved: Option<&Path>) -> String {
+        let Self { problem, backend, .. } = self;
+        let known = problem.optimum();
+        let sought = sought(problem.goal());
+        let restarts = match outcome.restarts {
+            0 => String::new(),
+            1 => ", after 1 restart".to_owned(),
+            restarts => format!(", after {restarts} restarts"),
+        };
+        let mut lines = vec![
+            self.title(),
+            format!(
+                "back end    {}: {} ({})",
+                backend.name(),
+                backend.description(),
+                backend.reason()
+            ),
+            format!(
+                "done        {} iterations, {:.4e} evaluations in {:.3} s: {:.4e} a second \
+                 (start-up {:.3} s)",
+                outcome.iterations,
+                outcome.evaluations as f64,
+                outcome.elapsed.as_secs_f64(),
+                outcome.evaluations_per_second(),
+                outcome.startup.as_secs_f64()
+            ),
+            format!("ended       {}{restarts}", outcome.stopped.sentence()),
+            match &known {
+                Some(known) => {
+                    format!("best value  {:e} (known {sought} {:e})", outcome.value, known.value)
+                }
+                None => format!("best value  {:e}", outcome.value),
+            },
+            format!("at          {}", point(&outcome.position)),
+        ];
+        if let Some(position) = known.and_then(|known| known.position) {
+            lines.push(format!("{sought} at  {}", point(&position)));
+        }
+        if !files.is_empty() {
+            let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+            lines.push(format!("written     {}", names.join(", ")));
+        }
+        let early = matches!(outcome.stopped, StopReason::Interrupted | StopReason::Time);
+        if let Some(file) = saved {
+            let how = if early { "; it goes on with" } else { "; further with" };
+            let file = file.display();
+            lines.push(format!("saved       {file}{how}: flockwork resume {file}"));
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+/// The first coordinates of a point; JSON has all.
+fn point(position: &[f64]) -> String {
+    const SHOWN: usize = 8;
+    let mut text: Vec<_> = position.iter().take(SHOWN).map(|x| format!("{x:.6}")).collect();
+    if position.len() > SHOWN {
+        text.push(format!("... ({} more, see --json)", position.len() - SHOWN));
+    }
+    format!("({})", text.join(", "))
+}

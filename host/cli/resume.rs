@@ -1,0 +1,91 @@
+//! `flockwork resume`: go on with a saved run.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use flockwork::{
+    objective::Data,
+    swarm::{Checkpoint, Problem},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    conduct::conduct,
+    limits::Limits,
+    machine::Machine,
+    problem::{self, DataArguments, Source},
+    records::Records,
+    report::Run,
+};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The file that `optimize --save` wrote.
+    file: PathBuf,
+    /// Leave the file as it is, instead of keeping the run in it as it goes on.
+    #[arg(long, conflicts_with = "save")]
+    no_save: bool,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    records: Records,
+    #[command(flatten)]
+    machine: Machine,
+    #[command(flatten, next_help_heading = "Problem")]
+    data: DataArguments,
+}
+
+/// What the program writes beside a saved run, as JSON.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Note {
+    /// Where the function's data were.
+    pub data: Option<Source>,
+}
+
+impl Note {
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { file, no_save, limits, records, machine, data } = arguments;
+    let saved =
+        Checkpoint::read(file)?.with_limits(|iterations, stop| limits.apply(iterations, stop));
+    let mut options = saved.options().clone();
+    records.apply(&mut options);
+    options.check()?;
+    let saved = saved.with_records(|history, frames| {
+        (*history, *frames) = (options.history, options.frames);
+    });
+    // One that the library wrote may have another note, or none.
+    let mut note: Note = serde_json::from_str(saved.note()).unwrap_or_default();
+    if data.file().is_some() {
+        note.data = data.source(None);
+    }
+    let problem = problem(&saved, note.data.as_ref())?;
+    records.check(problem.dims(), Some(file))?;
+    let backend = machine.select()?;
+    let run = Run { problem: &problem, options: &options, backend: &backend };
+    let path = records.save.as_ref().or((!no_save).then_some(file));
+    let kept = records.saved(path.map(PathBuf::as_path), note.to_text());
+    conduct(&run, records, kept, &saved.history()?, |kept, observe| {
+        saved.resume(&problem, &backend, kept, observe)
+    })
+}
+
+/// The problem that a saved run is about.
+fn problem(saved: &Checkpoint, source: Option<&Source>) -> anyhow::Result<Problem> {
+    let info = problem::info(saved.function()).with_context(|| {
+        let function = saved.function();
+        format!("only the program that saved this run knows its function, {function}")
+    })?;
+    match (info.data, source) {
+        (Data::None, None) => Ok(saved.problem()?),
+        (Data::Rows, None) => {
+            bail!("{} is defined by data: name the file with --data FILE", info.name)
+        }
+        (_, source) => Ok(saved.stated(problem::plain(info, None, source)?)?),
+    }
+}

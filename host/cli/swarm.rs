@@ -1,0 +1,295 @@
+//! How the swarm searches.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use flockwork::{
+    io,
+    swarm::{Edge, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule, Start},
+};
+
+use super::parse::{by_rule, choice, speed};
+
+#[derive(Args)]
+pub struct SwarmArguments {
+    /// Number of particles.
+    #[arg(long, short = 'p', default_value_t = Options::default().particles, help_heading = SWARM)]
+    particles: u32,
+    /// Seed of all random numbers: the same seed gives the same bits on every back end.
+    #[arg(long, short = 's', default_value_t = Options::default().seed, help_heading = SWARM)]
+    pub seed: u64,
+    /// The arithmetic.
+    #[arg(
+        long,
+        value_parser = choice(Precision::ALL, Precision::name),
+        default_value_t = Options::default().precision,
+        help_heading = SWARM
+    )]
+    precision: Precision,
+    /// Where the particles start: uniform in the box; in a Latin hypercube; at Sobol points; uniform
+    /// or at the opposite point, whichever is better (opposition); or at the points of a FILE, text
+    /// (a point a line) or .npy, and the others uniform.
+    #[arg(
+        long,
+        value_name = "uniform|latin-hypercube|sobol|opposition|FILE",
+        default_value = "uniform",
+        help_heading = SWARM
+    )]
+    start: String,
+    #[command(flatten)]
+    rule: RuleArguments,
+    #[command(flatten)]
+    restart: RestartArguments,
+}
+
+const SWARM: &str = "Swarm";
+
+#[derive(Args)]
+#[command(next_help_heading = "Rule (defaults: those that each rule was published with)")]
+struct RuleArguments {
+    /// How particles move: by inertia weight or constriction; drawn by all informants; the standard
+    /// swarm of 2011; bare bones; comprehensive learning.
+    #[arg(
+        long,
+        value_parser = choice(Rule::ALL, Rule::name),
+        default_value_t = Options::default().rule
+    )]
+    rule: Rule,
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        help = by_rule("Inertia weight; with a schedule, the first", |o| {
+            o.coefficients.inertia.to_string()
+        })
+    )]
+    inertia: Option<f64>,
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        help = by_rule("Inertia weight at the end of a schedule", |o| match o.schedule {
+            Schedule::Constant => "none".to_owned(),
+            _ => o.coefficients.last_inertia.to_string(),
+        })
+    )]
+    last_inertia: Option<f64>,
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        help = by_rule("Cognitive coefficient: pull towards the particle's own best", |o| {
+            o.coefficients.cognitive.to_string()
+        })
+    )]
+    cognitive: Option<f64>,
+    #[arg(
+        long,
+        allow_negative_numbers = true,
+        help = by_rule("Social coefficient: pull towards the best of its informants", |o| {
+            o.coefficients.social.to_string()
+        })
+    )]
+    social: Option<f64>,
+    #[arg(
+        long,
+        value_parser = choice(Schedule::ALL, Schedule::name),
+        help = by_rule(
+            "How the inertia weight goes: it stays; in a straight line to the last; or in each \
+             iteration a random one between the two",
+            |o| o.schedule.to_string()
+        )
+    )]
+    schedule: Option<Schedule>,
+    #[arg(
+        long,
+        value_parser = choice(Randomness::ALL, Randomness::name),
+        help = by_rule("What random coefficients are drawn for", |o| o.randomness.to_string())
+    )]
+    randomness: Option<Randomness>,
+    #[arg(
+        long,
+        visible_alias = "neighborhood",
+        value_name = "global|ring:K|von-neumann|random:K",
+        help = by_rule(
+            "Who informs whom: all particles all others; K neighbours on each side of a ring; the \
+             four on a grid; K drawn at random",
+            |o| o.neighbourhood.to_string()
+        )
+    )]
+    neighbourhood: Option<Neighbourhood>,
+    #[arg(
+        long,
+        value_parser = choice(Edge::ALL, Edge::name),
+        help = by_rule("What happens to a particle that would leave the box", |o| {
+            o.edge.to_string()
+        })
+    )]
+    edge: Option<Edge>,
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = speed,
+        allow_hyphen_values = true,
+        help = by_rule(
+            "Greatest speed in each dimension, as a share of the box an iteration; or `none`",
+            |o| match o.max_velocity {
+                f64::INFINITY => "none".to_owned(),
+                speed => speed.to_string(),
+            }
+        )
+    )]
+    max_velocity: Option<f64>,
+    #[arg(
+        long,
+        value_name = "ITERATIONS",
+        help = format!(
+            "Rule comprehensive: a particle chooses anew from whom it learns after so many \
+             iterations without improvement [default: {}]",
+            Options::default().patience
+        )
+    )]
+    patience: Option<u32>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Restarts")]
+struct RestartArguments {
+    /// Put a new swarm in the place of one that no longer improves; the best of all is the result.
+    #[arg(long)]
+    restart: bool,
+    #[arg(
+        long,
+        value_name = "ITERATIONS",
+        requires = "restart",
+        help = format!(
+            "After so many iterations without improvement [default: {}]",
+            Restart::default().patience
+        )
+    )]
+    restart_patience: Option<u32>,
+    #[arg(
+        long,
+        value_name = "SHARE",
+        requires = "restart",
+        help = format!(
+            "Or when the particles' root mean square distance from the best is below this share \
+             of the box [default: {:?}]",
+            Restart::default().spread
+        )
+    )]
+    restart_spread: Option<f64>,
+    #[arg(
+        long,
+        value_name = "FACTOR",
+        requires = "restart",
+        help = format!(
+            "The next swarm has so many times the particles [default: {}]",
+            Restart::default().growth
+        )
+    )]
+    restart_growth: Option<f64>,
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "restart",
+        help = format!("But no more than this [default: {}]", Restart::default().most_particles)
+    )]
+    restart_particles: Option<u32>,
+}
+
+fn set<T>(place: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *place = given;
+    }
+}
+
+impl SwarmArguments {
+    /// The options of a run in so many dimensions, without its limits and records.
+    pub fn options(&self, dims: u32) -> anyhow::Result<Options> {
+        // A preset belongs here, in the place of what the rule was published with.
+        let mut options = Options::for_rule(self.rule.rule);
+        self.rule.apply(&mut options)?;
+        options.particles = self.particles;
+        options.seed = self.seed;
+        options.precision = self.precision;
+        options.start = start(&self.start, dims)?;
+        options.restart = self.restart.restart();
+        Ok(options)
+    }
+}
+
+impl RuleArguments {
+    /// Sets what was given.
+    fn apply(&self, options: &mut Options) -> anyhow::Result<()> {
+        self.check()?;
+        let published = options.schedule;
+        set(&mut options.schedule, self.schedule);
+        let coefficients = &mut options.coefficients;
+        set(&mut coefficients.inertia, self.inertia);
+        set(&mut coefficients.cognitive, self.cognitive);
+        set(&mut coefficients.social, self.social);
+        match (options.schedule, self.last_inertia) {
+            (Schedule::Constant, Some(_)) => {
+                bail!(
+                    "--last-inertia needs a schedule that leads there: --schedule linear or random"
+                )
+            }
+            (Schedule::Constant, None) => coefficients.last_inertia = coefficients.inertia,
+            (_, Some(last)) => coefficients.last_inertia = last,
+            (schedule, None) if schedule != published && published == Schedule::Constant => {
+                bail!("--schedule {schedule} needs --last-inertia, the inertia weight at its end")
+            }
+            _ => {}
+        }
+        set(&mut options.randomness, self.randomness);
+        set(&mut options.neighbourhood, self.neighbourhood);
+        set(&mut options.edge, self.edge);
+        set(&mut options.max_velocity, self.max_velocity);
+        set(&mut options.patience, self.patience);
+        Ok(())
+    }
+
+    /// Refuses what would have no effect.
+    fn check(&self) -> anyhow::Result<()> {
+        let rule = self.rule;
+        let weighted = rule != Rule::BareBones;
+        let guided = weighted && rule != Rule::Comprehensive;
+        for (option, given, has) in [
+            ("--inertia", self.inertia.is_some(), weighted),
+            ("--last-inertia", self.last_inertia.is_some(), weighted),
+            ("--schedule", self.schedule.is_some(), weighted),
+            ("--cognitive", self.cognitive.is_some(), weighted),
+            ("--social", self.social.is_some(), guided),
+            ("--patience", self.patience.is_some(), rule == Rule::Comprehensive),
+        ] {
+            if given && !has {
+                bail!("{option} does not apply to the rule {rule}, which has no such number");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl RestartArguments {
+    fn restart(&self) -> Option<Restart> {
+        let mut restart = Restart::default();
+        set(&mut restart.patience, self.restart_patience);
+        set(&mut restart.spread, self.restart_spread);
+        set(&mut restart.growth, self.restart_growth);
+        set(&mut restart.most_particles, self.restart_particles);
+        self.restart.then_some(restart)
+    }
+}
+
+/// Where a swarm starts: a name as saved runs spell it, or a file of points.
+fn start(text: &str, dims: u32) -> anyhow::Result<Start> {
+    if let Ok(named) = serde_json::from_value(text.into()) {
+        return Ok(named);
+    }
+    let points = io::read_points(Path::new(text), dims).with_context(|| {
+        format!(
+            "--start is {text:?}, which is neither uniform, latin-hypercube, sobol, opposition nor \
+             a file of points"
+        )
+    })?;
+    Ok(Start::Points(points.chunks_exact(dims as usize).map(<[f64]>::to_vec).collect()))
+}

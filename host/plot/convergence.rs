@@ -1,0 +1,660 @@
+//! The course of a run.
+
+use std::io;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::axis::{Axis, count, number};
+use super::{FAINT_INK, file, fit, text, width};
+use crate::{Error, Result};
+
+/// The state of a run after an iteration. What is not known is NaN.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Iterations done.
+    pub iteration: u32,
+    /// Values of the function computed so far.
+    pub evaluations: u64,
+    /// The lowest value so far; may be infinite while there is none.
+    pub best: f64,
+    /// Mean of the particles' own lowest values.
+    pub mean: f64,
+    /// How far the particles are from each other, as a share of the box in each dimension.
+    pub spread: f64,
+    /// How far the particles move in an iteration, as a share of the box in each dimension.
+    pub speed: f64,
+}
+
+impl Sample {
+    /// A sample of which only the best value is known.
+    pub const fn new(iteration: u32, evaluations: u64, best: f64) -> Self {
+        Self { iteration, evaluations, best, mean: f64::NAN, spread: f64::NAN, speed: f64::NAN }
+    }
+}
+
+/// What [`convergence`] draws.
+#[derive(Clone, Copy, Debug)]
+pub struct Convergence<'a> {
+    /// Stands above the picture; cut where it is too long.
+    pub title: &'a str,
+    /// The lowest value that the function has, if known: then the distance from it is drawn.
+    pub optimum: Option<f64>,
+    /// In the order of the iterations; any number of them, at least one with a finite best value.
+    pub samples: &'a [Sample],
+}
+
+/// Draws the best value of a run against its iterations, as an SVG or a PNG by the file's name.
+///
+/// Beside it the mean of the particles' own best values, and in a second panel the spread and the
+/// speed, where they are known. The axis above counts evaluations, if they grow evenly. An axis is
+/// logarithmic if it has positive values that span many powers of ten or are distances from a known
+/// optimum; zeros are at its lower end then. Cost: proportional to the samples; lines are thinned out
+/// to what the picture can resolve.
+///
+/// # Errors
+/// [`Error::Format`] for another ending of the file's name, [`Error::Option`] if no best value is
+/// finite, [`Error::File`] if the file cannot be written.
+///
+/// ```
+/// use flockwork::plot::{Convergence, Sample, convergence};
+///
+/// let samples: Vec<_> =
+///     (0..100).map(|i| Sample::new(i, 64 * u64::from(i + 1), 0.8_f64.powi(i as i32))).collect();
+/// let picture = Convergence { title: "Sphere", optimum: Some(0.0), samples: &samples };
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("sphere.svg");
+/// convergence(&path, &picture)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn convergence(path: &Path, data: &Convergence) -> Result<()> {
+    let extension = file::extension(path, &["svg", "png"])?;
+    let chart = Chart::new(data)?;
+    let bytes = if extension == "svg" { chart.svg() } else { chart.png() };
+    let bytes = bytes.map_err(|source| Error::File { path: path.to_owned(), source })?;
+    file::write_whole(path, &bytes)
+}
+
+const WIDTH: u32 = 960;
+const HEAD: u32 = 62;
+const VALUES_HEIGHT: u32 = 440;
+const MOTION_HEIGHT: u32 = 230;
+const MARGIN: u32 = 20;
+/// Above and below a panel: its marks and their meaning.
+const LABELS: u32 = 46;
+/// plotters knows whole pixels only: an SVG has this many in each of its units.
+const SVG_SCALE: u32 = 10;
+const PNG_SCALE: u32 = 2;
+const TITLE: f64 = 19.0;
+const LABEL: f64 = 13.0;
+const TICK: f64 = 12.0;
+/// Fewer samples than this are dots on their line.
+const FEW: usize = 40;
+
+const BLUE: RGBColor = RGBColor(0x1f, 0x5f, 0xb4);
+const ORANGE: RGBColor = RGBColor(0xe0, 0x7b, 0x16);
+const GREEN: RGBColor = RGBColor(0x1b, 0x8a, 0x5a);
+const PURPLE: RGBColor = RGBColor(0x8e, 0x44, 0xad);
+const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
+
+/// A line in a panel: its name, its colour and a value for each sample.
+type Line = (&'static str, RGBColor, Vec<f64>);
+
+/// Lines that share an axis.
+struct Panel {
+    label: String,
+    lines: Vec<Line>,
+    axis: Axis,
+    height: u32,
+}
+
+impl Panel {
+    /// Nothing, if no line has a point.
+    fn new(label: &str, mut lines: Vec<Line>, logarithmic: bool, height: u32) -> Option<Self> {
+        lines.retain(|line| line.2.iter().any(|value| value.is_finite()));
+        let all = lines.iter().flat_map(|line| line.2.iter().copied());
+        // The legend is there.
+        let above = 28.0 * lines.len() as f64 / f64::from(height - LABELS);
+        let axis = Axis::new(all, logarithmic, above)?;
+        let axis = axis.marked(|labels| labels.len() as u32 * 30 <= height - LABELS);
+        let label = fit(&axis.title(label), &text(LABEL), (height - LABELS) as i32);
+        Some(Self { label, lines, axis, height })
+    }
+}
+
+/// Everything about the picture that does not depend on its format.
+struct Chart<'a> {
+    data: &'a Convergence<'a>,
+    subtitle: String,
+    panels: Vec<Panel>,
+    iterations: Axis,
+    /// If they grow with the iterations, and evenly.
+    evaluations: Option<Axis>,
+}
+
+impl<'a> Chart<'a> {
+    fn new(data: &'a Convergence<'a>) -> Result<Self> {
+        let samples = data.samples;
+        let optimum = data.optimum.filter(|optimum| optimum.is_finite());
+        let of = |value: fn(&Sample) -> f64, zero: f64| -> Vec<f64> {
+            samples.iter().map(|sample| value(sample) - zero).collect()
+        };
+        let zero = optimum.unwrap_or(0.0);
+        let best = of(|sample| sample.best, zero);
+        let (Some(first), Some(last)) = (
+            best.iter().position(|value| value.is_finite()),
+            samples.iter().rfind(|sample| sample.best.is_finite()),
+        ) else {
+            return Err(Error::Option {
+                option: "samples",
+                value: if samples.is_empty() {
+                    "empty".to_owned()
+                } else {
+                    format!("a list of {} without a finite best value", samples.len())
+                },
+                accepted: "a list with a finite best value, or there is nothing to draw".to_owned(),
+            });
+        };
+        let mut subtitle = format!(
+            "best value {} after {} iterations, {} evaluations",
+            number(last.best, 9),
+            count(last.iteration.into()),
+            count(last.evaluations)
+        );
+        if first > 0 {
+            let iteration = count(samples[first].iteration.into());
+            subtitle += &format!("; none before iteration {iteration}");
+        }
+        let reached = best.iter().position(|&value| value <= 0.0).filter(|_| optimum.is_some());
+        if let Some(reached) = reached {
+            let iteration = count(samples[reached].iteration.into());
+            subtitle += &format!("; at the optimum since iteration {iteration}");
+        }
+
+        let mean = ("mean of the particles' own best", ORANGE, of(|sample| sample.mean, zero));
+        let label = match optimum {
+            Some(optimum) => format!("value − optimum ({})", number(optimum, 6)),
+            None => "value".to_owned(),
+        };
+        // What is drawn last is over the others.
+        let values = vec![mean, ("best", BLUE, best)];
+        let spread = ("spread", GREEN, of(|sample| sample.spread, 0.0));
+        let speed = ("speed", PURPLE, of(|sample| sample.speed, 0.0));
+        let values = Panel::new(&label, values, optimum.is_some(), VALUES_HEIGHT);
+        let motion = Panel::new("share of the box", vec![speed, spread], false, MOTION_HEIGHT);
+
+        let axis = |of: fn(&Sample) -> f64| {
+            let low = samples.iter().map(of).fold(f64::INFINITY, f64::min);
+            let high = samples.iter().map(of).fold(0.0, f64::max);
+            let axis = Axis::exact(low, high);
+            axis.marked(|labels| side_by_side(labels, WIDTH as i32 - 150)).whole()
+        };
+        let iterations = axis(|sample| sample.iteration.into());
+        let evaluations = axis(|sample| sample.evaluations as f64);
+        let even = samples.len() > 1
+            && samples.iter().all(|sample| {
+                let iteration = iterations.part(iterations.place(sample.iteration.into()));
+                let evaluations = evaluations.part(evaluations.place(sample.evaluations as f64));
+                (iteration - evaluations).abs() < 2e-3
+            });
+        Ok(Self {
+            data,
+            subtitle,
+            panels: values.into_iter().chain(motion).collect(),
+            iterations,
+            evaluations: Some(evaluations).filter(|_| even),
+        })
+    }
+
+    fn size(&self, scale: u32) -> (u32, u32) {
+        let panels: u32 = self.panels.iter().map(|panel| panel.height).sum();
+        (WIDTH * scale, (HEAD + LABELS + panels + MARGIN) * scale)
+    }
+
+    fn svg(&self) -> io::Result<Vec<u8>> {
+        let (mut svg, size) = (String::new(), self.size(SVG_SCALE));
+        self.draw(SVGBackend::with_string(&mut svg, size), SVG_SCALE, false)
+            .map_err(io::Error::other)?;
+        let (width, height) = self.size(1);
+        let units = format!("width=\"{width}\" height=\"{height}\"");
+        let pixels = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
+        Ok(svg.replacen(&pixels, &units, 1).into_bytes())
+    }
+
+    fn png(&self) -> io::Result<Vec<u8>> {
+        let (width, height) = self.size(PNG_SCALE);
+        let mut pixels = vec![0; 3 * width as usize * height as usize];
+        let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
+        self.draw(backend, PNG_SCALE, true).map_err(io::Error::other)?;
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.write_header()?.write_image_data(&pixels)?;
+        Ok(bytes)
+    }
+
+    fn draw<DB: DrawingBackend>(
+        &self,
+        backend: DB,
+        scale: u32,
+        pieces: bool,
+    ) -> Result<(), String> {
+        let root = backend.into_drawing_area();
+        self.draw_on(&root, scale, pieces)
+            .and_then(|()| root.present())
+            .map_err(|error| error.to_string())
+    }
+
+    fn draw_on<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        scale: u32,
+        pieces: bool,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+        let scaled = |length: u32| (length * scale) as i32;
+        let style = |size: f64| text(size * f64::from(scale));
+        root.fill(&WHITE)?;
+        let longest = scaled(WIDTH - 2 * MARGIN);
+        let title = style(TITLE);
+        let at = (scaled(MARGIN), scaled(MARGIN / 2));
+        root.draw_text(&fit(self.data.title, &title, longest), &title, at)?;
+        let subtitle = style(LABEL).color(&FAINT_INK);
+        let at = (scaled(MARGIN), scaled(MARGIN / 2 + 28));
+        root.draw_text(&fit(&self.subtitle, &subtitle, longest), &subtitle, at)?;
+
+        let labels = self.panels.iter().flat_map(|panel| panel.axis.labels());
+        let widest = labels.map(|label| width(&label, &style(TICK))).max().unwrap_or(0);
+        let (_, mut rest) = root.split_vertically(scaled(HEAD));
+        for (index, panel) in self.panels.iter().enumerate() {
+            // The first has another axis above.
+            let top = if index == 0 { LABELS } else { 0 };
+            let (area, below) = rest.split_vertically(scaled(panel.height + top));
+            rest = below;
+            let mut builder = ChartBuilder::on(&area);
+            builder
+                .margin_left(scaled(MARGIN - 8))
+                .margin_right(scaled(MARGIN + 20))
+                .x_label_area_size(scaled(LABELS))
+                .y_label_area_size(widest + scaled(36));
+            if index == 0 {
+                builder.top_x_label_area_size(scaled(LABELS));
+            }
+            let above = self.evaluations.as_ref().unwrap_or(&self.iterations);
+            let mut chart = builder
+                .build_cartesian_2d(self.iterations.clone(), panel.axis.clone())?
+                .set_secondary_coord(above.clone(), panel.axis.clone());
+            chart
+                .configure_mesh()
+                .x_desc(self.iterations.title("iteration"))
+                .y_desc(&panel.label)
+                .label_style(style(TICK))
+                .axis_desc_style(style(LABEL))
+                .bold_line_style(GRID.stroke_width(scale))
+                .axis_style(FAINT_INK.stroke_width(scale))
+                .set_all_tick_mark_size(scaled(5))
+                .draw()?;
+            if let (Some(evaluations), 0) = (&self.evaluations, index) {
+                chart
+                    .configure_secondary_axes()
+                    .x_desc(evaluations.title("evaluations"))
+                    .label_style(style(TICK))
+                    .axis_desc_style(style(LABEL))
+                    .axis_style(FAINT_INK.stroke_width(scale))
+                    .set_all_tick_mark_size(scaled(5))
+                    .draw()?;
+            }
+            // The legend needs no points.
+            for (name, colour, _) in panel.lines.iter().rev() {
+                let line = colour.stroke_width(2 * scale);
+                chart
+                    .draw_series(LineSeries::new(None, line))?
+                    .label(*name)
+                    .legend(move |(x, y)| PathElement::new([(x, y), (x + scaled(24), y)], line));
+            }
+            for (_, colour, values) in &panel.lines {
+                let points = self.data.samples.iter().zip(values).map(|(sample, &value)| {
+                    let x = self.iterations.place(sample.iteration.into());
+                    value.is_finite().then(|| (x, panel.axis.place(value)))
+                });
+                let points: Vec<Option<(f64, f64)>> = points.collect();
+                let line = colour.stroke_width(2 * scale);
+                for run in points.split(Option::is_none) {
+                    let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
+                    // A line of one point is none.
+                    if run.len() == 1 || points.len() < FEW {
+                        let dot = |&at| Circle::new(at, scaled(3), colour.filled());
+                        chart.draw_series(run.iter().map(dot))?;
+                    }
+                    let run = self.thinned(&run);
+                    // At sharp bends of a wide line in a bitmap, plotters draws spikes.
+                    let piece = if pieces { 2 } else { run.len().max(2) };
+                    if pieces {
+                        let join = |&at| Circle::new(at, scale, colour.filled());
+                        chart.draw_series(run.iter().map(join))?;
+                    }
+                    for piece in run.windows(piece) {
+                        chart.draw_series(LineSeries::new(piece.iter().copied(), line))?;
+                    }
+                }
+            }
+            chart
+                .configure_series_labels()
+                .position(SeriesLabelPosition::UpperRight)
+                .label_font(style(LABEL))
+                .legend_area_size(scaled(32))
+                .margin(scaled(8))
+                .background_style(WHITE.mix(0.85))
+                .draw()?;
+        }
+        Ok(())
+    }
+
+    /// Of the points in a column half a unit wide, the first, the last, the highest and the lowest:
+    /// the others would not change the line drawn.
+    fn thinned(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let column =
+            |point: &(f64, f64)| (self.iterations.part(point.0) * 2.0 * f64::from(WIDTH)) as u32;
+        let mut kept = Vec::new();
+        for run in points.chunk_by(|a, b| column(a) == column(b)) {
+            let by_height = |&a: &usize, &b: &usize| run[a].1.total_cmp(&run[b].1);
+            let lowest = (0..run.len()).min_by(by_height).unwrap_or(0);
+            let highest = (0..run.len()).max_by(by_height).unwrap_or(0);
+            let mut indices = [0, lowest, highest, run.len() - 1];
+            indices.sort_unstable();
+            kept.extend(indices.chunk_by(|a, b| a == b).map(|same| run[same[0]]));
+        }
+        kept
+    }
+}
+
+/// Whether labels fit beside each other.
+pub(super) fn side_by_side(labels: &[String], length: i32) -> bool {
+    let style = text(TICK);
+    labels.iter().map(|label| width(label, &style) + 24).sum::<i32>() <= length
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    type Point = [f64; 2];
+
+    fn falling(count: u32) -> Vec<Sample> {
+        let value = |i: u32| 0.5_f64.powf(f64::from(i) * 100.0 / f64::from(count));
+        let sample = |i: u32| Sample {
+            mean: 3.0 * value(i),
+            spread: 1.0 + value(i),
+            speed: value(i),
+            ..Sample::new(i, 1000 * u64::from(i), value(i))
+        };
+        (0..count).map(sample).collect()
+    }
+
+    fn svg(data: &Convergence) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.svg");
+        convergence(&path, data).unwrap();
+        fs::read_to_string(path).unwrap()
+    }
+
+    fn attribute<'a>(tag: &'a str, name: &str) -> &'a str {
+        tag.split_once(&format!(" {name}=\"")).unwrap().1.split('"').next().unwrap()
+    }
+
+    /// Everything written in an SVG.
+    fn texts(svg: &str) -> Vec<&str> {
+        svg.split("<text ").skip(1).map(|rest| rest.lines().nth(1).unwrap()).collect()
+    }
+
+    /// The points of the lines of a colour that are in the picture, without that of the legend.
+    fn lines(svg: &str, RGBColor(red, green, blue): RGBColor) -> Vec<Vec<Point>> {
+        let stroke = format!("stroke=\"#{red:02X}{green:02X}{blue:02X}\"");
+        let lines = svg.lines().filter(|line| line.contains(&stroke)).map(|line| {
+            let point = |text: &str| {
+                let (x, y) = text.split_once(',').unwrap();
+                [x, y].map(|number| number.parse::<f64>().unwrap() / f64::from(SVG_SCALE))
+            };
+            attribute(line, "points").split_whitespace().map(point).collect::<Vec<_>>()
+        });
+        let mut lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines.pop().unwrap().len(), 2);
+        lines
+    }
+
+    #[test]
+    fn labels_say_what_is_drawn() {
+        let samples = falling(101);
+        let picture = Convergence { title: "a < b & c", optimum: Some(0.0), samples: &samples };
+        let svg = svg(&picture);
+        let texts = texts(&svg);
+        for wanted in [
+            "a &lt; b &amp; c",
+            "iteration",
+            "evaluations",
+            "value − optimum (0)",
+            "best",
+            "mean of the particles&apos; own best",
+            "spread",
+            "speed",
+            "share of the box",
+            "10⁻¹⁰",
+            "100",
+            "20,000",
+        ] {
+            assert!(texts.contains(&wanted), "{wanted} is not in {texts:?}");
+        }
+        assert!(
+            texts.iter().any(|text| text.contains("after 100 iterations, 100,000 evaluations"))
+        );
+        assert!(svg.starts_with("<svg width=\"960\"") && svg.ends_with("</svg>\n"));
+        // On a logarithmic axis an exponential is a straight line.
+        let line = &lines(&svg, BLUE)[0];
+        assert_eq!(line.len(), 101);
+        let straight = |at: usize| {
+            let part = at as f64 / 100.0;
+            line[0][1] + part * (line[100][1] - line[0][1])
+        };
+        assert!((0..101).all(|at| (line[at][1] - straight(at)).abs() < 0.2));
+        assert!(line[100][1] > line[0][1] + 250.0);
+    }
+
+    #[test]
+    fn only_what_is_known_is_drawn() {
+        let samples = [Sample::new(0, 10, 3.0), Sample::new(1, 20, 2.0)];
+        let svg = svg(&Convergence { title: "", optimum: None, samples: &samples });
+        let texts = texts(&svg);
+        assert!(texts.contains(&"value") && !svg.contains("#E07B16"));
+        assert!(!texts.iter().any(|text| text.contains("mean") || text.contains("spread")));
+        assert_eq!(lines(&svg, BLUE).iter().map(Vec::len).collect::<Vec<_>>(), [2]);
+    }
+
+    #[test]
+    fn uneven_evaluations_have_no_axis() {
+        let uneven = [0, 1, 100].map(|n: u32| Sample::new(n.min(2), n.into(), 1.0));
+        let svg = svg(&Convergence { title: "", optimum: None, samples: &uneven });
+        let texts = texts(&svg);
+        assert!(!texts.contains(&"evaluations"));
+        assert!(texts.iter().any(|text| text.ends_with("100 evaluations")));
+    }
+
+    #[test]
+    fn gaps_where_there_is_no_value() {
+        let mut samples = falling(50);
+        for index in [0, 1, 20] {
+            samples[index].best = f64::INFINITY;
+        }
+        samples[22].best = f64::NAN;
+        samples[49].best = 0.0;
+        let svg = svg(&Convergence { title: "", optimum: Some(0.0), samples: &samples });
+        let lines = lines(&svg, BLUE);
+        // The point between two gaps is a dot.
+        assert_eq!(svg.matches("<circle").count(), 1);
+        assert_eq!(lines.iter().map(Vec::len).filter(|&n| n > 1).collect::<Vec<_>>(), [18, 27]);
+        let said = "; none before iteration 2; at the optimum since iteration 49";
+        assert!(texts(&svg).iter().any(|text| text.ends_with(said)));
+    }
+
+    #[test]
+    fn many_samples_are_thinned_out() {
+        let mut samples = falling(100_000);
+        // A peak of one sample must stay.
+        samples[50_000].mean = 1e9;
+        let svg = svg(&Convergence { title: "", optimum: Some(0.0), samples: &samples });
+        let lines = lines(&svg, ORANGE);
+        assert!(lines[0].len() < 9000, "{}", lines[0].len());
+        let peak = lines[0].iter().map(|point| point[1]).fold(f64::INFINITY, f64::min);
+        let top = f64::from(HEAD + LABELS);
+        assert!((top..top + 80.0).contains(&peak), "{peak}");
+        assert!(svg.len() < 1_000_000);
+    }
+
+    /// The box of a text: left, top, right and bottom.
+    fn extent(tag: &str) -> [f64; 4] {
+        let number = |name| attribute(tag, name).parse::<f64>().unwrap();
+        let (x, y, size) = (number("x"), number("y"), number("font-size"));
+        let width = f64::from(width(tag.lines().nth(1).unwrap(), &text(size)));
+        let start = match attribute(tag, "text-anchor") {
+            "start" => 0.0,
+            "end" => -width,
+            _ => -width / 2.0,
+        };
+        let base = match attribute(tag, "dy") {
+            "0.76em" => 0.76,
+            "0.5ex" => 0.27,
+            _ => -0.27,
+        };
+        let [above, below] = [base - 0.73, base + 0.2].map(|part| part * size);
+        if tag.contains("rotate(270") {
+            [x + above, y - start - width, x + below, y - start]
+        } else {
+            [x + start, y + above, x + start + width, y + below]
+        }
+    }
+
+    /// Whatever the numbers, everything is inside the picture and no label on another.
+    #[test]
+    fn odd_numbers() {
+        let inf = f64::INFINITY;
+        let cases: [&[f64]; 12] = [
+            &[0.0],
+            &[5.0; 30],
+            &[inf, inf, 1.0],
+            &[1e300, 1e-300],
+            &[f64::MAX, f64::MIN],
+            &[f64::MAX, -inf, 0.0, f64::NAN],
+            &[5e-324, 0.0],
+            &[-1e-7, 1e7, -3.0],
+            &[1e15, 1e15 + 1.0],
+            &[123456789.0123, 123456789.0124],
+            &[1.0, 0.5, 0.0, 0.0],
+            &[-1e6, -1e6 - 1e-3],
+        ];
+        for values in cases {
+            for optimum in [None, Some(0.0), Some(-f64::MAX), Some(f64::NAN), Some(inf), Some(0.3)]
+            {
+                for (iterations, evaluations) in [(1, 1), (0, 0), (u32::MAX / 50, u64::MAX / 50)] {
+                    let samples = values.iter().enumerate().map(|(index, &value)| Sample {
+                        mean: value * 2.0,
+                        spread: value,
+                        speed: -value,
+                        ..Sample::new(index as u32 * iterations, index as u64 * evaluations, value)
+                    });
+                    let samples: Vec<_> = samples.collect();
+                    let title = &"long ".repeat(50);
+                    let data = Convergence { title, optimum, samples: &samples };
+                    let name = format!("{values:?} {optimum:?} {iterations}");
+                    let chart = match Chart::new(&data) {
+                        Ok(chart) => chart,
+                        Err(error) => {
+                            // Every difference overflowed.
+                            assert!(optimum == Some(-f64::MAX), "{name}: {error}");
+                            continue;
+                        }
+                    };
+                    let svg = String::from_utf8(chart.svg().unwrap()).unwrap();
+                    let (right, bottom) = chart.size(SVG_SCALE);
+                    let [right, bottom] = [right, bottom].map(f64::from);
+                    let tags: Vec<_> = svg.split("<text").skip(1).collect();
+                    let extents: Vec<_> = tags.iter().map(|tag| extent(tag)).collect();
+                    assert!(extents.len() > 8, "{name}");
+                    for (index, a) in extents.iter().enumerate() {
+                        let inside = a[0] >= 0.0 && a[1] >= 0.0 && a[2] <= right && a[3] <= bottom;
+                        assert!(inside, "{name}: {a:?} {}", tags[index]);
+                        for (other, b) in extents.iter().enumerate().skip(index + 1) {
+                            let apart =
+                                a[0] >= b[2] || b[0] >= a[2] || a[1] >= b[3] || b[1] >= a[3];
+                            assert!(apart, "{name}: {} {}", tags[index], tags[other]);
+                        }
+                    }
+                    for [x, y] in [BLUE, ORANGE, GREEN, PURPLE]
+                        .into_iter()
+                        .filter(|colour| {
+                            svg.contains(&format!("\"#{:02X}{:02X}", colour.0, colour.1))
+                        })
+                        .flat_map(|colour| lines(&svg, colour))
+                        .flatten()
+                    {
+                        let inside = (0.0..=right / 10.0).contains(&x);
+                        assert!(inside && (0.0..=bottom / 10.0).contains(&y), "{name}: {x} {y}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn png_shows_the_line_where_it_should_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.PNG");
+        let samples = [Sample::new(0, 1, 1.0), Sample::new(10, 2, 0.0)];
+        let data = Convergence { title: "Line", optimum: None, samples: &samples };
+        convergence(&path, &data).unwrap();
+        let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(&path).unwrap()));
+        let mut reader = decoder.read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        assert_eq!((info.width, info.height), Chart::new(&data).unwrap().size(PNG_SCALE));
+        // Where the SVG has it.
+        let line = lines(&svg(&data), BLUE).remove(0);
+        let at = |part: f64, below: f64| {
+            let [x, y] = [0, 1].map(|axis| line[0][axis] + part * (line[1][axis] - line[0][axis]));
+            let [column, row] = [x, y + below].map(|v| (v * f64::from(PNG_SCALE)).round() as usize);
+            let start = 3 * (row * info.width as usize + column);
+            RGBColor(pixels[start], pixels[start + 1], pixels[start + 2])
+        };
+        assert!([0.0, 0.31, 0.77, 1.0].iter().all(|&part| at(part, 0.0) == BLUE));
+        assert_eq!([at(0.31, 9.0), at(0.77, -9.0)], [WHITE; 2]);
+    }
+
+    #[test]
+    fn nothing_to_draw() {
+        let path = Path::new("nowhere.svg");
+        for (best, value) in [(None, "empty"), (Some(f64::NAN), "a list of 3 without")] {
+            let samples: Vec<_> =
+                best.into_iter().cycle().take(3).map(|best| Sample::new(1, 1, best)).collect();
+            let error =
+                convergence(path, &Convergence { title: "", optimum: None, samples: &samples });
+            let text = error.unwrap_err().to_string();
+            assert!(text.starts_with(&format!("samples is {value}")), "{text}");
+        }
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn unwritable() {
+        let data = Convergence { title: "", optimum: None, samples: &falling(3) };
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["none/a.svg", "none/a.png"] {
+            let path = folder.path().join(name);
+            let error = convergence(&path, &data).unwrap_err();
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        let error = convergence(Path::new("a.pdf"), &data).unwrap_err();
+        assert!(
+            error.to_string().starts_with("a.pdf: this picture can be written as .svg or .png")
+        );
+    }
+}

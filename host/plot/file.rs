@@ -1,0 +1,88 @@
+//! Files that appear whole or not at all.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::{Error, Result};
+
+/// The ending of the file's name in lower case, if it is one of `accepted`.
+pub(super) fn extension<'a>(path: &Path, accepted: &[&'a str]) -> Result<&'a str> {
+    let found = path.extension().and_then(|found| found.to_str()).unwrap_or_default();
+    accepted.iter().find(|known| found.eq_ignore_ascii_case(known)).copied().ok_or_else(|| {
+        let names: Vec<_> = accepted.iter().map(|name| format!(".{name}")).collect();
+        Error::Format {
+            path: path.to_owned(),
+            message: format!(
+                "this picture can be written as {}; the file's name must end so",
+                names.join(" or ")
+            ),
+        }
+    })
+}
+
+/// Creates a file with these bytes. Until all of them are written, it has another name in the same
+/// folder; after a failure nothing of it is left, and a file that was there before still is.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    try_write(path, bytes).map_err(|source| Error::File { path: path.to_owned(), source })
+}
+
+fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    // As any new file, not for its owner alone.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn entries(folder: &Path) -> Vec<PathBuf> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+    }
+
+    #[test]
+    fn a_file_replaces_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("picture.svg");
+        for bytes in [b"first", b"third"] {
+            write_whole(&path, bytes).unwrap();
+            assert_eq!(fs::read(&path).unwrap(), bytes);
+        }
+        assert_eq!(entries(folder.path()), [path]);
+    }
+
+    #[test]
+    fn unwritable_paths_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().join("none/picture.svg"), PathBuf::from("/"), PathBuf::new()] {
+            let error = write_whole(&path, b"").unwrap_err();
+            assert!(matches!(&error, Error::File { path: named, .. } if *named == path), "{error}");
+        }
+        // A folder of that name is in the way: found out at the very end.
+        let path = folder.path().join("folder.svg");
+        fs::create_dir(&path).unwrap();
+        assert!(matches!(write_whole(&path, b""), Err(Error::File { .. })));
+        assert_eq!(entries(folder.path()), [path]);
+    }
+
+    #[test]
+    fn extensions() {
+        let accepted = ["svg", "png"];
+        assert_eq!(extension(Path::new("a/b.SVG"), &accepted).unwrap(), "svg");
+        assert_eq!(extension(Path::new("b.tar.png"), &accepted).unwrap(), "png");
+        for path in ["a.jpg", "a", "", ".png", "a.", "png"] {
+            let error = extension(Path::new(path), &accepted).unwrap_err().to_string();
+            assert!(error.contains(".svg or .png"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Pictures of a run, from plain numbers: [`convergence`] draws the best value against the
+//! iterations, [`animation`] the particles over the contour map of a function of two variables.
+//!
+//! Nothing here knows swarms or back ends. [`plotters`] draws, with a font of our own (`font.ttf`), so
+//! that nothing of the system is needed. A picture is written whole or not at all.
+
+mod animation;
+mod axis;
+mod convergence;
+mod file;
+
+use std::sync::Once;
+
+use plotters::style::{FontStyle, IntoFont, RGBColor, TextStyle, register_font};
+
+pub use animation::{Animation, Frame, animation};
+pub use convergence::{Convergence, Sample, convergence};
+
+const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
+const FAINT_INK: RGBColor = RGBColor(0x66, 0x66, 0x66);
+
+/// The font's name, which an SVG asks its viewer for.
+const FONT: &str = "DejaVu Sans, sans-serif";
+
+/// A text of this size in pixels.
+fn text(size: f64) -> TextStyle<'static> {
+    static REGISTERED: Once = Once::new();
+    REGISTERED.call_once(|| {
+        let font = register_font(FONT, FontStyle::Normal, include_bytes!("font.ttf"));
+        assert!(font.is_ok(), "font.ttf is a font");
+    });
+    // What plotters takes for the size of a font is 1.24 em.
+    TextStyle::from((FONT, size * 1.24).into_font()).color(&INK)
+}
+
+/// Its width in pixels.
+fn width(text: &str, style: &TextStyle) -> i32 {
+    style.font.box_size(text).map_or(0, |(width, _)| width as i32)
+}
+
+/// The text, with an ellipsis instead of its end where it is wider than this.
+fn fit(text: &str, style: &TextStyle, longest: i32) -> String {
+    // No picture has room for more.
+    let mut fitting: String = text.chars().take(400).collect();
+    while width(&fitting, style) > longest {
+        fitting.truncate(fitting.trim_end_matches('…').len());
+        if fitting.pop().is_none() {
+            break;
+        }
+        fitting.push('…');
+    }
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut() {
+        let style = text(13.0);
+        assert_eq!(fit("Rastrigin", &style, 200), "Rastrigin");
+        let cut = fit(&"long ".repeat(1000), &style, 200);
+        assert!(cut.starts_with("long long") && cut.ends_with('…'));
+        assert!((190..=200).contains(&width(&cut, &style)));
+        assert_eq!(fit("anything", &style, 0), "");
+    }
+}
