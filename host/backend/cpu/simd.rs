@@ -50,11 +50,11 @@ impl fmt::Display for Simd {
 ///
 
 macro_rules! dispatched {
-    ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>(
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident<$($generic:ident: $bound:path),*>(
         $($argument:ident: $type:ty),* $(,)?
     ) => $inner:ident) => {
         $(#[$doc])*
-        fn $name<$($generic: $bound),*>(
+        $visibility fn $name<$($generic: $bound),*>(
             simd: crate::backend::Simd,
             $($argument: $type),*
         ) {
