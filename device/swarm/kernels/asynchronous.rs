@@ -190,7 +190,7 @@ impl<O: Objective, T: Scalar> Kernel for Asynchronous<O, T> {
                     common.coefficients = Coefficients { inertia, ..common.coefficients };
                 }
                 // Asked before the step and used after it: the answer takes long.
-                let newer = thread::index() == 0 && exchange.is_newer(seen);
+                let number = if thread::index() == 0 { exchange.number() } else { seen };
                 if exists {
                     let guide = known.guide();
                     let guide = |d: u32| guide.load(d as usize);
@@ -198,6 +198,7 @@ impl<O: Objective, T: Scalar> Kernel for Asynchronous<O, T> {
                     mine.fitness = step::step(&common, &mut state, particle);
                 }
                 let better = mine.fitness < known.best.fitness;
+                let newer = number != seen && number.is_multiple_of(2);
                 let news = news(better, newer, scratch.news, nth % 2 * (threads / warp::LANES));
                 if news & NEWER != 0 {
                     let next = known.next();

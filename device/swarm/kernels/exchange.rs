@@ -81,16 +81,15 @@ impl<T: Scalar> Exchange<T> {
         Self { sequence, words, number: PhantomData }
     }
 
-    /// Whether something was published after number `seen`, and is not being replaced just now.
+    /// The number of what is published, or the odd one while it is being replaced.
     ///
     /// # Safety
     /// The buffers are as documented.
     #[inline(always)]
     #[track_caller]
-    pub unsafe fn is_newer(&self, seen: u32) -> bool {
+    pub unsafe fn number(&self) -> u32 {
         // SAFETY: the element exists, and is accessed atomically only.
-        let now = unsafe { self.sequence.atomic_load(0, Order::Relaxed, Scope::Device) };
-        now != seen && now.is_multiple_of(2)
+        unsafe { self.sequence.atomic_load(0, Order::Relaxed, Scope::Device) }
     }
 
     /// Copies what is published, coordinate by coordinate through `keep`, and returns its number and
