@@ -10,6 +10,7 @@ use crate::{
     kernel::{Kernel, Name},
     objective::{self, Info, Objective},
     swarm::kernels::{
+        asynchronous::Asynchronous,
         evaluate::Evaluate,
         implant::Implant,
         motion::{Advance, Scatter},
@@ -22,7 +23,13 @@ use crate::{
 /// precision: `prefix of its name: Type,` each.
 macro_rules! for_each_family {
     ($callback:ident $($rest:tt)*) => {
-        $callback! { [swarm_step: Step, swarm_evaluate: Evaluate] $($rest)* }
+        $callback! {
+            [
+                swarm_step: Step,
+                swarm_asynchronous: Asynchronous,
+                swarm_evaluate: Evaluate
+            ] $($rest)*
+        }
     };
 }
 

@@ -15,8 +15,8 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 //!
-//! The same seed gives the same bits on every back end, with any number of threads. Objective
-//! functions implement [`objective::Objective`]; one of your own runs on the CPU as it is, and on
+//! The same seed gives the same bits on every back end, with any number of threads, unless
+//! [`Mode::Asynchronous`](swarm::Mode) is asked for. Objective functions implement [`objective::Objective`]; one of your own runs on the CPU as it is, and on
 //! the GPU once it is registered in `device/objective/mod.rs`.
 
 pub mod backend;

@@ -19,9 +19,9 @@ mod gpu {
 
     use flockwork::{
         Error,
-        backend::{Backend, Cuda, Plan},
+        backend::{Backend, Cuda, Number, Plan},
         cuda::{CudaError, live_allocations},
-        objective::{Context, Info, Objective, Point, Rastrigin, Sphere},
+        objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
         registry::OBJECTIVES,
         swarm::{
             Checkpoint, Coefficients, Options, Outcome, Precision, Problem, Progress, Restart,
@@ -30,6 +30,7 @@ mod gpu {
     };
     use libtest_mimic::{Arguments, Failed, Trial};
 
+    use super::common::asynchronous::{keeps_its_promises, options};
     use super::common::{Case, cpu, same_bits, same_bits_of, variants};
 
     pub fn main() -> ExitCode {
@@ -111,6 +112,66 @@ mod gpu {
         trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
         trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));
         trials.push(Trial::test("a_run_finds_the_minimum", finds_the_minimum));
+        trials.extend(asynchronous());
+        trials
+    }
+
+    /// Asynchronous swarms under stress: many blocks, few dimensions, bests that improve all the time.
+    fn asynchronous() -> Vec<Trial> {
+        fn stress<O: Objective, T: Number>(
+            objective: O,
+            dims: u32,
+            particles: u32,
+            threads: u32,
+        ) -> Result<(), Failed> {
+            let gpu = Cuda::open(0)?.with_block_threads(threads);
+            // Looks often while much is published, and lets it run.
+            let advances: Vec<u32> = [1; 40].into_iter().chain([8; 20]).chain([150; 12]).collect();
+            for seed in 1..=10 {
+                let options = options(particles, seed);
+                keeps_its_promises::<O, T>(objective, dims, &options, &gpu, &advances)?;
+            }
+            let options = options(particles, 11);
+            Ok(keeps_its_promises::<O, T>(objective, dims, &options, &gpu, &[20_000])?)
+        }
+        let mut trials = Vec::new();
+        for (dims, particles) in [(1, 20_000), (2, 50_001), (3, 4096), (40, 3000)] {
+            for threads in [32, 128, 256] {
+                let name = format!("asynchronous_stress_{particles}x{dims}_blocks_of_{threads}");
+                trials.push(Trial::test(format!("{name}_f32"), move || {
+                    stress::<_, f32>(Sphere, dims, particles, threads)
+                }));
+                trials.push(Trial::test(format!("{name}_f64"), move || {
+                    stress::<_, f64>(Ackley, dims, particles, threads)
+                }));
+            }
+        }
+        trials.push(Trial::test("asynchronous_large_swarm", || {
+            let advances = [1, 1, 1, 50, 200];
+            let gpu = Cuda::open(0)?;
+            let options = options(1_000_003, 1);
+            Ok(keeps_its_promises::<_, f32>(Rastrigin, 5, &options, &gpu, &advances)?)
+        }));
+        trials.push(Trial::test("asynchronous_solves_rastrigin", || {
+            for (seed, precision) in [(1, Precision::F32), (2, Precision::F64), (3, Precision::F64)]
+            {
+                let problem = Problem::new(Rastrigin, 4)?.shifted(seed)?;
+                let options = Options {
+                    iterations: 2000,
+                    precision,
+                    history: Some(100),
+                    ..options(8192, seed)
+                };
+                let go = |_: &Progress<'_>| ControlFlow::Continue(());
+                let outcome = minimize(&problem, &options, &Cuda::open(0)?, go)?;
+                let minimum = problem.optimum().unwrap().position.unwrap();
+                let away = outcome.position.iter().zip(minimum).map(|(x, m)| (x - m).abs());
+                if away.fold(0.0, f64::max) > 1e-3 || outcome.history.len() != 21 {
+                    return Err(format!("{outcome:?}").into());
+                }
+            }
+            Ok(())
+        }));
         trials
     }
 

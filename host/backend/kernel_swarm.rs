@@ -1,7 +1,8 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
-//! One thread per particle, no host in between. The usual iteration of a single swarm is one launch;
-//! anything else is two: a move, and an evaluation.
+//! One thread per particle, no host in between. The usual iteration of a single swarm is one launch,
+//! or many are one launch where particles do not wait for each other; anything else is two: a move, and
+//! an evaluation.
 
 use bytemuck::Pod;
 use flockwork_device::{
@@ -11,7 +12,9 @@ use flockwork_device::{
     random::Key,
     swarm::{
         kernels::{
+            asynchronous::{self, Asynchronous},
             evaluate::{self, Evaluate, Outcome},
+            exchange::Exchange,
             implant::{self, Implant},
             motion::{self, Advance, Scatter},
             publish::Board,
@@ -19,16 +22,22 @@ use flockwork_device::{
             survey::{self, RECORD, SurveySwarm, SurveyTiles},
         },
         layout::{self, TILE},
+        settings::Schedule,
         step::Common,
         survey::{SUMS, Sums},
     },
 };
 
-use super::{Best, Fixed, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles};
+use super::{
+    Best, Fixed, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles, until_record,
+};
 use crate::{Error, Result};
 
 /// Records that are kept on the machine before they are fetched.
 const MOST_RECORDS: u32 = 1024;
+
+/// The most iterations of an asynchronous launch.
+const MOST_ITERATIONS: u32 = 1 << 14;
 
 /// Something that holds buffers and launches kernels on them, in order.
 pub trait Machine {
@@ -92,9 +101,37 @@ struct Kernels<M: Machine, O: Objective, T: Number> {
     advance: OnDemand<M, Advance<T>>,
     evaluate: OnDemand<M, Evaluate<O, T>>,
     step: OnDemand<M, Step<O, T>>,
+    asynchronous: OnDemand<M, Asynchronous<O, T>>,
     implant: OnDemand<M, Implant<T>>,
     survey_tiles: OnDemand<M, SurveyTiles<T>>,
     survey_swarm: OnDemand<M, SurveySwarm<T>>,
+}
+
+/// What an asynchronous swarm has besides: see [`asynchronous::Arguments`] and [`Exchange`].
+struct Told<M: Machine, T: Number> {
+    inertia: M::Buffer<T>,
+    guides: M::Buffer<T>,
+    held_fitness: M::Buffer<T>,
+    held_particle: M::Buffer<[u32; 2]>,
+    sequence: M::Buffer<u32>,
+    words: M::Buffer<u32>,
+    /// Whether a launch has written what blocks hold, for the present state.
+    is_held: bool,
+}
+
+impl<M: Machine, T: Number> Told<M, T> {
+    /// For so many blocks: none for a synchronous swarm.
+    fn new(machine: &M, blocks: usize, dims: usize) -> Result<Self> {
+        Ok(Self {
+            inertia: machine.zeroed(0)?,
+            guides: machine.zeroed(blocks * 2 * dims)?,
+            held_fitness: machine.zeroed(blocks)?,
+            held_particle: machine.zeroed(blocks)?,
+            sequence: machine.zeroed(1)?,
+            words: machine.zeroed(Exchange::<T>::words(dims))?,
+            is_held: false,
+        })
+    }
 }
 
 /// A swarm in the buffers of a machine.
@@ -123,6 +160,7 @@ pub struct KernelSwarm<M: Machine, O: Objective, T: Number> {
     champion_fitness: M::Buffer<T>,
     champion_particle: M::Buffer<u32>,
     failed: M::Buffer<u32>,
+    told: Told<M, T>,
     tile_sums: M::Buffer<f64>,
     records: M::Buffer<f64>,
     kernels: Kernels<M, O, T>,
@@ -165,6 +203,7 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
         };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
         let turned = !plan.rotation.is_empty() && matches!(O::REACH, Reach::All);
+        let parts = if plan.asynchronous { blocks as usize } else { 0 };
         Ok(Self {
             bounds: machine.upload(&flat(&plan.bounds))?,
             variables: machine.upload(&plan.variables)?,
@@ -188,6 +227,7 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
             champion_fitness: machine.zeroed(swarms)?,
             champion_particle: machine.zeroed(swarms)?,
             failed: machine.zeroed(swarms)?,
+            told: Told::new(&machine, parts, dims)?,
             tile_sums: machine.zeroed(0)?,
             records: machine.zeroed(0)?,
             kernels: Kernels {
@@ -195,6 +235,7 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
                 advance: OnDemand(None),
                 evaluate: OnDemand(None),
                 step: OnDemand(None),
+                asynchronous: OnDemand(None),
                 implant: OnDemand(None),
                 survey_tiles: OnDemand(None),
                 survey_swarm: OnDemand(None),
@@ -301,20 +342,25 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
         unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments) }
     }
 
+    /// What the particles share in a usual iteration.
+    fn common(&self, iteration: u32) -> Common<O, T> {
+        Common {
+            objective: self.objective,
+            view: self.plan.view(self.fixed()),
+            particles: self.plan.particles,
+            iteration,
+            key: flockwork_device::random::philox::key(self.plan.members[0].seed),
+            coefficients: self.plan.coefficients(0, iteration),
+        }
+    }
+
     /// The usual iteration, in one launch.
     fn step(&mut self, iteration: u32) -> Result<()> {
         let machine = &self.machine;
         // SAFETY: as in `board`.
         let arguments = unsafe {
             step::Arguments {
-                common: Common {
-                    objective: self.objective,
-                    view: self.plan.view(self.fixed()),
-                    particles: self.plan.particles,
-                    iteration,
-                    key: flockwork_device::random::philox::key(self.plan.members[0].seed),
-                    coefficients: self.plan.coefficients(0, iteration),
-                },
+                common: self.common(iteration),
                 positions: machine.read_write(&self.positions),
                 velocities: machine.read_write(&self.velocities),
                 own_bests: machine.read_write(&self.own_bests),
@@ -326,6 +372,44 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
         let kernel = self.kernels.step.get(machine)?;
         // SAFETY: as in `judge`.
         unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments) }
+    }
+
+    /// So many iterations from number `first` on in one launch, blocks not waiting for each other.
+    fn asynchronous(&mut self, first: u32, iterations: u32) -> Result<()> {
+        if self.plan.schedule != Schedule::Constant {
+            let numbers = first..first + iterations;
+            let inertia = numbers.map(|iteration| self.plan.coefficients(0, iteration).inertia);
+            // The old buffer is dropped, which waits for the launch that reads it.
+            self.told.inertia = self.machine.upload(&inertia.collect::<Vec<_>>())?;
+        }
+        let (machine, told) = (&self.machine, &self.told);
+        let last = first + (iterations - 1);
+        // SAFETY: as in `board`; the guide before may be the one that `board` has.
+        let arguments = unsafe {
+            asynchronous::Arguments {
+                common: self.common(first),
+                iterations,
+                inertia: machine.read_only(&told.inertia),
+                positions: machine.read_write(&self.positions),
+                velocities: machine.read_write(&self.velocities),
+                own_bests: machine.read_write(&self.own_bests),
+                best_fitness: machine.read_write(&self.best_fitness),
+                start: machine.read_write(&self.guides[Self::written_guide(first - 1)]),
+                guides: machine.read_write(&told.guides),
+                held_fitness: machine.read_write(&told.held_fitness),
+                held_particle: machine.read_write(&told.held_particle),
+                exchange: Exchange::new(
+                    machine.read_write(&told.sequence),
+                    machine.read_write(&told.words),
+                ),
+                board: self.board(last),
+            }
+        };
+        let kernel = self.kernels.asynchronous.get(machine)?;
+        // SAFETY: as in `judge`.
+        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments)? };
+        self.told.is_held = true;
+        Ok(())
     }
 
     /// Any other iteration, in two launches.
@@ -447,15 +531,21 @@ impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
         let usual = self.plan.is_usual();
-        for _ in 0..iterations {
+        let mut left = iterations;
+        while left > 0 {
+            let mut done = 1;
             let next = self.iteration + 1;
-            if usual {
+            if self.plan.asynchronous {
+                done = until_record(self.iteration, left, self.history).min(MOST_ITERATIONS);
+                self.asynchronous(next, done)?;
+            } else if usual {
                 self.step(next)?;
             } else {
                 self.general(next)?;
             }
-            self.iteration = next;
-            if self.history.is_some_and(|stride| next.is_multiple_of(stride)) {
+            self.iteration += done;
+            left -= done;
+            if self.history.is_some_and(|stride| self.iteration.is_multiple_of(stride)) {
                 self.keep_record()?;
             }
         }
@@ -478,6 +568,25 @@ impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
                 value,
                 particle,
                 position: position.to_vec(),
+            })
+            .collect())
+    }
+
+    fn held(&mut self) -> Result<Vec<Best<T>>> {
+        if !self.told.is_held {
+            return self.bests();
+        }
+        let (told, parts, dims) = (&self.told, self.blocks as usize, self.plan.dims() as usize);
+        let values = self.machine.download(&told.held_fitness, parts)?;
+        let particles = self.machine.download(&told.held_particle, parts)?;
+        let positions = self.machine.download(&told.guides, parts * 2 * dims)?;
+        let places = positions.chunks_exact(2 * dims);
+        let held = values.into_iter().zip(particles).zip(places);
+        Ok(held
+            .map(|((value, [particle, side]), places)| Best {
+                value,
+                particle,
+                position: places[side as usize * dims..][..dims].to_vec(),
             })
             .collect())
     }
@@ -602,6 +711,7 @@ impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
         self.champion_particle = self.machine.upload(&champions)?;
         self.guides[Self::written_guide(snapshot.iteration)] = self.machine.upload(&guides)?;
         self.iteration = snapshot.iteration;
+        self.told.is_held = false;
         Ok(())
     }
 }

@@ -87,7 +87,8 @@ pub trait Swarm<T: Scalar> {
     /// once, before anything else but [`Swarm::record_every`] and [`Swarm::evaluate`].
     fn start(&mut self, points: Option<&[T]>) -> Result<()>;
 
-    /// Does so many iterations. May return before the GPU has done them; what reads the state waits.
+    /// Does so many iterations; each particle exactly so many, also in an asynchronous swarm. May
+    /// return before the GPU has done them; what reads the state waits.
     fn advance(&mut self, iterations: u32) -> Result<()>;
 
     /// Iterations done or under way, after the start.
@@ -95,6 +96,12 @@ pub trait Swarm<T: Scalar> {
 
     /// The best of each swarm so far.
     fn bests(&mut self) -> Result<Vec<Best<T>>>;
+
+    /// What each part of an asynchronous swarm last took for the swarm's best: one particle's own
+    /// fitness and position, at some time. Of a synchronous swarm, the bests.
+    fn held(&mut self) -> Result<Vec<Best<T>>> {
+        self.bests()
+    }
 
     /// The best of the first swarm so far.
     fn best(&mut self) -> Result<Best<T>> {
@@ -300,6 +307,11 @@ impl Backend for AnyBackend {
             Self::Cuda(cuda, _) => cuda.swarm(function, plan),
         }
     }
+}
+
+/// How many of `left` iterations there are until the next record is due.
+fn until_record(iteration: u32, left: u32, stride: Option<u32>) -> u32 {
+    stride.map_or(left, |stride| left.min(stride - iteration % stride))
 }
 
 /// What lies in tiles, particle by particle.

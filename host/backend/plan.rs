@@ -56,6 +56,8 @@ pub struct Plan<T> {
     pub(crate) pivot: Vec<T>,
     /// The function's data.
     pub(crate) data: Vec<T>,
+    /// Whether the particles do not wait for each other; only where [`Plan::is_usual`] holds.
+    pub(crate) asynchronous: bool,
     /// Take the two launches of a general iteration even where the usual one would do: for tests.
     pub(crate) general: bool,
 }
@@ -123,7 +125,7 @@ impl<T: Scalar> Plan<T> {
             && self.rotation.is_empty()
     }
 
-    /// The same by the general way, which gives the same bits.
+    /// The same by the general way, which gives the same bits; an asynchronous swarm has only one way.
     pub fn in_general(mut self) -> Self {
         self.general = true;
         self

@@ -32,7 +32,7 @@ pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use function::{Function, FunctionIn, Named};
 pub(crate) use names::named;
 pub use options::{
-    Coefficients, Edge, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
+    Coefficients, Edge, Mode, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
     Start, Stop,
 };
 pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};

@@ -88,6 +88,23 @@ named! {
     }
 }
 
+named! {
+    /// Whether particles wait for each other.
+    #[derive(Default)]
+    pub enum Mode("mode") {
+        /// All particles do an iteration, then all know the swarm's best: the same seed gives the same
+        /// bits on every machine.
+        #[default]
+        Synchronous = "synchronous",
+        /// Groups of particles (a GPU's blocks, a CPU's threads) advance without waiting for each
+        /// other, and tell and learn the swarm's best as they go (after cuPSO, arXiv 2205.01313).
+        /// **The result depends on timing**: it is not the same twice. For the rule, neighbourhood,
+        /// edge and randomness of [`Options::default`], on problems with continuous variables and
+        /// without a rotation.
+        Asynchronous = "asynchronous",
+    }
+}
+
 /// Who informs whom: whose own bests a particle knows. As text: `global`, `ring:K`, `von-neumann`,
 /// `random:K`.
 ///
@@ -311,6 +328,9 @@ pub struct Options {
     pub randomness: Randomness,
     /// Who informs whom.
     pub neighbourhood: Neighbourhood,
+    /// Whether particles wait for each other.
+    #[serde(default)]
+    pub mode: Mode,
     /// What happens at the sides of the box.
     pub edge: Edge,
     /// Greatest speed in each dimension, as a fraction of the box: above 0, infinite for none.
@@ -360,6 +380,7 @@ impl Default for Options {
             schedule: Schedule::Constant,
             randomness: Randomness::PerDimension,
             neighbourhood: Neighbourhood::Global,
+            mode: Mode::Synchronous,
             edge: Edge::Absorb,
             max_velocity: 0.5,
             patience: 7,
@@ -492,6 +513,7 @@ impl Options {
         let stop = Stop { check_every: self.stop.check_every, ..Stop::default() };
         let asked = [
             ("start", self.start != Start::Uniform),
+            ("mode", self.mode != Mode::Synchronous),
             ("stop", self.stop != stop),
             ("restart", self.restart.is_some()),
             ("polish", self.polish.is_some()),
@@ -507,7 +529,7 @@ impl Options {
         }
     }
 
-    /// Whether rule, neighbourhood and randomness go together.
+    /// Whether rule, neighbourhood, randomness and mode go together.
     fn check_combination(&self) -> Result<()> {
         let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
             Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
@@ -543,6 +565,20 @@ impl Options {
                 self.rule
             );
             return wrong("randomness", &self.randomness, &accepted);
+        }
+        if self.mode == Mode::Asynchronous {
+            let Self { rule, neighbourhood, edge, randomness, .. } = Self::default();
+            for (option, value, accepted) in [
+                ("rule", self.rule.to_string(), rule.to_string()),
+                ("neighbourhood", self.neighbourhood.to_string(), neighbourhood.to_string()),
+                ("edge", self.edge.to_string(), edge.to_string()),
+                ("randomness", self.randomness.to_string(), randomness.to_string()),
+            ] {
+                if value != accepted {
+                    let accepted = format!("{accepted} in the mode asynchronous");
+                    return wrong(option, &value, &accepted);
+                }
+            }
         }
         Ok(())
     }

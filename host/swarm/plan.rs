@@ -11,7 +11,9 @@ use flockwork_device::{
     },
 };
 
-use super::{Coefficients, Edge, Neighbourhood, Options, Problem, Randomness, Rule, Schedule};
+use super::{
+    Coefficients, Edge, Mode, Neighbourhood, Options, Problem, Randomness, Rule, Schedule,
+};
 use crate::{
     Error, Result,
     backend::{FourWords, Member, Number, Plan},
@@ -110,8 +112,23 @@ impl<T: Number> Plan<T> {
             rotation: all("number of the rotation", &rotation)?,
             pivot: all("centre of the rotation", &pivot)?,
             data: all("number", problem.data())?,
+            asynchronous: options.mode == Mode::Asynchronous,
             general: false,
         };
+        if plan.asynchronous && !plan.is_usual() {
+            let what = if plan.members.len() > 1 {
+                "several swarms that are advanced together"
+            } else if plan.rotation.is_empty() {
+                "a problem with integer or periodic variables"
+            } else {
+                "a problem with a rotation"
+            };
+            return Err(Error::Option {
+                option: "mode",
+                value: options.mode.to_string(),
+                accepted: format!("synchronous for {what}"),
+            });
+        }
         let needed = plan.state_bytes();
         if needed > isize::MAX as u128 {
             return Err(Error::Memory { needed, available: None });

@@ -3,8 +3,8 @@
 use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
 use super::{
-    Neighbourhood, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Rule, Saved,
-    Start, run,
+    Mode, Neighbourhood, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Rule,
+    Saved, Start, run,
 };
 use crate::{
     Result,
@@ -86,6 +86,11 @@ impl Search {
     /// Who informs whom.
     pub fn neighbourhood(self, neighbourhood: Neighbourhood) -> Self {
         self.with(|options| options.neighbourhood = neighbourhood)
+    }
+
+    /// Whether particles wait for each other.
+    pub fn mode(self, mode: Mode) -> Self {
+        self.with(|options| options.mode = mode)
     }
 
     /// Where the swarm starts.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test program uses its part of it")]
 
+pub mod asynchronous;
+
 use std::fmt::Write as _;
 
 use flockwork::{

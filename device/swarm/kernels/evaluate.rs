@@ -89,7 +89,7 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
         }
         if outcome != Outcome::Told {
             // SAFETY: all threads of all blocks come here, since all see the same outcome.
-            unsafe { arguments.board.publish(part, mine, own_bests, view.dims, iteration) }
+            unsafe { arguments.board.publish(part, mine, own_bests, view.dims, iteration) };
         }
     }
 }

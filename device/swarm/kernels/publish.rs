@@ -93,7 +93,7 @@ impl<T: Scalar> Board<T> {
     /// Finds the best of a swarm's candidates and publishes it: each block leaves its own in device
     /// memory, and the block that is done last compares them and copies the winner's own best
     /// position. So the published best is one particle's own fitness and position whatever the order
-    /// of the blocks.
+    /// of the blocks. Returns whether this is the block that was done last.
     ///
     /// # Safety
     /// Called once by every thread of the launch, with buffers as documented, at the start of shared
@@ -106,7 +106,7 @@ impl<T: Scalar> Board<T> {
         own_bests: ReadWrite<T>,
         dims: u32,
         iteration: u32,
-    ) {
+    ) -> bool {
         let threads = thread::block_threads();
         let scratch = Scratch::of::<T>(threads);
         let swarm = part.swarm as usize;
@@ -121,7 +121,7 @@ impl<T: Scalar> Board<T> {
                 self.block_particle.store(block, best.particle);
             }
             if !grid::last_block(self.arrivals, part.swarm, part.blocks, scratch.last) {
-                return;
+                return false;
             }
 
             let mut best = Candidate::NONE;
@@ -153,6 +153,7 @@ impl<T: Scalar> Board<T> {
                 self.guide.store(place, own_bests.load(index));
                 dimension += threads;
             }
+            true
         }
     }
 }

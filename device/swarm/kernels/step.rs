@@ -58,36 +58,48 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
         let particle = part.particle;
         let mut mine = Candidate::NONE;
         if particle < *particles {
-            let mut state = InMemory::new(arguments, particle);
+            let Arguments { positions, velocities, own_bests, best_fitness, guide, .. } =
+                *arguments;
+            // SAFETY: the guide has `dims` elements.
+            let guide = |dimension: u32| unsafe { guide.at(dimension as usize) };
+            let rows = [positions, velocities, own_bests];
+            let mut state = InMemory::new(rows, best_fitness, particle, view.dims, guide);
             // SAFETY: the view as `Arguments` documents.
             let fitness = unsafe { step::step(&arguments.common, &mut state, particle) };
             mine = Candidate { fitness, particle };
         }
         // SAFETY: all threads of all blocks come here; buffers as `Arguments` documents.
-        unsafe { arguments.board.publish(part, mine, arguments.own_bests, view.dims, *iteration) }
+        unsafe { arguments.board.publish(part, mine, arguments.own_bests, view.dims, *iteration) };
     }
 }
 
 /// One particle whose state lies in device memory, touched by one thread only: the buffers start
-/// with it.
-struct InMemory<T> {
+/// with it. `guide` gives the coordinates of what attracts it.
+pub(super) struct InMemory<T, G> {
     positions: ReadWrite<T>,
     velocities: ReadWrite<T>,
     own_bests: ReadWrite<T>,
     best_fitness: ReadWrite<T>,
-    guide: ReadOnly<T>,
+    guide: G,
 }
 
-impl<T: Scalar> InMemory<T> {
+impl<T: Scalar, G: Fn(u32) -> T> InMemory<T, G> {
+    /// From the buffers of positions, velocities and own bests, and of best fitness.
     #[inline(always)]
-    fn new<O>(arguments: &Arguments<O, T>, particle: u32) -> Self {
-        let first = layout::first(particle as usize, arguments.common.view.dims as usize);
+    pub(super) fn new(
+        [positions, velocities, own_bests]: [ReadWrite<T>; 3],
+        best_fitness: ReadWrite<T>,
+        particle: u32,
+        dims: u32,
+        guide: G,
+    ) -> Self {
+        let first = layout::first(particle as usize, dims as usize);
         Self {
-            positions: arguments.positions.skip(first),
-            velocities: arguments.velocities.skip(first),
-            own_bests: arguments.own_bests.skip(first),
-            best_fitness: arguments.best_fitness.skip(particle as usize),
-            guide: arguments.guide,
+            positions: positions.skip(first),
+            velocities: velocities.skip(first),
+            own_bests: own_bests.skip(first),
+            best_fitness: best_fitness.skip(particle as usize),
+            guide,
         }
     }
 }
@@ -101,7 +113,7 @@ const fn row(dimension: u32) -> usize {
 // SAFETY (all accesses below): the indices are those of this thread's own particle, which lies
 // below `layout::elements`, the length of the buffers; no other thread touches them during a launch
 // but the last block's, after `grid::last_block` has ordered it behind this one.
-impl<T: Scalar> State<T> for InMemory<T> {
+impl<T: Scalar, G: Fn(u32) -> T> State<T> for InMemory<T, G> {
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
         // SAFETY: see above.
@@ -119,8 +131,7 @@ impl<T: Scalar> State<T> for InMemory<T> {
     }
     #[inline(always)]
     fn guide(&self, dimension: u32) -> T {
-        // SAFETY: the guide has `dims` elements.
-        unsafe { self.guide.at(dimension as usize) }
+        (self.guide)(dimension)
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {

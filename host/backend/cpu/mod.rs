@@ -10,7 +10,9 @@
 //! | `flock` | a tile's particles among the others, as the rules see them |
 //! | `tiles` | the arrays of a swarm, cut into pieces for the threads |
 //! | `swarm` | the iteration |
+//! | `asynchronous` | many iterations of pieces that do not wait for each other |
 
+mod asynchronous;
 mod evaluator;
 mod flock;
 mod simd;

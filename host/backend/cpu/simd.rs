@@ -48,11 +48,11 @@ impl fmt::Display for Simd {
 /// Defines a function that calls another one compiled for the given vector instructions: what is
 /// always inlined into it is compiled for them too.
 macro_rules! dispatched {
-    ($(#[$doc:meta])* fn $name:ident<$($generic:ident: $bound:path),*>(
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident<$($generic:ident: $bound:path),*>(
         $($argument:ident: $type:ty),* $(,)?
     ) => $inner:ident) => {
         $(#[$doc])*
-        fn $name<$($generic: $bound),*>(
+        $visibility fn $name<$($generic: $bound),*>(
             simd: crate::backend::Simd,
             $($argument: $type),*
         ) {

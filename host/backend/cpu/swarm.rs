@@ -19,6 +19,7 @@ use flockwork_device::{
 
 use super::{
     Evaluator, Judged, Simd,
+    asynchronous::{Course, Exchange},
     evaluator::{row, set_row},
     flock::{Motion, Moved, Surroundings, move_tile},
     simd::dispatched,
@@ -28,7 +29,7 @@ use crate::{
     Error, Result,
     backend::{
         Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles,
-        zeroed,
+        until_record, zeroed,
     },
     memory,
 };
@@ -60,19 +61,21 @@ pub struct CpuSwarm<T> {
     failed: Vec<u32>,
     iteration: u32,
     history: Option<u32>,
+    /// What each piece of an asynchronous swarm last took for the best.
+    held: Vec<Best<T>>,
     records: Vec<Record>,
 }
 
 /// What happens to own bests after an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Renewal {
+pub(super) enum Renewal {
     First,
     Renewed,
 }
 
 dispatched! {
     /// Renews the own bests of a tile where they improved, or all at the start.
-    fn renew<T: Scalar>(
+    pub(super) fn renew<T: Scalar>(
         tile: &mut Tile<'_, T>,
         fitness: &[T; TILE],
         dims: u32,
@@ -109,6 +112,20 @@ fn renew_inlined<T: Scalar>(
     }
 }
 
+fn evaluated_elsewhere() -> Error {
+    Error::Unsuitable {
+        objective: "a function that is evaluated elsewhere".to_owned(),
+        why: "cannot be evaluated here",
+    }
+}
+
+/// The best of the tile that starts with particle `first`.
+pub(super) fn tile_best<T: Scalar>(fitness: &[T], first: u32, particles: u32) -> Candidate<T> {
+    (first..particles).zip(fitness).fold(Candidate::NONE, |best, (particle, &fitness)| {
+        best.better(Candidate { fitness, particle })
+    })
+}
+
 impl<T: Number> CpuSwarm<T> {
     pub(super) fn new(
         pool: Arc<rayon::ThreadPool>,
@@ -139,6 +156,7 @@ impl<T: Number> CpuSwarm<T> {
             failed: vec![0; swarms],
             iteration: 0,
             history: None,
+            held: Vec::new(),
             records: Vec::new(),
             plan,
         })
@@ -212,12 +230,6 @@ impl<T: Number> CpuSwarm<T> {
                 coefficients: self.plan.coefficients(swarm, iteration),
             })
             .collect();
-        let tile_best = |fitness: &[T], first: u32| {
-            let particles = (first..settings.particles).zip(fitness);
-            particles.fold(Candidate::NONE, |best, (particle, &fitness)| {
-                best.better(Candidate { fitness, particle })
-            })
-        };
         let evaluator = self.evaluator.as_deref();
         let terms = evaluator.map_or(0, |evaluator| evaluator.terms(&view));
         let (own_bests, others, best_fitness, others_fitness): (&mut [T], &[T], &mut [T], &[T]) =
@@ -292,12 +304,63 @@ impl<T: Number> CpuSwarm<T> {
                     None => fitness.copy_from_slice(tile.fitness),
                 }
                 renew(simd, &mut tile, &fitness, dims as u32, renewal);
-                tile.candidate[0] = tile_best(tile.best_fitness, first);
+                tile.candidate[0] = tile_best(tile.best_fitness, first, settings.particles);
             }
         });
         if renewal.is_some() {
             self.publish(iteration);
         }
+    }
+
+    /// So many iterations, the threads not waiting for each other.
+    fn advance_asynchronously(&mut self, iterations: u32) -> Result<()> {
+        let known = self.best()?;
+        // SAFETY: nothing below changes plan, keys or coefficients.
+        let (settings, view) = unsafe { self.shared() };
+        let Some(evaluator) = self.evaluator.as_deref() else { return Err(evaluated_elsewhere()) };
+        let exchange = Exchange::new(known.clone());
+        let (plan, key) = (&self.plan, self.keys[0]);
+        let course = Course {
+            simd: self.simd,
+            settings: &settings,
+            view: &view,
+            evaluator,
+            by: |iteration| {
+                let coefficients = plan.coefficients(0, iteration);
+                Move { key, iteration, first: 0, coefficients }
+            },
+            first: self.iteration + 1,
+            iterations,
+            exchange: &exchange,
+        };
+        let tiles = Tiles {
+            first: 0,
+            count: self.candidates.len(),
+            dims: self.plan.dims() as usize,
+            positions: &mut self.positions,
+            velocities: &mut self.velocities,
+            own_bests: &mut self.own_bests,
+            best_fitness: &mut self.best_fitness,
+            fitness: &mut self.fitness,
+            stale: &mut self.stale,
+            exemplars: &mut self.exemplars,
+            candidates: &mut self.candidates,
+        };
+        let pieces = tiles.pieces(self.pool.current_num_threads());
+        self.held = vec![known; pieces.len()];
+        let mut work = pieces.into_iter().zip(&mut self.held);
+        let course = &course;
+        match (work.len(), work.next()) {
+            (1, Some((piece, known))) => course.run(piece, known),
+            (_, first) => self.pool.scope(|scope| {
+                for (piece, known) in first.into_iter().chain(work) {
+                    scope.spawn(move |_| course.run(piece, known));
+                }
+            }),
+        }
+        self.iteration += iterations;
+        self.publish(self.iteration);
+        Ok(())
     }
 
     /// Finds each swarm's best among the tiles'.
@@ -403,14 +466,22 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     }
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
-        for _ in 0..iterations {
-            self.iteration += 1;
-            if self.plan.reads_others() {
-                self.phase(Some(Motion::Advance), None);
-                self.phase(None, Some(Renewal::Renewed));
+        let mut left = iterations;
+        while left > 0 {
+            let mut done = 1;
+            if self.plan.asynchronous {
+                done = until_record(self.iteration, left, self.history);
+                self.advance_asynchronously(done)?;
             } else {
-                self.phase(Some(Motion::Advance), Some(Renewal::Renewed));
+                self.iteration += 1;
+                if self.plan.reads_others() {
+                    self.phase(Some(Motion::Advance), None);
+                    self.phase(None, Some(Renewal::Renewed));
+                } else {
+                    self.phase(Some(Motion::Advance), Some(Renewal::Renewed));
+                }
             }
+            left -= done;
             if self.history.is_some_and(|stride| self.iteration.is_multiple_of(stride)) {
                 self.keep_record();
             }
@@ -433,6 +504,10 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             .collect())
     }
 
+    fn held(&mut self) -> Result<Vec<Best<T>>> {
+        if self.held.is_empty() { self.bests() } else { Ok(self.held.clone()) }
+    }
+
     fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
         self.history = stride;
         Ok(())
@@ -451,12 +526,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>> {
         let dims = self.dims();
         let count = points.len() / dims;
-        let Some(evaluator) = self.evaluator.as_deref() else {
-            return Err(Error::Unsuitable {
-                objective: "a function that is evaluated elsewhere".to_owned(),
-                why: "cannot be evaluated here",
-            });
-        };
+        let Some(evaluator) = self.evaluator.as_deref() else { return Err(evaluated_elsewhere()) };
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (_, view) = unsafe { self.shared() };
         let slots = layout::stride(count);
@@ -545,6 +615,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             self.guides[swarm * dims..][..dims].copy_from_slice(&best.position);
         }
         self.failed.copy_from_slice(&snapshot.failed);
+        self.held.clear();
         self.iteration = snapshot.iteration;
         Ok(())
     }

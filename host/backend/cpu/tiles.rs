@@ -82,6 +82,42 @@ impl<'a, T: Scalar> Tiles<'a, T> {
         (before, after)
     }
 
+    /// One of them.
+    pub fn tile(&mut self, nth: usize) -> Tile<'_, T> {
+        // An array that is not needed stays empty.
+        fn cut<E>(array: &mut [E], nth: usize, length: usize) -> &mut [E] {
+            if array.is_empty() { array } else { &mut array[nth * length..][..length] }
+        }
+        let rows = TILE * self.dims;
+        Tile {
+            index: self.first + nth,
+            positions: cut(self.positions, nth, rows),
+            velocities: cut(self.velocities, nth, rows),
+            own_bests: cut(self.own_bests, nth, rows),
+            best_fitness: cut(self.best_fitness, nth, TILE),
+            fitness: cut(self.fitness, nth, TILE),
+            stale: cut(self.stale, nth, TILE),
+            exemplars: cut(self.exemplars, nth, rows),
+            candidate: cut(self.candidates, nth, 1),
+        }
+    }
+
+    /// Cut into so many pieces of nearly the same size, without the empty ones.
+    pub fn pieces(self, count: usize) -> Vec<Self> {
+        let (mut pieces, mut rest) = (Vec::with_capacity(count), self);
+        for left in (1..=count).rev() {
+            let (piece, others) = {
+                let size = rest.count.div_ceil(left);
+                rest.split(size)
+            };
+            rest = others;
+            if piece.count > 0 {
+                pieces.push(piece);
+            }
+        }
+        pieces
+    }
+
     /// Does `work` for each tile; `scratch` is made once for each piece of at most `most` tiles, which
     /// the threads of the current pool share among them.
     pub fn each<S>(
@@ -91,23 +127,9 @@ impl<'a, T: Scalar> Tiles<'a, T> {
         work: &(impl Fn(Tile<'_, T>, &mut S) + Sync),
     ) {
         if self.count <= most {
-            let mut scratch = scratch();
-            let mut rest = self;
-            while rest.count > 0 {
-                let (one, others) = rest.split(1);
-                rest = others;
-                let tile = Tile {
-                    index: one.first,
-                    positions: one.positions,
-                    velocities: one.velocities,
-                    own_bests: one.own_bests,
-                    best_fitness: one.best_fitness,
-                    fitness: one.fitness,
-                    stale: one.stale,
-                    exemplars: one.exemplars,
-                    candidate: one.candidates,
-                };
-                work(tile, &mut scratch);
+            let (mut scratch, mut tiles) = (scratch(), self);
+            for nth in 0..tiles.count {
+                work(tiles.tile(nth), &mut scratch);
             }
             return;
         }
