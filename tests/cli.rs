@@ -136,7 +136,7 @@ fn bad_numbers_get_a_sentence() {
         ("optimize sphere --evaluations -5", &["--evaluations", "whole number", "`none`"]),
         ("optimize sphere --evaluations 1.5", &["--evaluations", "whole number"]),
         ("optimize sphere --target much", &["--target", "expected a number", "`none`"]),
-        ("optimize sphere --target nan", &["target is NaN", "a number"]),
+        ("optimize sphere --target nan", &["target is NaN", "number"]),
         ("optimize sphere --fitness-tolerance=-1", &["fitness_tolerance is -1.0", "positive"]),
         ("optimize sphere --spread-tolerance=-1", &["spread_tolerance is -1.0"]),
         ("optimize sphere --stagnation 0", &["stagnation is 0", "at least 1"]),
