@@ -2,7 +2,8 @@
 //!
 //! What decides the result (conditions, restarts, polishing) is looked at after fixed numbers of
 //! iterations; what only reports (the observer, saving) about twenty times a second, in between. So
-//! the result does not depend on the machine's speed, unless a time limit or the observer ends it.
+//! the result does not depend on the machine's speed, unless a time limit or the observer ends it, or
+//! the swarm is asynchronous: how long its launches are is decided by the clock too.
 
 use std::{
     ops::ControlFlow,

@@ -266,8 +266,8 @@ impl Checkpoint {
         }
     }
 
-    /// Goes on with the run, on any back end: the bits are those of an uninterrupted one. `saved`
-    /// keeps it in a file again.
+    /// Goes on with the run, on any back end: the bits are those of an uninterrupted one, unless it is
+    /// [asynchronous](super::Mode). `saved` keeps it in a file again.
     ///
     /// # Errors
     /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.

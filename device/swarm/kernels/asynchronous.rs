@@ -266,7 +266,7 @@ fn each_dimension(dims: u32, f: impl Fn(usize)) {
 unsafe fn news(better: bool, newer: bool, words: Shared<u32>, first: u32) -> u32 {
     let better = warp::ballot(better) != 0;
     if warp::lane() == 0 {
-        let said = u32::from(better) * IMPROVED | u32::from(newer) * NEWER;
+        let said = (u32::from(better) * IMPROVED) | (u32::from(newer) * NEWER);
         // SAFETY: the caller's promise.
         unsafe { words.store((first + warp::index()) as usize, said) };
     }
@@ -278,7 +278,7 @@ unsafe fn news(better: bool, newer: bool, words: Shared<u32>, first: u32) -> u32
     }
     let improved = warp::ballot(heard & IMPROVED != 0) != 0;
     let newer = warp::ballot(heard & NEWER != 0) != 0;
-    u32::from(improved) * IMPROVED | u32::from(newer) * NEWER
+    (u32::from(improved) * IMPROVED) | (u32::from(newer) * NEWER)
 }
 
 /// The best of the block, in every thread. Collective.
