@@ -254,7 +254,7 @@ fn json_has_the_documented_keys_and_nothing_else() {
     );
     assert_eq!(
         keys(&object["options"]),
-        "coefficients edge frames history iterations max_velocity neighbourhood particles patience \
+        "coefficients edge frames history iterations max_velocity mode neighbourhood particles patience \
          polish precision randomness restart rule schedule seed start stop"
     );
     assert_eq!(keys(&object["backend"]), "description name reason");

@@ -121,7 +121,7 @@ pub unsafe fn advance<V: Real>(
     flock: &mut impl Flock<V>,
     by: Move<V::Scalar>,
 ) {
-    // SAFETY (all five): the caller's promise.
+    // SAFETY: the caller's promise, for all five.
     unsafe {
         match settings.rule {
             Rule::Inertia => inertia(settings, flock, by),

@@ -36,6 +36,14 @@ pub struct Common<O, S> {
     pub coefficients: Coefficients<S>,
 }
 
+impl<S> Common<(), S> {
+    /// The same for a function.
+    pub fn of<O>(self, objective: O) -> Common<O, S> {
+        let Self { view, particles, iteration, key, coefficients, .. } = self;
+        Common { objective, view, particles, iteration, key, coefficients }
+    }
+}
+
 /// The state of one particle.
 pub trait State<T> {
     /// Position in one dimension.

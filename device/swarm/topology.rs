@@ -112,7 +112,7 @@ impl Topology {
 /// A number below `n` from a random word: biased by less than n / 2^32.
 #[inline(always)]
 pub fn below(word: u32, n: u32) -> u32 {
-    (u64::from(word) * u64::from(n) >> 32) as u32
+    ((u64::from(word) * u64::from(n)) >> 32) as u32
 }
 
 #[cfg(test)]

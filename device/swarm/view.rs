@@ -195,12 +195,15 @@ pub unsafe fn evaluate<O: Objective, V: Real>(
 /// As [`evaluate`]; `row` is below `dims`, and there is a rotation.
 #[inline(always)]
 unsafe fn turned<V: Real>(view: &View<V::Scalar>, row: u32, position: &impl Point<V>) -> V {
-    // SAFETY (all three): below the lengths that `View` documents.
+    // SAFETY: below the lengths that `View` documents.
     let mut sum = V::splat(unsafe { view.pivot.at(row as usize) });
     let first = row as usize * view.dims as usize;
     for dimension in 0..view.dims {
-        let factor = unsafe { view.rotation.at(first + dimension as usize) };
-        let moved = unsafe { view.moved(dimension, position.at(dimension)) };
+        // SAFETY: as above.
+        let (factor, moved) = unsafe {
+            let factor = view.rotation.at(first + dimension as usize);
+            (factor, view.moved(dimension, position.at(dimension)))
+        };
         sum = V::splat(factor).fma(moved, sum);
     }
     sum

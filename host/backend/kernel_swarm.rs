@@ -12,13 +12,13 @@ use flockwork_device::{
     random::Key,
     swarm::{
         kernels::{
-            asynchronous::{self, Asynchronous},
-            evaluate::{self, Evaluate, Outcome},
+            asynchronous,
+            evaluate::{self, Outcome},
             exchange::Exchange,
             implant::{self, Implant},
             motion::{self, Advance, Scatter},
             publish::Board,
-            step::{self, Step},
+            step,
             survey::{self, RECORD, SurveySwarm, SurveyTiles},
         },
         layout::{self, TILE},
@@ -29,7 +29,9 @@ use flockwork_device::{
 };
 
 use super::{
-    Best, Fixed, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles, until_record,
+    Best, Fixed, Number, Plan, Record, Snapshot, Swarm, by_particle,
+    function_kernels::{FunctionKernels, KernelsOf},
+    into_tiles, until_record,
 };
 use crate::{Error, Result};
 
@@ -85,10 +87,14 @@ pub trait Machine {
 }
 
 /// A kernel that is made ready when it is first wanted: a driver takes tens of milliseconds for each.
-struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
+pub(super) struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
 
 impl<M: Machine, K: Kernel> OnDemand<M, K> {
-    fn get(&mut self, machine: &M) -> Result<&M::Loaded<K>> {
+    pub fn new() -> Self {
+        Self(None)
+    }
+
+    pub fn get(&mut self, machine: &M) -> Result<&M::Loaded<K>> {
         if self.0.is_none() {
             self.0 = Some(machine.load()?);
         }
@@ -96,12 +102,10 @@ impl<M: Machine, K: Kernel> OnDemand<M, K> {
     }
 }
 
-struct Kernels<M: Machine, O: Objective, T: Number> {
+/// The kernels that know nothing of the function.
+struct Kernels<M: Machine, T: Number> {
     scatter: OnDemand<M, Scatter<T>>,
     advance: OnDemand<M, Advance<T>>,
-    evaluate: OnDemand<M, Evaluate<O, T>>,
-    step: OnDemand<M, Step<O, T>>,
-    asynchronous: OnDemand<M, Asynchronous<O, T>>,
     implant: OnDemand<M, Implant<T>>,
     survey_tiles: OnDemand<M, SurveyTiles<T>>,
     survey_swarm: OnDemand<M, SurveySwarm<T>>,
@@ -135,7 +139,7 @@ impl<M: Machine, T: Number> Told<M, T> {
 }
 
 /// A swarm in the buffers of a machine.
-pub struct KernelSwarm<M: Machine, O: Objective, T: Number> {
+pub struct KernelSwarm<M: Machine, T: Number> {
     // The buffers first: they are dropped before the machine.
     bounds: M::Buffer<T>,
     variables: M::Buffer<u32>,
@@ -163,9 +167,9 @@ pub struct KernelSwarm<M: Machine, O: Objective, T: Number> {
     told: Told<M, T>,
     tile_sums: M::Buffer<f64>,
     records: M::Buffer<f64>,
-    kernels: Kernels<M, O, T>,
+    kernels: Kernels<M, T>,
+    function: Box<dyn FunctionKernels<M, T>>,
     machine: M,
-    objective: O,
     plan: Plan<T>,
     threads: u32,
     blocks: u32,
@@ -177,9 +181,23 @@ pub struct KernelSwarm<M: Machine, O: Objective, T: Number> {
     fetched: Vec<Record>,
 }
 
-impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
+impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024.
-    pub fn new(machine: M, objective: O, plan: Plan<T>, threads: u32) -> Result<Self> {
+    pub fn new<O: Objective>(
+        machine: M,
+        objective: O,
+        plan: Plan<T>,
+        threads: u32,
+    ) -> Result<Self> {
+        Self::with(machine, Box::new(KernelsOf::<M, O, T>::new(objective)), plan, threads)
+    }
+
+    fn with(
+        machine: M,
+        function: Box<dyn FunctionKernels<M, T>>,
+        plan: Plan<T>,
+        threads: u32,
+    ) -> Result<Self> {
         if !(32..=1024).contains(&threads) || !threads.is_multiple_of(32) {
             return Err(Error::Option {
                 option: "block_threads",
@@ -202,7 +220,7 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
             words.iter().flat_map(|words| words.0).collect()
         };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
-        let turned = !plan.rotation.is_empty() && matches!(O::REACH, Reach::All);
+        let turned = !plan.rotation.is_empty() && function.reach() == Reach::All;
         let parts = if plan.asynchronous { blocks as usize } else { 0 };
         Ok(Self {
             bounds: machine.upload(&flat(&plan.bounds))?,
@@ -231,17 +249,14 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
             tile_sums: machine.zeroed(0)?,
             records: machine.zeroed(0)?,
             kernels: Kernels {
-                scatter: OnDemand(None),
-                advance: OnDemand(None),
-                evaluate: OnDemand(None),
-                step: OnDemand(None),
-                asynchronous: OnDemand(None),
-                implant: OnDemand(None),
-                survey_tiles: OnDemand(None),
-                survey_swarm: OnDemand(None),
+                scatter: OnDemand::new(),
+                advance: OnDemand::new(),
+                implant: OnDemand::new(),
+                survey_tiles: OnDemand::new(),
+                survey_swarm: OnDemand::new(),
             },
+            function,
             machine,
-            objective,
             plan,
             threads,
             blocks,
@@ -321,7 +336,7 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
         // SAFETY: as in `board`; positions are not written by evaluations.
         let arguments = unsafe {
             evaluate::Arguments {
-                objective: self.objective,
+                objective: (),
                 view: self.plan.view(self.fixed()),
                 particles: self.plan.particles,
                 swarms: self.plan.swarms(),
@@ -336,16 +351,15 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
                 board: self.board(iteration),
             }
         };
-        let kernel = self.kernels.evaluate.get(machine)?;
-        // SAFETY: the buffers are as long as documented (see `new`) and outlive the launch: dropping
+        // SAFETY: the buffers are as long as documented (see `with`) and outlive the launch: dropping
         // one waits for it.
-        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments) }
+        unsafe { self.function.evaluate(machine, (self.blocks, self.threads), arguments) }
     }
 
     /// What the particles share in a usual iteration.
-    fn common(&self, iteration: u32) -> Common<O, T> {
+    fn common(&self, iteration: u32) -> Common<(), T> {
         Common {
-            objective: self.objective,
+            objective: (),
             view: self.plan.view(self.fixed()),
             particles: self.plan.particles,
             iteration,
@@ -369,9 +383,8 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
                 board: self.board(iteration),
             }
         };
-        let kernel = self.kernels.step.get(machine)?;
         // SAFETY: as in `judge`.
-        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments) }
+        unsafe { self.function.step(machine, (self.blocks, self.threads), arguments) }
     }
 
     /// So many iterations from number `first` on in one launch, blocks not waiting for each other.
@@ -405,9 +418,8 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
                 board: self.board(last),
             }
         };
-        let kernel = self.kernels.asynchronous.get(machine)?;
         // SAFETY: as in `judge`.
-        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments)? };
+        unsafe { self.function.asynchronous(machine, (self.blocks, self.threads), arguments)? };
         self.told.is_held = true;
         Ok(())
     }
@@ -512,7 +524,7 @@ impl<M: Machine, O: Objective, T: Number> KernelSwarm<M, O, T> {
     }
 }
 
-impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
+impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn start(&mut self, points: Option<&[T]>) -> Result<()> {
         let arguments = self.motion(0);
         let kernel = self.kernels.scatter.get(&self.machine)?;
@@ -617,7 +629,7 @@ impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
         let slots = layout::stride(count);
         let mut tiled = super::zeroed(slots * dims)?;
         into_tiles(points, &mut tiled, count, dims);
-        let turned = !self.plan.rotation.is_empty() && matches!(O::REACH, Reach::All);
+        let turned = !self.plan.rotation.is_empty() && self.function.reach() == Reach::All;
         let machine = &self.machine;
         let positions = machine.upload(&tiled)?;
         let fitness = machine.zeroed::<T>(slots)?;
@@ -625,7 +637,7 @@ impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
         // SAFETY: as in `judge`; the three buffers live until the download below has waited.
         let arguments = unsafe {
             evaluate::Arguments {
-                objective: self.objective,
+                objective: (),
                 view: self.plan.view(self.fixed()),
                 particles: count as u32,
                 swarms: 1,
@@ -640,10 +652,9 @@ impl<M: Machine, O: Objective, T: Number> Swarm<T> for KernelSwarm<M, O, T> {
                 board: self.board(self.iteration),
             }
         };
-        let kernel = self.kernels.evaluate.get(machine)?;
         let blocks = (count as u32).div_ceil(self.threads);
         // SAFETY: as in `judge`.
-        unsafe { machine.launch(kernel, blocks, self.threads, &arguments)? };
+        unsafe { self.function.evaluate(machine, (blocks, self.threads), arguments)? };
         machine.download(&fitness, count)
     }
 

@@ -7,6 +7,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod emulated;
+mod function_kernels;
 mod kernel_swarm;
 mod plan;
 

@@ -6,7 +6,9 @@ use anyhow::{Context, bail};
 use clap::Args;
 use flockwork::{
     io,
-    swarm::{Edge, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule, Start},
+    swarm::{
+        Edge, Mode, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule, Start,
+    },
 };
 
 use super::parse::{by_rule, choice, speed};
@@ -27,6 +29,15 @@ pub struct SwarmArguments {
         help_heading = SWARM
     )]
     precision: Precision,
+    /// Whether particles wait for each other in every iteration. Asynchronous, the result depends on
+    /// timing.
+    #[arg(
+        long,
+        value_parser = choice(Mode::ALL, Mode::name),
+        default_value_t = Options::default().mode,
+        help_heading = SWARM
+    )]
+    mode: Mode,
     /// Where the particles start: uniform in the box; in a Latin hypercube; at Sobol points; uniform
     /// or at the opposite point, whichever is better (opposition); or at the points of a FILE, text
     /// (a point a line) or .npy, and the others uniform.
@@ -211,6 +222,7 @@ impl SwarmArguments {
         options.particles = self.particles;
         options.seed = self.seed;
         options.precision = self.precision;
+        options.mode = self.mode;
         options.start = start(&self.start, dims)?;
         options.restart = self.restart.restart();
         Ok(options)

@@ -74,6 +74,42 @@ pub struct Arguments<O, T> {
     pub board: Board<T>,
 }
 
+impl<T> Arguments<(), T> {
+    /// The same for a function.
+    pub fn of<O>(self, objective: O) -> Arguments<O, T> {
+        let Self {
+            iterations,
+            inertia,
+            positions,
+            velocities,
+            own_bests,
+            best_fitness,
+            start,
+            guides,
+            held_fitness,
+            held_particle,
+            exchange,
+            board,
+            ..
+        } = self;
+        Arguments {
+            common: self.common.of(objective),
+            iterations,
+            inertia,
+            positions,
+            velocities,
+            own_bests,
+            best_fitness,
+            start,
+            guides,
+            held_fitness,
+            held_particle,
+            exchange,
+            board,
+        }
+    }
+}
+
 /// Many iterations of one swarm, block by block.
 pub struct Asynchronous<O, T>(PhantomData<(O, T)>);
 

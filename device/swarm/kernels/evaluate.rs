@@ -64,6 +64,42 @@ pub struct Arguments<O, T> {
     pub board: Board<T>,
 }
 
+impl<T> Arguments<(), T> {
+    /// The same for a function.
+    pub fn of<O>(self, objective: O) -> Arguments<O, T> {
+        let Self {
+            view,
+            particles,
+            swarms,
+            iteration,
+            outcome,
+            positions,
+            image,
+            fitness,
+            own_bests,
+            best_fitness,
+            stale,
+            board,
+            ..
+        } = self;
+        Arguments {
+            objective,
+            view,
+            particles,
+            swarms,
+            iteration,
+            outcome,
+            positions,
+            image,
+            fitness,
+            own_bests,
+            best_fitness,
+            stale,
+            board,
+        }
+    }
+}
+
 /// Evaluates every particle.
 pub struct Evaluate<O, T>(PhantomData<(O, T)>);
 

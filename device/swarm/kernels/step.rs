@@ -39,6 +39,22 @@ pub struct Arguments<O, T> {
     pub board: Board<T>,
 }
 
+impl<T> Arguments<(), T> {
+    /// The same for a function.
+    pub fn of<O>(self, objective: O) -> Arguments<O, T> {
+        let Self { positions, velocities, own_bests, best_fitness, guide, board, .. } = self;
+        Arguments {
+            common: self.common.of(objective),
+            positions,
+            velocities,
+            own_bests,
+            best_fitness,
+            guide,
+            board,
+        }
+    }
+}
+
 /// One synchronous iteration of one swarm: see [`step::step`].
 pub struct Step<O, T>(PhantomData<(O, T)>);
 

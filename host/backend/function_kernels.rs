@@ -1,0 +1,117 @@
+//! The kernels that have an objective function inside, behind one face: what holds the state of a
+//! swarm is compiled once and not for every function.
+
+use flockwork_device::{
+    objective::{Objective, Reach},
+    swarm::kernels::{
+        asynchronous::{self, Asynchronous},
+        evaluate::{self, Evaluate},
+        step::{self, Step},
+    },
+};
+
+use super::{
+    Number,
+    kernel_swarm::{Machine, OnDemand},
+};
+use crate::Result;
+
+/// Blocks, and threads in each.
+pub(super) type Shape = (u32, u32);
+
+/// The kernels of one function. Their arguments come without the function itself.
+pub(super) trait FunctionKernels<M: Machine, T> {
+    /// Which coordinates a term of the function reads.
+    fn reach(&self) -> Reach;
+
+    /// Launches [`Evaluate`].
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn evaluate(
+        &mut self,
+        machine: &M,
+        shape: Shape,
+        arguments: evaluate::Arguments<(), T>,
+    ) -> Result<()>;
+
+    /// Launches [`Step`].
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn step(
+        &mut self,
+        machine: &M,
+        shape: Shape,
+        arguments: step::Arguments<(), T>,
+    ) -> Result<()>;
+
+    /// Launches [`Asynchronous`].
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn asynchronous(
+        &mut self,
+        machine: &M,
+        shape: Shape,
+        arguments: asynchronous::Arguments<(), T>,
+    ) -> Result<()>;
+}
+
+/// The kernels of a function of this type.
+pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
+    objective: O,
+    evaluate: OnDemand<M, Evaluate<O, T>>,
+    step: OnDemand<M, Step<O, T>>,
+    asynchronous: OnDemand<M, Asynchronous<O, T>>,
+}
+
+impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
+    pub fn new(objective: O) -> Self {
+        Self {
+            objective,
+            evaluate: OnDemand::new(),
+            step: OnDemand::new(),
+            asynchronous: OnDemand::new(),
+        }
+    }
+}
+
+impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M, O, T> {
+    fn reach(&self) -> Reach {
+        O::REACH
+    }
+
+    unsafe fn evaluate(
+        &mut self,
+        machine: &M,
+        (blocks, threads): Shape,
+        arguments: evaluate::Arguments<(), T>,
+    ) -> Result<()> {
+        let arguments = arguments.of(self.objective);
+        // SAFETY: the caller's promise.
+        unsafe { machine.launch(self.evaluate.get(machine)?, blocks, threads, &arguments) }
+    }
+
+    unsafe fn step(
+        &mut self,
+        machine: &M,
+        (blocks, threads): Shape,
+        arguments: step::Arguments<(), T>,
+    ) -> Result<()> {
+        let arguments = arguments.of(self.objective);
+        // SAFETY: the caller's promise.
+        unsafe { machine.launch(self.step.get(machine)?, blocks, threads, &arguments) }
+    }
+
+    unsafe fn asynchronous(
+        &mut self,
+        machine: &M,
+        (blocks, threads): Shape,
+        arguments: asynchronous::Arguments<(), T>,
+    ) -> Result<()> {
+        let arguments = arguments.of(self.objective);
+        // SAFETY: the caller's promise.
+        unsafe { machine.launch(self.asynchronous.get(machine)?, blocks, threads, &arguments) }
+    }
+}
