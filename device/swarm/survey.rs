@@ -4,7 +4,10 @@
 //! of a tile as two trees of 32 ([`tree`]) added up; over the tiles as 256 sums from left to right, of
 //! every 256th tile each, and a tree over those. Everything beyond one particle is in f64.
 
-use super::{settings::Settings, update::Bound};
+use super::{
+    settings::{Settings, way},
+    update::Bound,
+};
 use crate::math::{Partial, Scalar};
 
 /// How many sums over tiles there are.
@@ -17,7 +20,8 @@ pub struct Sums {
     pub fitness: f64,
     /// Particles whose own best fitness is finite.
     pub finite: f64,
-    /// Squares of the distance from the swarm's best, in each dimension as a share of the box.
+    /// Squares of the distance from the swarm's best, in each dimension as a share of the box; the
+    /// shorter way round where there is one.
     pub distance: f64,
     /// Squares of the velocity, likewise.
     pub speed: f64,
@@ -67,10 +71,12 @@ pub unsafe fn of_particle<T: Scalar>(
     let (mut distance, mut speed) = (T::ZERO, T::ZERO);
     for dimension in 0..settings.dims {
         // SAFETY: below `dims`.
-        let Bound { lower, upper, .. } = unsafe { settings.bound(dimension) };
+        let (bound, variable) =
+            unsafe { (settings.bound(dimension), settings.variable(dimension)) };
         let [position, velocity, guide] = motion(dimension);
+        let Bound { lower, upper, .. } = bound;
         let range = upper - lower;
-        let (away, moving) = ((position - guide) / range, velocity / range);
+        let (away, moving) = (way(position, guide, variable, &bound) / range, velocity / range);
         distance = away.fma(away, distance);
         speed = moving.fma(moving, speed);
     }
