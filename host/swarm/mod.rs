@@ -31,12 +31,12 @@ pub use ask::AskTell;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use function::{Function, FunctionIn, Named};
 pub use options::{
-    Coefficients, Edge, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
-    Start, Stop,
+    Coefficients, Edge, Large, Neighbourhood, Options, Precision, Preset, Randomness, Restart,
+    Rule, Schedule, Start, Stop,
 };
 pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
-pub use polish::Polish;
+pub use polish::{Method, Polish};
 pub use problem::{KnownOptimum, Problem};
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};
