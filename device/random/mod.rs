@@ -41,6 +41,8 @@ pub enum Purpose {
     Rotation = 10,
     /// The seeds of the swarms after restarts, and of swarms that run side by side.
     Seeds = 11,
+    /// The points of a polish.
+    Polish = 12,
 }
 
 /// Which random bits are wanted.

@@ -32,12 +32,12 @@ pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use function::{Function, FunctionIn, Named};
 pub(crate) use names::named;
 pub use options::{
-    Coefficients, Edge, Mode, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
-    Start, Stop,
+    Coefficients, Edge, Large, Mode, Neighbourhood, Options, Precision, Preset, Randomness,
+    Restart, Rule, Schedule, Start, Stop,
 };
 pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
-pub use polish::Polish;
+pub use polish::{Method, Polish};
 pub use problem::{KnownOptimum, Problem};
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{names::named, start};
+use super::{Method, Polish, names::named, start};
 use crate::{Error, Result};
 
 named! {
@@ -267,6 +267,46 @@ impl Default for Stop {
     }
 }
 
+named! {
+    /// Options that go together, by name.
+    pub enum Preset("preset") {
+        /// [`Options::default`].
+        Default = "default",
+        /// As the rule [`Rule::Standard2011`] was published, 40 particles.
+        Standard2011 = "standard-2011",
+        /// As the rule [`Rule::FullyInformed`] was published, 40 particles.
+        FullyInformed = "fully-informed",
+        /// As the rule [`Rule::BareBones`] was published, 40 particles.
+        BareBones = "bare-bones",
+        /// As the rule [`Rule::Comprehensive`] was published, 40 particles.
+        Comprehensive = "comprehensive",
+        /// The plain swarm that solves most: 40 particles, random informants, inertia 1 / (2 ln 2),
+        /// cognitive and social 1/2 + ln 2 (Clerc's standard swarm of 2006), no velocity clamp.
+        Robust = "robust",
+        /// Small swarms polished by adaptive coordinate descent, and in between growing ones
+        /// polished by CMA-ES, in f64, until a million evaluations are done: set
+        /// [`Stop::evaluations`] to what you can afford.
+        Thorough = "thorough",
+    }
+}
+
+/// Large swarms between the small ones of a run with restarts: which is next is decided by the
+/// evaluations that each kind has had (Hansen 2009).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Large {
+    /// Particles of the first one.
+    pub particles: u32,
+    /// The next one has so many times the particles, up to [`Restart::most_particles`].
+    pub growth: f64,
+    /// Its iterations, at most.
+    pub length: u32,
+    /// The share of all evaluations that large swarms get, their polish included: 0 to 1.
+    pub share: f64,
+    /// How they are polished, if the small ones are; CMA-ES with at least as many points a
+    /// generation as there are particles.
+    pub polish: Method,
+}
+
 /// A new swarm in place of one that no longer improves; the best of all is the result. A swarm is
 /// looked at as often as [`Stop::check_every`] says.
 ///
@@ -290,11 +330,24 @@ pub struct Restart {
     pub growth: f64,
     /// The most particles.
     pub most_particles: u32,
+    /// Or after so many iterations of the swarm.
+    #[serde(default)]
+    pub length: Option<u32>,
+    /// Large swarms in between.
+    #[serde(default)]
+    pub large: Option<Large>,
 }
 
 impl Default for Restart {
     fn default() -> Self {
-        Self { patience: 200, spread: 1e-9, growth: 1.0, most_particles: 1 << 20 }
+        Self {
+            patience: 200,
+            spread: 1e-9,
+            growth: 1.0,
+            most_particles: 1 << 20,
+            length: None,
+            large: None,
+        }
     }
 }
 
@@ -346,7 +399,7 @@ pub struct Options {
     /// A new swarm in place of one that no longer improves.
     pub restart: Option<Restart>,
     /// Something sharper than a swarm to finish with.
-    pub polish: Option<super::Polish>,
+    pub polish: Option<Polish>,
     /// Keep a [`Sample`](super::Sample) of the swarm after so many iterations each.
     pub history: Option<u32>,
     /// Keep where all particles are after so many iterations each, for a picture.
@@ -432,6 +485,58 @@ impl Options {
         }
     }
 
+    /// Options that go together.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Options, Preset, Stop};
+    ///
+    /// let thorough = Options::preset(Preset::Thorough);
+    /// let stop = Stop { evaluations: Some(50_000), ..thorough.stop };
+    /// Options { stop, ..thorough }.check()?;
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn preset(preset: Preset) -> Self {
+        let published = |rule| Self { particles: 40, ..Self::for_rule(rule) };
+        match preset {
+            Preset::Default => Self::default(),
+            Preset::Standard2011 => published(Rule::Standard2011),
+            Preset::FullyInformed => published(Rule::FullyInformed),
+            Preset::BareBones => published(Rule::BareBones),
+            Preset::Comprehensive => published(Rule::Comprehensive),
+            Preset::Robust => Self {
+                particles: 40,
+                coefficients: Self::for_rule(Rule::Standard2011).coefficients,
+                neighbourhood: Neighbourhood::Random(3),
+                max_velocity: f64::INFINITY,
+                ..Self::default()
+            },
+            Preset::Thorough => Self {
+                particles: 20,
+                // The evaluations say when it ends.
+                iterations: u32::MAX - 1,
+                precision: Precision::F64,
+                neighbourhood: Neighbourhood::VonNeumann,
+                max_velocity: f64::INFINITY,
+                stop: Stop { evaluations: Some(1_000_000), check_every: 5, ..Stop::default() },
+                restart: Some(Restart {
+                    patience: 30,
+                    spread: 3e-4,
+                    length: Some(60),
+                    large: Some(Large {
+                        particles: 40,
+                        growth: 2.0,
+                        length: 10,
+                        share: 0.7,
+                        polish: Method::Covariance,
+                    }),
+                    ..Restart::default()
+                }),
+                polish: Some(Polish { then_line: true, ..Polish::new(Method::Adaptive) }),
+                ..Self::default()
+            },
+        }
+    }
+
     /// Whether every option makes sense, and all together.
     pub fn check(&self) -> Result<()> {
         let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
@@ -457,6 +562,7 @@ impl Options {
             ("frames", self.frames),
             ("patience", Some(self.patience)),
             ("restart patience", self.restart.map(|restart| restart.patience)),
+            ("restart length", self.restart.and_then(|restart| restart.length)),
         ] {
             if value == Some(0) {
                 return wrong(option, &0, "at least 1");
@@ -488,6 +594,9 @@ impl Options {
                 let accepted = format!("at most {}", layout::MOST_PARTICLES);
                 return wrong("restart particles", &most_particles, &accepted);
             }
+        }
+        if let Some(large) = self.restart.and_then(|restart| restart.large) {
+            large.check()?;
         }
         if let Some(evaluations) = self.stop.evaluations {
             let least = u64::from(self.particles) * start::evaluations(&self.start);
@@ -579,6 +688,34 @@ impl Options {
                     return wrong(option, &value, &accepted);
                 }
             }
+        }
+        Ok(())
+    }
+}
+
+impl Large {
+    fn check(&self) -> Result<()> {
+        let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
+            Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
+        };
+        if !(1..=layout::MOST_PARTICLES).contains(&self.particles) {
+            let accepted = format!("between 1 and {}", layout::MOST_PARTICLES);
+            return wrong("particles of large swarms", &self.particles, &accepted);
+        }
+        if !(self.growth >= 1.0 && self.growth.is_finite()) {
+            let value = format!("{:?}", self.growth);
+            return wrong("growth of large swarms", &value, "1 or more");
+        }
+        if self.length == 0 {
+            return wrong("length of large swarms", &0, "at least 1");
+        }
+        if !(0.0..=1.0).contains(&self.share) {
+            let value = format!("{:?}", self.share);
+            return wrong("share of large swarms", &value, "between 0 and 1");
+        }
+        if self.polish == Method::Pattern {
+            let accepted = "adaptive, line or covariance";
+            return wrong("polish of large swarms", &self.polish, accepted);
         }
         Ok(())
     }

@@ -17,8 +17,11 @@ use flockwork_device::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Frame, Options, Outcome, Precision, Problem, Progress, Sample, Saved, Start, StopReason,
-    Variation, outcome::sign, polish::Polisher, saved, start,
+    Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
+    Start, StopReason, Variation,
+    outcome::sign,
+    polish::{Polisher, Step},
+    saved, start,
 };
 use crate::{
     Error, Result,
@@ -104,6 +107,20 @@ pub(super) struct Ledger {
     pub checked: Option<u32>,
     /// The last iteration of the present swarm of which a frame was kept.
     pub framed: Option<u32>,
+    /// The last iteration of the present swarm in which it was polished.
+    pub polished: Option<u32>,
+    /// Large swarms so far, the present one included.
+    pub larges: u32,
+    /// Whether the present one is large.
+    pub is_large: bool,
+    /// Particles of the last swarm that was not large.
+    pub small: u32,
+    /// Evaluations that the swarms before the present one have had: small ones and large ones.
+    pub spent: [u64; 2],
+    /// Evaluations before the present swarm.
+    pub before: u64,
+    /// Evaluations since then that count for neither kind.
+    pub aside: u64,
     /// The best fitness of all.
     #[serde(skip)]
     pub best: Option<(f64, Vec<f64>)>,
@@ -153,10 +170,11 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             let numbers = u128::from(options.particles) * u128::from(problem.dims()) * 2;
             memory::check(numbers * size_of::<f32>() as u128)?;
         }
-        let polisher = match &options.polish {
-            Some(polish) => Some(Polisher::new(polish, problem)?),
-            None => None,
-        };
+        let own = polisher(problem, options, None)?;
+        if let Some(large) = options.restart.and_then(|restart| restart.large) {
+            // What makes no sense later is refused now.
+            polisher(problem, options, Some((&large, particles)))?;
+        }
         let swarm = backend.swarm(problem.function(), plan.clone())?;
         let ledger = Ledger {
             restarts,
@@ -167,6 +185,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             swarm_improved: 0,
             checked: None,
             framed: None,
+            polished: None,
+            larges: 0,
+            is_large: false,
+            small: particles,
+            spent: [0; 2],
+            before: 0,
+            aside: 0,
             best: None,
             last_seen: [f64::INFINITY; 2],
         };
@@ -179,7 +204,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             plan,
             swarm,
             ledger,
-            polisher,
+            polisher: own,
             history,
             frames,
             called,
@@ -315,32 +340,31 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         (next, reason)
     }
 
-    /// Looks at the conditions, if it is time: polishes, restarts, and says whether the run ends.
+    /// Looks at the conditions, if it is time: polls, begins to polish, restarts, and says whether
+    /// the run ends.
     fn check(&mut self) -> Result<Option<StopReason>> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
-        // Looked at before: only in a resumed run.
+        // Looked at before: only in a resumed run, which may have ended here.
         let again = self.ledger.checked == Some(iteration);
         let new_swarm = self.ledger.restarts > 0 && iteration == 0;
-        if !self.has_checks() || !due || again && new_swarm {
+        if !self.has_checks() || !due || self.is_polishing() || again && new_swarm {
             return Ok(None);
         }
         self.ledger.checked = Some(iteration);
         let swarm_best = self.swarm.best()?.value.to_f64();
-        if swarm_best < self.ledger.last_seen[1] {
-            self.ledger.last_seen[1] = swarm_best;
+        if swarm_best < self.ledger.last_seen[1] || !again && self.poll()? {
+            // With what a poll found: that is not the swarm's own, and no reason not to poll again.
+            self.ledger.last_seen[1] = self.swarm.best()?.value.to_f64();
             self.ledger.swarm_improved = iteration;
-        }
-        if !again {
-            self.polish(iteration)?;
+            self.note_best()?;
         }
         if self.best() < self.ledger.last_seen[0] {
             self.ledger.last_seen[0] = self.best();
             self.ledger.improved = self.iterations();
         }
         let stop = &self.options.stop;
-        let target = stop.target.map(|target| sign(self.problem.goal()) * target);
-        if target.is_some_and(|target| self.best() <= target) {
+        if self.is_at_target() {
             return Ok(Some(StopReason::Target));
         }
         let restart = self.options.restart;
@@ -354,24 +378,60 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             spread = sample.spread;
             let apart = (sample.mean - sample.best).abs();
             if stop.fitness_tolerance.is_some_and(|tolerance| apart <= tolerance) {
-                return Ok(Some(StopReason::FitnessTolerance));
+                return self.end_polished(StopReason::FitnessTolerance);
             }
             if stop.spread_tolerance.is_some_and(|tolerance| spread <= tolerance) {
-                return Ok(Some(StopReason::SpreadTolerance));
+                return self.end_polished(StopReason::SpreadTolerance);
             }
         }
         let idle = self.iterations() - self.ledger.improved;
         if stop.stagnation.is_some_and(|most| idle >= most) {
-            return Ok(Some(StopReason::Stagnation));
+            return self.end_polished(StopReason::Stagnation);
         }
-        let polished = self.polisher.as_ref().is_none_or(Polisher::is_done);
-        if let Some(restart) = restart {
-            let idle = iteration - self.ledger.swarm_improved;
-            if polished && (idle >= restart.patience || spread < restart.spread) {
-                self.restart()?;
+        if again {
+            return Ok(None);
+        }
+        let idle = iteration - self.ledger.swarm_improved;
+        let Some(restart) = restart else {
+            if self.polisher.as_ref().is_some_and(|polisher| idle >= polisher.after()) {
+                self.begin_polish()?;
             }
+            return Ok(None);
+        };
+        let polls = self.polisher.as_ref().is_some_and(|polisher| !polisher.is_done());
+        let settled = !polls && (idle >= restart.patience || spread < restart.spread);
+        let spent = self.length().is_some_and(|length| iteration >= length);
+        let polished = self.ledger.polished == Some(iteration);
+        if (settled || spent || polished) && !self.begin_polish()? {
+            self.restart(&restart)?;
         }
         Ok(None)
+    }
+
+    /// The end of the run, unless there is something to polish first.
+    fn end_polished(&mut self, reason: StopReason) -> Result<Option<StopReason>> {
+        Ok(if self.begin_polish()? { None } else { Some(reason) })
+    }
+
+    /// The most iterations of the present swarm.
+    fn length(&self) -> Option<u32> {
+        let restart = self.options.restart?;
+        match restart.large {
+            Some(large) if self.ledger.is_large => Some(large.length),
+            _ => restart.length,
+        }
+    }
+
+    /// Whether the best of all is as good as asked for.
+    fn is_at_target(&self) -> bool {
+        let target = self.options.stop.target.map(|target| sign(self.problem.goal()) * target);
+        target.is_some_and(|target| self.best() <= target)
+    }
+
+    /// Evaluations that the run may still do.
+    fn left(&self) -> u64 {
+        let most = self.options.stop.evaluations;
+        most.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()))
     }
 
     fn sample(&self, record: &Record) -> Sample {
@@ -380,45 +440,112 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Sample::new(record, when, size, self.problem.goal())
     }
 
-    /// Polishes, if that is asked for.
-    fn polish(&mut self, iteration: u32) -> Result<()> {
-        let Some(mut polisher) = self.polisher.take() else { return Ok(()) };
-        let stop = &self.options.stop;
-        let left =
-            stop.evaluations.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()));
-        let idle = iteration - self.ledger.swarm_improved;
-        let used = polisher.polish(&mut *self.swarm, &self.plan, idle, left);
-        self.polisher = Some(polisher);
-        self.ledger.evaluations_besides += used?;
-        self.note_best()
+    /// Whether the swarm rests while its best is polished.
+    fn is_polishing(&self) -> bool {
+        self.polisher.as_ref().is_some_and(Polisher::is_under_way)
+    }
+
+    /// Polls around the swarm's best, if that is asked for: whether that found a better one.
+    fn poll(&mut self) -> Result<bool> {
+        let left = self.left();
+        let Some(polisher) = &mut self.polisher else { return Ok(false) };
+        let (used, better) = polisher.poll(&mut *self.swarm, &self.plan, left)?;
+        self.ledger.evaluations_besides += used;
+        Ok(better)
+    }
+
+    /// Begins to polish the swarm's best, if that is asked for and has not been done: whether it did.
+    fn begin_polish(&mut self) -> Result<bool> {
+        if self.ledger.polished == Some(self.swarm.iteration()) {
+            return Ok(false);
+        }
+        let is_first = self.ledger.restarts == 0 && self.ledger.polished.is_none();
+        let Some(polisher) = &mut self.polisher else { return Ok(false) };
+        polisher.begin(&mut *self.swarm, &self.plan, is_first)
+    }
+
+    /// Goes on polishing until it is time for a look, or the run ends.
+    fn polish(&mut self) -> Result<Option<StopReason>> {
+        let began = Instant::now();
+        while self.is_polishing() && began.elapsed() < LOOK_EVERY {
+            let left = self.left();
+            let Some(polisher) = &mut self.polisher else { break };
+            match polisher.step(&mut *self.swarm, &self.plan, left)? {
+                Step::Done(used) => {
+                    self.ledger.evaluations_besides += used;
+                    self.ledger.aside += if polisher.aside { used } else { 0 };
+                }
+                Step::TooFew => return Ok(Some(StopReason::Evaluations)),
+                Step::Over => {
+                    polisher.hand_over(&mut *self.swarm)?;
+                    self.ledger.polished = Some(self.swarm.iteration());
+                    // What follows from it is for the next look at the conditions to say.
+                    self.ledger.checked = None;
+                }
+            }
+            let (value, position) = polisher.best();
+            if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
+                self.ledger.best = Some((value, position.to_vec()));
+            }
+            if self.is_at_target() {
+                return Ok(Some(StopReason::Target));
+            }
+        }
+        Ok(None)
     }
 
     /// A new swarm in place of the present one, if there is room for its start.
-    fn restart(&mut self) -> Result<()> {
-        let Some(restart) = self.options.restart else { return Ok(()) };
-        let grown = (f64::from(self.ledger.particles) * restart.growth).round();
-        let most = restart.most_particles.max(self.options.particles);
-        let particles = (grown as u32).min(most);
-        if let Some(most) = self.options.stop.evaluations {
-            let start = start::evaluations(&self.options.start) * u64::from(particles);
-            if self.evaluations() + start > most {
-                return Ok(());
-            }
+    fn restart(&mut self, restart: &Restart) -> Result<()> {
+        if self.iterations() >= self.options.iterations {
+            return Ok(());
         }
-        let plan = plan_of(self.problem, self.options, self.ledger.restarts + 1, particles)?;
-        self.ledger.evaluations_besides = self.evaluations();
-        self.ledger.iterations_before = self.iterations();
-        self.ledger.restarts += 1;
-        self.ledger.particles = particles;
-        self.ledger.swarm_improved = 0;
-        self.ledger.last_seen[1] = f64::INFINITY;
-        // Of the new swarm, iteration 0 has been looked at: nothing ends there.
-        (self.ledger.checked, self.ledger.framed) = (Some(0), None);
+        let ledger = &self.ledger;
+        let mut spent = ledger.spent;
+        spent[usize::from(ledger.is_large)] += self.evaluations() - ledger.before - ledger.aside;
+        let most = restart.most_particles.max(self.options.particles);
+        let limited = |particles: f64| (particles.round() as u32).min(most);
+        let small = limited(f64::from(ledger.small) * restart.growth);
+        let large = restart
+            .large
+            .filter(|large| spent[1] as f64 * (1.0 - large.share) < spent[0] as f64 * large.share);
+        let start = start::evaluations(&self.options.start);
+        let left = self.left();
+        let fits = |particles: u32| start * u64::from(particles) <= left;
+        let large = large.map(|large| {
+            let grown = (0..ledger.larges)
+                .fold(f64::from(large.particles), |n, _| (n * large.growth).min(most.into()));
+            (large, limited(grown))
+        });
+        let large = large.filter(|&(_, particles)| fits(particles));
+        if large.is_none() && !fits(small) {
+            return Ok(());
+        }
+        let particles = large.map_or(small, |(_, particles)| particles);
+        let plan = plan_of(self.problem, self.options, ledger.restarts + 1, particles)?;
+        self.ledger = Ledger {
+            restarts: ledger.restarts + 1,
+            particles,
+            iterations_before: self.iterations(),
+            evaluations_besides: self.evaluations(),
+            improved: ledger.improved,
+            swarm_improved: 0,
+            // Of the new swarm, iteration 0 has been looked at: nothing ends there.
+            checked: Some(0),
+            framed: None,
+            polished: None,
+            larges: ledger.larges + u32::from(large.is_some()),
+            is_large: large.is_some(),
+            small: if large.is_some() { ledger.small } else { small },
+            spent,
+            before: self.evaluations(),
+            aside: 0,
+            best: ledger.best.clone(),
+            last_seen: [ledger.last_seen[0], f64::INFINITY],
+        };
         self.swarm = self.backend.swarm(self.problem.function(), plan.clone())?;
         self.plan = plan;
-        if let (Some(polisher), Some(polish)) = (&mut self.polisher, &self.options.polish) {
-            *polisher = Polisher::new(polish, self.problem)?;
-        }
+        let large = large.as_ref().map(|(large, particles)| (large, *particles));
+        self.polisher = polisher(self.problem, self.options, large)?;
         self.begin_swarm()?;
         self.note_frame()
     }
@@ -437,10 +564,15 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.note_best()?;
             self.note_frame()?;
             let mut stopped = self.check()?;
+            let polishing = self.is_polishing();
+            if polishing && stopped.is_none() {
+                stopped = self.polish()?;
+            }
             self.note_records()?;
             let (next, reason) = self.until_event();
-            if stopped.is_none() && next == 0 {
-                stopped = Some(reason);
+            if stopped.is_none() && next == 0 && !polishing {
+                let polish = reason == StopReason::Iterations && self.begin_polish()?;
+                stopped = if polish { None } else { Some(reason) };
             }
             let elapsed = self.called.elapsed();
             let interrupted = observe(&Progress {
@@ -468,6 +600,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             }
             if let Some(reason) = stopped {
                 break reason;
+            }
+            // Of the iteration in which a polish ended, the conditions are looked at once more.
+            if polishing || next == 0 {
+                continue;
             }
             let began = Instant::now();
             let iterations = batch.min(next);
@@ -500,6 +636,23 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             evaluations_timed: evaluations - self.evaluations_before,
         })
     }
+}
+
+/// What polishes a swarm: a small one, or a large one of so many particles.
+fn polisher(
+    problem: &Problem,
+    options: &Options,
+    large: Option<(&Large, u32)>,
+) -> Result<Option<Polisher>> {
+    let Some(polish) = &options.polish else { return Ok(None) };
+    let polisher = match large {
+        None => Polisher::new(polish, 0, problem),
+        Some((large, particles)) => {
+            let polish = Polish { method: large.polish, then_line: false, ..*polish };
+            Polisher::new(&polish, particles, problem)
+        }
+    };
+    polisher.map(Some)
 }
 
 /// The plan of swarm number `restarts` of a run.

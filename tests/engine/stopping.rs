@@ -169,7 +169,13 @@ fn restarting() -> (Problem, Options) {
     let options = Options {
         particles: 20,
         iterations: 700,
-        restart: Some(Restart { patience: 30, spread: 1e-2, growth: 1.5, most_particles: 50 }),
+        restart: Some(Restart {
+            patience: 30,
+            spread: 1e-2,
+            growth: 1.5,
+            most_particles: 50,
+            ..Restart::default()
+        }),
         stop: Stop { check_every: 10, ..Stop::default() },
         history: Some(10),
         frames: Some(50),

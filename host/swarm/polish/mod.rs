@@ -1,0 +1,543 @@
+//! Something sharper than a swarm to finish with.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `pattern` | polls along the axes, between a swarm's iterations |
+//! | `adaptive` | coordinate descent whose axes turn |
+//! | `line` | each axis once, all along the box |
+//! | `covariance` | CMA-ES |
+//! | `eigen` | eigenvectors of symmetric matrices |
+//!
+//! All of it computes in `f64` on the host, in one fixed order and with the device crate's elementary
+//! functions; points are evaluated by the swarm's back end in the run's precision. So the bits are the
+//! same on every machine, as those of the swarm are.
+//!
+//! A stage is asked for a batch of points and told their values: a run can stop between any two
+//! batches, be saved, and go on.
+
+mod adaptive;
+mod covariance;
+mod eigen;
+mod line;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+use flockwork_device::{
+    math::Scalar,
+    random::{Key, philox},
+    swarm::update::Bound,
+};
+use serde::{Deserialize, Serialize};
+
+use self::{adaptive::Adaptive, covariance::Covariance, line::Line, pattern::Pattern};
+use super::{Problem, Variable, names::named};
+use crate::{
+    Error, Result,
+    backend::{Best, Number, Plan, Swarm},
+    memory,
+};
+
+named! {
+    /// How a swarm's best is made better still.
+    pub enum Method("polish") {
+        /// Between the swarm's iterations, polls along the axes around its best (Vaz and Vicente
+        /// 2007).
+        Pattern = "pattern",
+        /// At the swarm's end, coordinate descent in axes that turn into the valley (Loshchilov,
+        /// Schoenauer, Sebag 2011).
+        Adaptive = "adaptive",
+        /// At the swarm's end, each axis all along the box, one after the other: STEP (Swarzberg,
+        /// Seront, Bersini 1994).
+        Line = "line",
+        /// At the swarm's end, CMA-ES (Hansen and Ostermeier 2001).
+        Covariance = "covariance",
+    }
+}
+
+/// Something sharper than a swarm to finish with.
+///
+/// The method `pattern` works between the iterations of the swarm, whenever those since the last look
+/// found nothing better. The others begin where the swarm is at its end: when it would be replaced
+/// by a new one, or, without restarts, when it has not improved for [`Polish::after`] iterations or
+/// its iterations are done. The swarm rests meanwhile, and then gets what they found. They end by
+/// themselves, or where the run may not evaluate any more.
+///
+/// ```
+/// use flockwork::{objective::Rosenbrock, swarm::{Method, Polish, Problem, Search}};
+///
+/// let problem = Problem::new(Rosenbrock, 8)?.shifted(1)?;
+/// let search = Search::new(problem).f64().particles(40).iterations(100);
+/// let outcome = search.polish(Polish::new(Method::Adaptive)).run()?;
+/// assert!(outcome.value < 1e-9);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Polish {
+    /// How.
+    pub method: Method,
+    /// Without restarts: after so many iterations that did not improve the swarm's best.
+    pub after: u32,
+    /// The least improvement of the value that matters.
+    pub tolerance: f64,
+    /// `pattern`: the first step, as a share of the box.
+    pub step: f64,
+    /// `pattern`: ends when the step, as a share of the box, is below this.
+    pub least_step: f64,
+    /// `pattern`: evaluate all points of a poll at once and take the best, as suits a GPU, and not
+    /// one after the other until one is better.
+    pub complete: bool,
+    /// `line`: evaluations along each axis, besides those at its ends.
+    pub line_evaluations: u32,
+    /// After the run's first swarm has been polished, goes along each axis as the method `line`
+    /// does, and polishes what that finds: for functions that may be sums over the axes.
+    pub then_line: bool,
+}
+
+impl Default for Polish {
+    /// Adaptive coordinate descent after 50 iterations.
+    fn default() -> Self {
+        Self {
+            method: Method::Adaptive,
+            after: 50,
+            tolerance: 1e-10,
+            step: 0.1,
+            least_step: 1e-9,
+            complete: true,
+            line_evaluations: 200,
+            then_line: false,
+        }
+    }
+}
+
+impl Polish {
+    /// The default with another method.
+    pub fn new(method: Method) -> Self {
+        Self { method, ..Self::default() }
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |option, value: String, accepted: &str| {
+            Err(Error::Option { option, value, accepted: accepted.to_owned() })
+        };
+        for (option, value) in
+            [("polish after", self.after), ("polish line_evaluations", self.line_evaluations)]
+        {
+            if value == 0 {
+                return wrong(option, "0".to_owned(), "at least 1");
+            }
+        }
+        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
+            let value = format!("{:?}", self.tolerance);
+            return wrong("polish tolerance", value, "a positive number");
+        }
+        for (option, share) in [("polish step", self.step), ("polish least_step", self.least_step)]
+        {
+            if !(share > 0.0 && share <= 1.0) {
+                return wrong(option, format!("{share:?}"), "above 0 and at most 1");
+            }
+        }
+        if self.then_line && matches!(self.method, Method::Pattern | Method::Line) {
+            let accepted = "left out with the methods pattern and line";
+            return wrong("polish then_line", "given".to_owned(), accepted);
+        }
+        Ok(())
+    }
+}
+
+/// Steps are at first between these shares of the box.
+const LEAST_SCALE: f64 = 1e-3;
+const GREATEST_SCALE: f64 = 0.25;
+/// After a search along the axes, which leaves the optimum of each to be found among its last points.
+const SCALE_AFTER_LINE: f64 = 0.01;
+
+/// The box.
+pub(super) struct Area {
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+    pub width: Vec<f64>,
+    /// Intervals shorter than this have nothing to be tried between their ends.
+    pub resolution: Vec<f64>,
+    pub variables: Vec<Variable>,
+}
+
+impl Area {
+    fn new<T: Number>(plan: &Plan<T>) -> Self {
+        let bounds: Vec<_> = plan.bounds.iter().map(|words| Bound::from_words(words.0)).collect();
+        let lower: Vec<f64> = bounds.iter().map(|bound| bound.lower.to_f64()).collect();
+        let upper: Vec<f64> = bounds.iter().map(|bound| bound.upper.to_f64()).collect();
+        let width: Vec<f64> = lower.iter().zip(&upper).map(|(l, u)| u - l).collect();
+        // Numbers as large as the bounds lie up to 2^-52 or 2^-23 of that apart.
+        let apart = if size_of::<T>() == 8 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+        let resolution = (0..lower.len())
+            .map(|d| (1e-13 * width[d]).max(2.0 * apart * lower[d].abs().max(upper[d].abs())));
+        let words = plan.variables.iter().map(|&word| Variable::from_word(word));
+        let mut variables: Vec<Variable> = words.collect();
+        variables.resize(lower.len(), Variable::Continuous);
+        Self { resolution: resolution.collect(), lower, upper, width, variables }
+    }
+}
+
+/// Where a stage begins.
+struct Started {
+    x: Vec<f64>,
+    fitness: f64,
+    /// For each dimension how far the swarm lies apart, as a share of the box.
+    scales: Vec<f64>,
+    key: Key,
+    nth: u32,
+}
+
+/// The numbers of a stage, for files.
+struct Floats<'a> {
+    singles: Vec<&'a mut f64>,
+    lists: Vec<&'a mut Vec<f64>>,
+}
+
+/// A search that is asked for points and told their values.
+trait Stage {
+    /// The next points, which may lie outside the box; nothing at the end.
+    fn ask(&self, area: &Area) -> Vec<f64>;
+    /// What was asked for, where that was evaluated (in the box, in the run's precision), and the
+    /// fitness there, infinite for NaN.
+    fn tell(&mut self, area: &Area, asked: &[f64], points: &[f64], values: &[f64]);
+    /// All numbers that are not in the text of a file.
+    fn floats(&mut self) -> Floats<'_>;
+    /// Whether the lists are as long as they must be: a file may say anything.
+    fn fits(&self, n: usize) -> bool;
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    Adaptive(Adaptive),
+    Line(Line),
+    Covariance(Covariance),
+}
+
+impl State {
+    fn stage(&self) -> &dyn Stage {
+        match self {
+            Self::Adaptive(stage) => stage,
+            Self::Line(stage) => stage,
+            Self::Covariance(stage) => stage,
+        }
+    }
+
+    fn stage_mut(&mut self) -> &mut dyn Stage {
+        match self {
+            Self::Adaptive(stage) => stage,
+            Self::Line(stage) => stage,
+            Self::Covariance(stage) => stage,
+        }
+    }
+}
+
+/// What came of going on for one batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// So many evaluations.
+    Done(u64),
+    /// The next batch is larger than what is left.
+    TooFew,
+    /// It has ended.
+    Over,
+}
+
+/// The polisher of one swarm.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Polisher {
+    polish: Polish,
+    pattern: Option<Pattern>,
+    /// The stage under way, and those that follow it.
+    state: Option<State>,
+    next: Vec<Method>,
+    /// Points a generation of the covariance method, at least.
+    offspring: u32,
+    /// How often a stage has begun.
+    begun: u32,
+    /// Whether the stage under way follows a search along the axes, or is one.
+    pub aside: bool,
+    /// The best of what is under way, or of what was.
+    #[serde(skip)]
+    best: (f64, Vec<f64>),
+}
+
+impl Polisher {
+    /// For a swarm of a problem. `offspring` is the least number of points a generation.
+    pub fn new(polish: &Polish, offspring: u32, problem: &Problem) -> Result<Self> {
+        let method = polish.method;
+        let wrong = |kind: Variable| problem.variables().contains(&kind);
+        let refused = match method {
+            Method::Pattern => None,
+            _ if wrong(Variable::Integer) => Some("integer"),
+            Method::Adaptive | Method::Covariance if wrong(Variable::Periodic) => Some("periodic"),
+            _ => None,
+        };
+        if let Some(kind) = refused {
+            let accepted = format!("pattern for a problem with {kind} variables");
+            return Err(Error::Option { option: "polish", value: method.to_string(), accepted });
+        }
+        if matches!(method, Method::Adaptive | Method::Covariance) {
+            // Matrices: the stage's own, and those of the eigenvalue problem.
+            let n = u128::from(problem.dims());
+            memory::check(n * n * 8 * size_of::<f64>() as u128)?;
+        }
+        let pattern = (method == Method::Pattern).then_some(Pattern { step: polish.step });
+        Ok(Self {
+            polish: *polish,
+            pattern,
+            state: None,
+            next: Vec::new(),
+            offspring,
+            begun: 0,
+            aside: false,
+            best: (f64::INFINITY, Vec::new()),
+        })
+    }
+
+    /// Whether it works between iterations.
+    pub fn interleaves(&self) -> bool {
+        self.pattern.is_some()
+    }
+
+    /// Whether it has work of its own, during which the swarm rests.
+    pub fn is_under_way(&self) -> bool {
+        self.state.is_some()
+    }
+
+    /// Whether there is nothing to be hoped from it between further iterations.
+    pub fn is_done(&self) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.step < self.polish.least_step)
+    }
+
+    /// After how many idle iterations to begin.
+    pub fn after(&self) -> u32 {
+        self.polish.after
+    }
+
+    /// The best of what is under way, or of what was.
+    pub fn best(&self) -> (f64, &[f64]) {
+        (self.best.0, &self.best.1)
+    }
+
+    /// Begins at the swarm's best, unless that is what came of the last time: whether it did.
+    pub fn begin<T: Number>(
+        &mut self,
+        swarm: &mut dyn Swarm<T>,
+        plan: &Plan<T>,
+        is_first: bool,
+    ) -> Result<bool> {
+        let Best { value, position, .. } = swarm.best()?;
+        let value = value.to_f64();
+        if self.interleaves() || !value.is_finite() || value >= self.best.0 {
+            return Ok(false);
+        }
+        self.best = (value, position.iter().map(|x| x.to_f64()).collect());
+        let area = Area::new(plan);
+        let own_bests = swarm.snapshot()?.own_bests;
+        let scales = scales(&area, &own_bests);
+        self.aside = false;
+        self.start(self.polish.method, scales, plan);
+        if self.polish.then_line && is_first {
+            self.next = vec![Method::Line, self.polish.method];
+        }
+        Ok(true)
+    }
+
+    fn start<T: Number>(&mut self, method: Method, scales: Vec<f64>, plan: &Plan<T>) {
+        let (fitness, x) = self.best.clone();
+        let key = philox::key(plan.members[0].seed);
+        let started = Started { x, fitness, scales, key, nth: self.begun };
+        self.begun += 1;
+        let Polish { tolerance, line_evaluations, .. } = self.polish;
+        self.state = Some(match method {
+            Method::Line => State::Line(Line::new(started, line_evaluations, tolerance)),
+            Method::Covariance => {
+                State::Covariance(Covariance::new(started, self.offspring, tolerance))
+            }
+            Method::Adaptive | Method::Pattern => {
+                State::Adaptive(Adaptive::new(started, tolerance))
+            }
+        });
+    }
+
+    /// Goes on for one batch, if it is no larger than `left`.
+    pub fn step<T: Number>(
+        &mut self,
+        swarm: &mut dyn Swarm<T>,
+        plan: &Plan<T>,
+        left: u64,
+    ) -> Result<Step> {
+        let Some(state) = &mut self.state else { return Ok(Step::Over) };
+        let area = Area::new(plan);
+        let asked = state.stage().ask(&area);
+        if asked.is_empty() {
+            if self.next.is_empty() {
+                self.state = None;
+                return Ok(Step::Over);
+            }
+            let method = self.next.remove(0);
+            self.aside = true;
+            self.start(method, vec![SCALE_AFTER_LINE; area.width.len()], plan);
+            return Ok(Step::Done(0));
+        }
+        let count = (asked.len() / area.width.len()) as u64;
+        if count > left {
+            return Ok(Step::TooFew);
+        }
+        let (points, values) = evaluated(swarm, plan, &asked)?;
+        for (point, &value) in points.chunks_exact(area.width.len()).zip(&values) {
+            if value < self.best.0 {
+                self.best = (value, point.to_vec());
+            }
+        }
+        state.stage_mut().tell(&area, &asked, &points, &values);
+        Ok(Step::Done(count))
+    }
+
+    /// Polls around the swarm's best, if `left` allows it: how many evaluations that took, and
+    /// whether the swarm has got a better best.
+    pub fn poll<T: Number>(
+        &mut self,
+        swarm: &mut dyn Swarm<T>,
+        plan: &Plan<T>,
+        left: u64,
+    ) -> Result<(u64, bool)> {
+        let done = self.is_done();
+        let Some(pattern) = &mut self.pattern else { return Ok((0, false)) };
+        let best = swarm.best()?;
+        let n = best.position.len();
+        if done || left < 2 * n as u64 || !best.value.to_f64().is_finite() {
+            return Ok((0, false));
+        }
+        let x: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
+        let around = pattern.around(&Area::new(plan), &x);
+        let batch = if self.polish.complete { around.len() } else { n };
+        let mut found = (best.value.to_f64(), None);
+        let mut evaluations = 0;
+        for asked in around.chunks(batch) {
+            let (points, values) = evaluated(swarm, plan, asked)?;
+            evaluations += values.len() as u64;
+            for (point, &value) in points.chunks_exact(n).zip(&values) {
+                if value < found.0 {
+                    found = (value, Some(point.to_vec()));
+                }
+            }
+            if found.1.is_some() {
+                break;
+            }
+        }
+        pattern.told(found.1.is_some());
+        if let Some(point) = &found.1 {
+            implant(swarm, point, found.0)?;
+        }
+        Ok((evaluations, found.1.is_some()))
+    }
+
+    /// Gives the swarm what was found, if that is better than its best.
+    pub fn hand_over<T: Number>(&self, swarm: &mut dyn Swarm<T>) -> Result<()> {
+        if self.best.0 < swarm.best()?.value.to_f64() {
+            implant(swarm, &self.best.1, self.best.0)?;
+        }
+        Ok(())
+    }
+
+    /// All numbers that are not in the text of a file: each list after its length.
+    pub fn numbers(&self) -> Vec<f64> {
+        let mut copy = self.clone();
+        let Floats { singles, lists } = copy.floats();
+        let mut numbers: Vec<f64> = singles.into_iter().map(|single| *single).collect();
+        for list in lists {
+            numbers.push(list.len() as f64);
+            numbers.extend_from_slice(list);
+        }
+        numbers
+    }
+
+    /// With the numbers that [`Polisher::numbers`] gave.
+    pub fn restored(mut self, numbers: Vec<f64>, n: usize) -> Result<Self> {
+        let what = "the state's list of the polisher's numbers";
+        let wrong = Error::Length { what, found: numbers.len(), expected: n };
+        let Floats { singles, lists } = self.floats();
+        let mut rest = &numbers[..];
+        for single in singles {
+            let Some((&first, others)) = rest.split_first() else { return Err(wrong) };
+            (*single, rest) = (first, others);
+        }
+        for list in lists {
+            let Some((&length, others)) = rest.split_first() else { return Err(wrong) };
+            let Some((own, others)) = others.split_at_checked(length as usize) else {
+                return Err(wrong);
+            };
+            (*list, rest) = (own.to_vec(), others);
+        }
+        let best = [0, n].contains(&self.best.1.len());
+        if rest.is_empty() && best && self.state.as_ref().is_none_or(|s| s.stage().fits(n)) {
+            Ok(self)
+        } else {
+            Err(wrong)
+        }
+    }
+
+    fn floats(&mut self) -> Floats<'_> {
+        let mut floats = match &mut self.state {
+            Some(state) => state.stage_mut().floats(),
+            None => Floats { singles: Vec::new(), lists: Vec::new() },
+        };
+        floats.singles.push(&mut self.best.0);
+        floats.singles.extend(self.pattern.iter_mut().map(|pattern| &mut pattern.step));
+        floats.lists.push(&mut self.best.1);
+        floats
+    }
+}
+
+/// Evaluates points, each moved into the box and rounded to the run's precision: where, and the
+/// fitness there.
+fn evaluated<T: Number>(
+    swarm: &mut dyn Swarm<T>,
+    plan: &Plan<T>,
+    asked: &[f64],
+) -> Result<(Vec<f64>, Vec<f64>)> {
+    let place = |(index, &x): (usize, &f64)| {
+        let Bound { lower, upper, .. } =
+            Bound::from_words(plan.bounds[index % plan.bounds.len()].0);
+        T::nearest(x).limit(lower, upper)
+    };
+    let points: Vec<T> = asked.iter().enumerate().map(place).collect();
+    let values = swarm.evaluate(&points)?.into_iter().map(|value| {
+        let value = value.to_f64();
+        if value.is_nan() { f64::INFINITY } else { value }
+    });
+    Ok((points.iter().map(|x| x.to_f64()).collect(), values.collect()))
+}
+
+fn implant<T: Number>(swarm: &mut dyn Swarm<T>, point: &[f64], fitness: f64) -> Result<()> {
+    let point: Vec<T> = point.iter().map(|&x| T::nearest(x)).collect();
+    swarm.implant(0, &point, T::nearest(fitness))
+}
+
+/// For each dimension the standard deviation of the own bests, as a share of the box.
+fn scales<T: Scalar>(area: &Area, own_bests: &[T]) -> Vec<f64> {
+    let n = area.width.len();
+    let count = (own_bests.len() / n) as f64;
+    let mut means = vec![0.0; n];
+    for row in own_bests.chunks_exact(n) {
+        for (mean, x) in means.iter_mut().zip(row) {
+            *mean += x.to_f64();
+        }
+    }
+    means.iter_mut().for_each(|mean| *mean /= count);
+    let mut squares = vec![0.0; n];
+    for row in own_bests.chunks_exact(n) {
+        for ((square, x), mean) in squares.iter_mut().zip(row).zip(&means) {
+            let apart = x.to_f64() - mean;
+            *square += apart * apart;
+        }
+    }
+    let share = |(square, width): (f64, f64)| {
+        ((square / count).sqrt() / width).clamp(LEAST_SCALE, GREATEST_SCALE)
+    };
+    squares.into_iter().zip(area.width.iter().copied()).map(share).collect()
+}
