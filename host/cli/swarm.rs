@@ -15,20 +15,40 @@ use super::parse::{by_rule, choice, speed};
 
 #[derive(Args)]
 pub struct SwarmArguments {
-    /// Number of particles.
-    #[arg(long, short = 'p', default_value_t = Options::default().particles, help_heading = SWARM)]
-    particles: u32,
+    /// Options that go together, of which others given change theirs: a rule as it was published,
+    /// with 40 particles; the plain swarm that solves most (robust); small and large swarms with
+    /// restarts and polishing, until a million evaluations or --evaluations are done (thorough).
+    #[arg(
+        long,
+        value_parser = choice(Preset::ALL, Preset::name),
+        default_value_t = Preset::Default,
+        conflicts_with = "rule",
+        help_heading = SWARM
+    )]
+    preset: Preset,
+    #[arg(
+        long,
+        short = 'p',
+        help_heading = SWARM,
+        help = format!(
+            "Number of particles [default: {}; 40 or fewer in presets]",
+            Options::default().particles
+        )
+    )]
+    particles: Option<u32>,
     /// Seed of all random numbers: the same seed gives the same bits on every back end.
     #[arg(long, short = 's', default_value_t = Options::default().seed, help_heading = SWARM)]
     pub seed: u64,
-    /// The arithmetic.
     #[arg(
         long,
         value_parser = choice(Precision::ALL, Precision::name),
-        default_value_t = Options::default().precision,
-        help_heading = SWARM
+        help_heading = SWARM,
+        help = format!(
+            "The arithmetic [default: {}; in the preset thorough f64]",
+            Options::default().precision
+        )
     )]
-    precision: Precision,
+    precision: Option<Precision>,
     /// Whether particles wait for each other in every iteration. Asynchronous, the result depends on
     /// timing.
     #[arg(
@@ -52,6 +72,23 @@ pub struct SwarmArguments {
     rule: RuleArguments,
     #[command(flatten)]
     restart: RestartArguments,
+    /// Finish with something sharper, where the swarm no longer improves, or before a restart: polls
+    /// along the axes (pattern), adaptive coordinate descent (adaptive), a search along each axis for
+    /// sums over them (line), CMA-ES (covariance); or nothing, whatever the preset says (none).
+    #[arg(
+        long,
+        value_name = "METHOD",
+        value_parser = method,
+        help_heading = "Polishing and restarts"
+    )]
+    polish: Option<Option<Method>>,
+}
+
+fn method(text: &str) -> Result<Option<Method>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|why: flockwork::Error| why.to_string())
 }
 
 const SWARM: &str = "Swarm";
@@ -60,13 +97,9 @@ const SWARM: &str = "Swarm";
 #[command(next_help_heading = "Rule (defaults: those that each rule was published with)")]
 struct RuleArguments {
     /// How particles move: by inertia weight or constriction; drawn by all informants; the standard
-    /// swarm of 2011; bare bones; comprehensive learning.
-    #[arg(
-        long,
-        value_parser = choice(Rule::ALL, Rule::name),
-        default_value_t = Options::default().rule
-    )]
-    rule: Rule,
+    /// swarm of 2011; bare bones; comprehensive learning [default: inertia, or the preset's].
+    #[arg(long, value_parser = choice(Rule::ALL, Rule::name))]
+    rule: Option<Rule>,
     #[arg(
         long,
         allow_negative_numbers = true,
@@ -216,15 +249,22 @@ fn set<T>(place: &mut T, given: Option<T>) {
 impl SwarmArguments {
     /// The options of a run in so many dimensions, without its limits and records.
     pub fn options(&self, dims: u32) -> anyhow::Result<Options> {
-        // A preset belongs here, in the place of what the rule was published with.
-        let mut options = Options::for_rule(self.rule.rule);
+        let mut options = match self.rule.rule {
+            Some(rule) => Options::for_rule(rule),
+            None => Options::preset(self.preset),
+        };
         self.rule.apply(&mut options)?;
-        options.particles = self.particles;
+        set(&mut options.particles, self.particles);
         options.seed = self.seed;
-        options.precision = self.precision;
+        set(&mut options.precision, self.precision);
         options.mode = self.mode;
         options.start = start(&self.start, dims)?;
-        options.restart = self.restart.restart();
+        if let Some(restart) = self.restart.restart() {
+            options.restart = Some(restart);
+        }
+        if let Some(method) = self.polish {
+            options.polish = method.map(Polish::new);
+        }
         Ok(options)
     }
 }
@@ -232,7 +272,7 @@ impl SwarmArguments {
 impl RuleArguments {
     /// Sets what was given.
     fn apply(&self, options: &mut Options) -> anyhow::Result<()> {
-        self.check()?;
+        self.check(options.rule)?;
         let published = options.schedule;
         set(&mut options.schedule, self.schedule);
         let coefficients = &mut options.coefficients;
@@ -261,8 +301,7 @@ impl RuleArguments {
     }
 
     /// Refuses what would have no effect.
-    fn check(&self) -> anyhow::Result<()> {
-        let rule = self.rule;
+    fn check(&self, rule: Rule) -> anyhow::Result<()> {
         let weighted = rule != Rule::BareBones;
         let guided = weighted && rule != Rule::Comprehensive;
         for (option, given, has) in [
