@@ -198,7 +198,7 @@ mod tests {
         }
         // More than the whole box.
         assert_eq!(moved(Edge::Reflect, 3.0, 5.0), (0.0, 5.0));
-        assert_eq!(moved(Edge::Reflect, 1.0, -11.0), (2.0, -11.0));
+        assert_eq!(moved(Edge::Reflect, 1.0, -11.0), (0.0, 11.0));
         assert_eq!(moved(Edge::Wrap, 1.0, 9.0), (2.0, 9.0));
     }
 

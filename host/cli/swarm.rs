@@ -7,7 +7,8 @@ use clap::Args;
 use flockwork::{
     io,
     swarm::{
-        Edge, Mode, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule, Start,
+        Edge, Method, Mode, Neighbourhood, Options, Polish, Precision, Preset, Randomness, Restart,
+        Rule, Schedule, Start,
     },
 };
 
@@ -195,7 +196,7 @@ struct RuleArguments {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Restarts")]
+#[command(next_help_heading = "Polishing and restarts")]
 struct RestartArguments {
     /// Put a new swarm in the place of one that no longer improves; the best of all is the result.
     #[arg(long)]
