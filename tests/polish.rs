@@ -201,7 +201,7 @@ fn resumed_in_the_middle() {
 #[test]
 fn polls_integer_and_periodic_variables() -> Result<()> {
     let problem = Problem::from_fn(vec![0.0, -9.0, 0.0], vec![360.0, 9.0, 1.0], |x| {
-        (x[0] - 359.0).to_radians().cos() * -1.0 + (x[1] - 4.0).abs() + x[2]
+        -(x[0] - 359.0).to_radians().cos() + (x[1] - 4.0).abs() + x[2]
     })?
     .with_variables(vec![Variable::Periodic, Variable::Integer, Variable::Continuous])?;
     for complete in [false, true] {

@@ -40,13 +40,17 @@ fn main() -> Result<()> {
     };
     let number = |text: &str| text.parse::<u64>().expect("a whole number");
     let preset = Options::preset(preset.parse::<Preset>()?);
+    let particles = match number(particles) as u32 {
+        0 => preset.particles,
+        given => given,
+    };
     let options = Options {
-        particles: match number(particles) as u32 {
-            0 => preset.particles,
-            given => given,
+        particles,
+        // Over as many as there will be, an inertia weight that falls does so.
+        iterations: match preset.restart {
+            Some(_) => u32::MAX - 1,
+            None => (number(evaluations) / u64::from(particles)).saturating_sub(1) as u32,
         },
-        // The evaluations say when it ends.
-        iterations: u32::MAX - 1,
         seed: number(seed),
         precision: Precision::F64,
         stop: Stop {
