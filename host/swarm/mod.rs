@@ -8,7 +8,7 @@
 //! | `plan` | both together, checked and converted for the back ends ([`crate::backend::Plan`]) |
 //! | `run` | the loop: advance, look, report, polish, restart, stop |
 //! | `outcome` | what a run found, and how it went |
-//! | `polish` | something sharper than a swarm to finish with |
+//! | `polish/` | something sharper than a swarm to finish with |
 //! | `saved` | a run in a file, and out of it again |
 //! | `search` | all of that as one sentence |
 //! | `start` | where a swarm starts, other than uniform in the box |

@@ -85,7 +85,7 @@ impl Adaptive {
         let along = |row: &[f64]| row.iter().zip(&way).map(|(b, w)| b * w).sum::<f64>();
         let squares = self.inverse.chunks_exact(n).map(|row| along(row) * along(row));
         let length = squares.sum::<f64>().sqrt();
-        if !(length > 0.0) {
+        if length.is_nan() || length <= 0.0 {
             return None;
         }
         let factor = (n as f64).sqrt() / length;
@@ -146,9 +146,10 @@ impl Adaptive {
         squares.iter_mut().for_each(|s| *s = s.max(1e-14 * greatest));
         for (i, square) in squares.iter().enumerate() {
             let root = square.sqrt();
-            for k in i * n..(i + 1) * n {
-                self.axes[k] = vectors[k] * root;
-                self.inverse[k] = vectors[k] / root;
+            let row = i * n..(i + 1) * n;
+            let own = self.axes[row.clone()].iter_mut().zip(&mut self.inverse[row.clone()]);
+            for ((axis, inverse), vector) in own.zip(&vectors[row]) {
+                (*axis, *inverse) = (vector * root, vector / root);
             }
         }
     }

@@ -216,8 +216,7 @@ impl Covariance {
         let n = self.mean.len();
         let roots = (0..n).map(|d| self.covariance[d * n + d].sqrt().max(self.path[d].abs()));
         let reach = self.size * roots.fold(0.0, f64::max);
-        // Also where it is no number.
-        if !(reach >= 1e-12) {
+        if reach.is_nan() || reach < 1e-12 {
             self.over = true;
         }
         self.history.push(best);

@@ -9,8 +9,8 @@ use crate::swarm::Variable;
 /// nothing better, it tries both neighbours of the best along each axis; the step doubles when one is
 /// better, and is halved when none is.
 ///
-/// For: any function, integer and periodic variables too; a step of an integer variable is at least
-/// 1. It follows no valley that lies across the axes. Cost: at most 2 `dims` evaluations a look, one
+/// For: any function, integer and periodic variables too (an integer variable steps by 1 or more). It
+/// follows no valley that lies across the axes. Cost: at most 2 `dims` evaluations a look, one
 /// batch if the poll is complete.
 ///
 /// # References
