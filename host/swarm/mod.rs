@@ -31,8 +31,8 @@ pub use ask::AskTell;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use function::{Function, FunctionIn, Named};
 pub use options::{
-    Coefficients, Edge, Mode, Neighbourhood, Options, Precision, Randomness, Restart, Rule, Schedule,
-    Start, Stop,
+    Coefficients, Edge, Mode, Neighbourhood, Options, Precision, Randomness, Restart, Rule,
+    Schedule, Start, Stop,
 };
 pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
