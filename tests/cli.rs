@@ -933,7 +933,9 @@ fn help_has_a_default_for_every_option_that_takes_a_value() {
     assert!(options > 30, "{options}");
     let words: Vec<_> = help.split_whitespace().collect();
     assert!(words.iter().filter(|word| **word == "[default:").count() > 35, "{help}");
-    for heading in ["Problem:", "Swarm:", "Rule (", "Restarts:", "When to stop", "Machine:"] {
+    for heading in
+        ["Problem:", "Swarm:", "Rule (", "Polishing and restarts:", "When to stop", "Machine:"]
+    {
         assert!(help.contains(&format!("\n{heading}")), "{heading}");
     }
 }

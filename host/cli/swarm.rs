@@ -75,7 +75,8 @@ pub struct SwarmArguments {
     restart: RestartArguments,
     /// Finish with something sharper, where the swarm no longer improves, or before a restart: polls
     /// along the axes (pattern), adaptive coordinate descent (adaptive), a search along each axis for
-    /// sums over them (line), CMA-ES (covariance); or nothing, whatever the preset says (none).
+    /// sums over them (line), CMA-ES (covariance); or nothing, whatever the preset says (none)
+    /// [default: the preset's, in most none].
     #[arg(
         long,
         value_name = "METHOD",
