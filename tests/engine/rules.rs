@@ -131,7 +131,7 @@ impl Oracle {
             Neighbourhood::Random(k) => {
                 let drawn = (0..k as usize).map(|nth| {
                     let words = self.words(Purpose::Informants, self.failed, i, nth / 4, 0);
-                    (u64::from(words[nth % 4]) * n as u64 >> 32) as usize
+                    ((u64::from(words[nth % 4]) * n as u64) >> 32) as usize
                 });
                 std::iter::once(i).chain(drawn).collect()
             }
@@ -175,7 +175,7 @@ impl Oracle {
         let rank = 10.0 * i as f64 / (n - 1) as f64;
         let probability = 0.05 + 0.45 * (rank.exp() - 1.0) / (10_f64.exp() - 1.0);
         let other = |word: u32| {
-            let drawn = (u64::from(word) * (n as u64 - 1) >> 32) as usize;
+            let drawn = ((u64::from(word) * (n as u64 - 1)) >> 32) as usize;
             if drawn < i { drawn } else { drawn + 1 }
         };
         self.exemplars[i] = vec![i; dims];
@@ -191,7 +191,7 @@ impl Oracle {
         }
         if own_alone {
             let words = self.words(Purpose::Exemplars, iteration, i, 0, 1);
-            let d = (u64::from(words[0]) * dims as u64 >> 32) as usize;
+            let d = ((u64::from(words[0]) * dims as u64) >> 32) as usize;
             self.exemplars[i][d] = other(words[1]);
         }
     }

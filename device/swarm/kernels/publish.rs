@@ -84,7 +84,7 @@ impl Scratch {
     }
 }
 
-/// Shared memory in bytes that [`publish`] needs in a block of `threads` threads.
+/// Shared memory in bytes that [`Board::publish`] needs in a block of `threads` threads.
 pub const fn shared_bytes<T: Scalar>(threads: u32) -> u32 {
     Scratch::of::<T>(threads).winner.end()
 }
