@@ -24,8 +24,8 @@ mod gpu {
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
         registry::OBJECTIVES,
         swarm::{
-            Checkpoint, Coefficients, Options, Outcome, Precision, Problem, Progress, Restart,
-            Rule, Search, Start, Stop, Variation, minimize, minimize_many,
+            Checkpoint, Coefficients, Method, Options, Outcome, Polish, Precision, Preset, Problem,
+            Progress, Restart, Rule, Search, Start, Stop, Variation, minimize, minimize_many,
         },
     };
     use libtest_mimic::{Arguments, Failed, Trial};
@@ -201,8 +201,23 @@ mod gpu {
             ),
             ("comprehensive", Options { particles: 300, ..Options::for_rule(Rule::Comprehensive) }),
         ];
+        let polish = |method| Options {
+            polish: Some(Polish::new(method)),
+            stop: Stop { evaluations: Some(60_000), ..Stop::default() },
+            ..usual.clone()
+        };
+        let thorough = Options {
+            stop: Stop { evaluations: Some(20_000), check_every: 5, ..Stop::default() },
+            ..Options::preset(Preset::Thorough)
+        };
         let mut trials = Vec::new();
-        for (name, options) in runs {
+        for (name, options) in runs.into_iter().chain([
+            ("polls", polish(Method::Pattern)),
+            ("coordinate_descent", polish(Method::Adaptive)),
+            ("lines", polish(Method::Line)),
+            ("cma_es", polish(Method::Covariance)),
+            ("all_that_is_thorough", thorough),
+        ]) {
             for precision in [Precision::F32, Precision::F64] {
                 let options = Options { precision, ..options.clone() };
                 let one = options.clone();
