@@ -1,5 +1,5 @@
-//! Pictures of a run, from plain numbers: [`convergence`] draws the best value against the
-//! iterations, [`animation`] the particles over the contour map of a function of two variables.
+//! Pictures of a run, from plain numbers: [`convergence()`] draws the best value against the
+//! iterations, [`animation()`] the particles over the contour map of a function of two variables.
 //!
 //! Nothing here knows swarms or back ends. [`plotters`] draws, with a font of our own (`font.ttf`), so
 //! that nothing of the system is needed. A picture is written whole or not at all.

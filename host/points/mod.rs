@@ -1,13 +1,13 @@
 //! Sets of points in the unit cube from which a swarm can start.
 //!
-//! [`latin_hypercube`] and [`sobol`] give as many points as asked for, one after the other, each
+//! [`latin_hypercube()`] and [`sobol()`] give as many points as asked for, one after the other, each
 //! coordinate in [0, 1). They are pure functions of their arguments: the number of threads changes
-//! nothing. [`opposite`] mirrors a point in a box.
+//! nothing. [`opposite()`] mirrors a point in a box.
 //!
 //! | | each dimension alone | dimensions together | limit |
 //! |---|---|---|---|
-//! | [`latin_hypercube`] | one point in each of N cells | independent | memory |
-//! | [`sobol`] | one point in each of N cells, if N is a power of two | evenly | [`SOBOL_DIMS`] |
+//! | [`latin_hypercube()`] | one point in each of N cells | independent | memory |
+//! | [`sobol()`] | one point in each of N cells, if N is a power of two | evenly | [`SOBOL_DIMS`] |
 //!
 //! The coordinates are `f64`; one that is rounded to `f32` may become 1.
 //!
