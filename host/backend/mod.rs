@@ -16,11 +16,13 @@ use flockwork_device::{
     swarm::{layout, survey::Sums},
 };
 
-pub use cpu::{Cpu, CpuSwarm, Evaluator, Judged, OnLanes, Simd};
+pub use cpu::{Cpu, Simd};
+pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
-pub use plan::{Fixed, FourWords, Member, Plan};
+pub use plan::Plan;
+pub(crate) use plan::{Fixed, FourWords, Member};
 
 use crate::{
     Error, Result,
@@ -33,6 +35,7 @@ pub trait Number: Scalar {
     const PRECISION: Precision;
 
     /// What a function can do in this precision.
+    #[doc(hidden)]
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
 }
 

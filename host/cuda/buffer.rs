@@ -18,7 +18,7 @@ use super::error::{Code, CudaError, DriverError, Result};
 use super::event::Event;
 use super::gpu::Gpu;
 
-/// What this process holds in [`Buffer`]s and [`HostBuffer`]s, over all GPUs.
+/// What this process holds: buffers in the memory of all GPUs, and host memory that they copy to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveAllocations {
     /// Number of buffers, those without elements left out.

@@ -1,6 +1,6 @@
 //! File formats in and out: one file each, and one door for what the program reads.
 
-pub mod checkpoint;
+pub(crate) mod checkpoint;
 mod hosala;
 mod points;
 mod table;

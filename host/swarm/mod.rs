@@ -29,7 +29,8 @@ mod start;
 
 pub use ask::AskTell;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
-pub use function::{Function, FunctionIn, Named};
+pub(crate) use function::FunctionIn;
+pub use function::{Function, Named};
 pub(crate) use names::named;
 pub use options::{
     Coefficients, Edge, Large, Mode, Neighbourhood, Options, Precision, Preset, Randomness,

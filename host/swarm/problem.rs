@@ -394,7 +394,7 @@ impl Problem {
     }
 
     /// Whether the function has GPU kernels, as far as that can be said: closures have none.
-    pub fn runs_on_gpus(&self) -> bool {
+    pub(crate) fn runs_on_gpus(&self) -> bool {
         self.named.info.is_some()
     }
 
