@@ -16,8 +16,12 @@
 //! ```
 //!
 //! The same seed gives the same bits on every back end, with any number of threads, unless
-//! [`Mode::Asynchronous`](swarm::Mode) is asked for. Objective functions implement [`objective::Objective`]; one of your own runs on the CPU as it is, and on
-//! the GPU once it is registered in `device/objective/mod.rs`.
+//! [`Mode::Asynchronous`](swarm::Mode) is asked for. Objective functions implement
+//! [`objective::Objective`]; one of your own runs on the CPU as it is, and on the GPU once it is
+//! registered in `device/objective/mod.rs`.
+//!
+//! [`math`], [`objective`], [`random`] and [`registry`] are those of the crate `flockwork_device`, by
+//! whose name their examples call them.
 
 pub mod backend;
 pub mod bench;
