@@ -6,6 +6,16 @@
 //!
 //! Inside it, the kernels know [`gpu`] and the arithmetic. The arithmetic knows nothing of threads,
 //! warps and blocks: of [`gpu`] it uses only the read-only buffer and what makes a scalar loadable.
+//!
+//! ```
+//! use flockwork_device::math::{Lanes, Real};
+//!
+//! /// Written once: for one number in a GPU thread, and for many side by side on a CPU.
+//! fn ripple<T: Real>(x: T) -> T {
+//!     x.fma(x, T::of(1.0) - x.cos_pi())
+//! }
+//! assert_eq!(ripple(Lanes([0.0_f32, 0.5, 2.0])).0, [0.0, 0.5, 2.0].map(ripple));
+//! ```
 
 #![no_std]
 #![cfg_attr(

@@ -2,6 +2,15 @@
 //!
 //! Families times objective functions times precisions. The PTX exports, the host's lists and the
 //! tests all come from here: nothing is listed twice.
+//!
+//! ```
+//! use flockwork_device::registry::{OBJECTIVES, for_each_kernel};
+//!
+//! let mut kernels = 0;
+//! for_each_kernel(|_| kernels += 1);
+//! println!("{} functions, {kernels} kernels", OBJECTIVES.len());
+//! assert!(kernels > OBJECTIVES.len());
+//! ```
 
 use core::any::TypeId;
 
@@ -156,6 +165,14 @@ macro_rules! plain_names {
 }
 
 /// Calls `visit` with the name of every kernel.
+///
+/// ```
+/// use flockwork_device::registry::for_each_kernel;
+///
+/// let mut of_ackley = 0;
+/// for_each_kernel(|name| of_ackley += u32::from(name.to_string().contains("_ackley_")));
+/// assert!(of_ackley > 0);
+/// ```
 pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
     macro_rules! visit_all {
         ($($module:ident: $objective:ident,)*) => { $(
@@ -175,6 +192,22 @@ macro_rules! infos {
 for_each_objective!(infos);
 
 /// Something to do with an objective function that is known by name only at run time.
+///
+/// ```
+/// use flockwork_device::{objective::Objective, registry::{Visitor, with_objective}};
+///
+/// /// How many bytes travel to a kernel.
+/// struct Size;
+///
+/// impl Visitor for Size {
+///     type Output = usize;
+///
+///     fn visit<O: Objective>(self, _: O) -> usize {
+///         size_of::<O>()
+///     }
+/// }
+/// assert!(with_objective("sphere", Size).is_ok_and(|size| size == 0));
+/// ```
 pub trait Visitor {
     /// What it yields.
     type Output;
@@ -185,6 +218,23 @@ pub trait Visitor {
 
 /// Does `visitor`'s work with the built-in objective function called `name`; gives the visitor back
 /// if there is none of that name.
+///
+/// ```
+/// use flockwork_device::objective::{Dimensions, Objective};
+/// use flockwork_device::registry::{Visitor, with_objective};
+///
+/// struct Accepted;
+///
+/// impl Visitor for Accepted {
+///     type Output = Dimensions;
+///
+///     fn visit<O: Objective>(self, _: O) -> Dimensions {
+///         O::INFO.dimensions
+///     }
+/// }
+/// assert!(with_objective("levy", Accepted).is_ok_and(|dims| dims.contains(1)));
+/// assert!(with_objective("nothing", Accepted).is_err());
+/// ```
 pub fn with_objective<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, V> {
     macro_rules! find {
         ($($module:ident: $objective:ident,)*) => {
@@ -199,6 +249,12 @@ pub fn with_objective<V: Visitor>(name: &str, visitor: V) -> Result<V::Output, V
 
 /// Whether `O` is one of the built-in objective functions: whether the kernels that bear its name
 /// are its own.
+///
+/// ```
+/// use flockwork_device::{objective::Levy, registry::is_registered};
+///
+/// assert!(is_registered::<Levy>());
+/// ```
 pub fn is_registered<O: Objective>() -> bool {
     let sought = TypeId::of::<O>();
     macro_rules! any {

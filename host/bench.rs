@@ -1,4 +1,17 @@
 //! Measurements: how long an iteration takes, next to the least it could take.
+//!
+//! ```no_run
+//! use flockwork::{backend::{AnyBackend, Choice}, bench, objective::Rastrigin};
+//! use flockwork::swarm::{Precision, Problem};
+//!
+//! let backend = AnyBackend::select(Choice::Auto, 0)?;
+//! for &(particles, dims) in bench::SIZES {
+//!     let problem = Problem::new(Rastrigin, dims)?.shifted(1)?;
+//!     let measured = bench::iteration(&problem, particles, Precision::F32, None, &backend)?;
+//!     println!("{particles} x {dims}: {:.1} us", 1e6 * measured.seconds);
+//! }
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +38,21 @@ pub const SIZES: &[(u32, u32)] = &[
 ];
 
 /// The time of one iteration of one swarm.
+///
+/// ```
+/// use flockwork::{bench::Measurement, swarm::Precision};
+///
+/// let measured = Measurement {
+///     particles: 1000,
+///     dims: 10,
+///     precision: Precision::F32,
+///     seconds: 1e-4,
+///     range: (0.9e-4, 1.2e-4),
+///     bytes: 1000 * 10 * 5 * 4,
+/// };
+/// println!("{:.1} GB/s", measured.bytes as f64 / measured.seconds / 1e9);
+/// assert_eq!(measured.range.0.min(measured.seconds), measured.range.0);
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Measurement {
     /// Number of particles.
@@ -44,6 +72,14 @@ pub struct Measurement {
 
 impl Measurement {
     /// Particles times dimensions per second.
+    ///
+    /// ```
+    /// # use flockwork::{bench::Measurement, swarm::Precision};
+    /// # let (precision, range, bytes) = (Precision::F32, (1e-6, 1e-6), 2000);
+    /// let (particles, dims, seconds) = (50, 2, 1e-6);
+    /// let measured = Measurement { particles, dims, precision, seconds, range, bytes };
+    /// assert!((measured.rate() / 1e8 - 1.0).abs() < 1e-12);
+    /// ```
     pub fn rate(&self) -> f64 {
         f64::from(self.particles) * f64::from(self.dims) / self.seconds
     }
@@ -55,6 +91,16 @@ const AT_LEAST: Duration = Duration::from_millis(150);
 
 /// Measures synchronous iterations of one swarm, after a warm-up; `history` has a record kept after so
 /// many iterations each.
+///
+/// ```
+/// use flockwork::{backend::Cpu, bench, objective::Sphere, swarm::{Precision, Problem}};
+///
+/// let problem = Problem::new(Sphere, 2)?;
+/// let measured = bench::iteration(&problem, 1000, Precision::F32, None, &Cpu::new(1)?)?;
+/// let (least, greatest) = measured.range;
+/// assert!(least <= measured.seconds && measured.seconds <= greatest);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub fn iteration(
     problem: &Problem,
     particles: u32,
@@ -117,6 +163,15 @@ fn time<T: Number>(swarm: &mut dyn Swarm<T>, iterations: u32) -> Result<Duration
 }
 
 /// What a back end's memory and launches allow.
+///
+/// ```
+/// use flockwork::bench::Ceilings;
+///
+/// let gpu = Ceilings { copy_bytes_per_second: 4e12, launch_seconds: 4e-6 };
+/// // The least that an iteration could take which moves so many bytes.
+/// let least = (335_544_320.0 / gpu.copy_bytes_per_second).max(gpu.launch_seconds);
+/// assert!(least > gpu.launch_seconds);
+/// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Ceilings {
     /// Bytes read and written per second by a copy within the device's memory.
@@ -126,6 +181,13 @@ pub struct Ceilings {
 }
 
 /// Measures a GPU's ceilings; none for the CPU.
+///
+/// ```
+/// use flockwork::{backend::{AnyBackend, Choice}, bench};
+///
+/// assert!(bench::ceilings(&AnyBackend::select(Choice::Cpu, 1)?)?.is_none());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub fn ceilings(backend: &AnyBackend) -> Result<Option<Ceilings>> {
     match backend {
         AnyBackend::Cpu(..) => Ok(None),

@@ -3,6 +3,14 @@
 use std::path::PathBuf;
 
 /// An error of the library.
+///
+/// ```
+/// use flockwork::{Error, swarm::Problem};
+///
+/// let error = Problem::named("sphare", 3).unwrap_err();
+/// assert!(error.to_string().starts_with("there is no objective function called \"sphare\""));
+/// assert!(matches!(error, Error::UnknownObjective { name, .. } if name == "sphare"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

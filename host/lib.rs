@@ -16,8 +16,12 @@
 //! ```
 //!
 //! The same seed gives the same bits on every back end, with any number of threads, unless
-//! [`Mode::Asynchronous`](swarm::Mode) is asked for. Objective functions implement [`objective::Objective`]; one of your own runs on the CPU as it is, and on
-//! the GPU once it is registered in `device/objective/mod.rs`.
+//! [`Mode::Asynchronous`](swarm::Mode) is asked for. Objective functions implement
+//! [`objective::Objective`]; one of your own runs on the CPU as it is, and on the GPU once it is
+//! registered in `device/objective/mod.rs`.
+//!
+//! [`math`], [`objective`], [`random`] and [`registry`] are those of the crate `flockwork_device`, by
+//! whose name their examples call them.
 
 pub mod backend;
 pub mod bench;
@@ -40,12 +44,24 @@ pub use flockwork_device::{math, objective, random, registry};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// How the build came by the GPU kernels inside the program, in words.
+///
+/// ```
+/// // As `compiled from device/ by rustc 1.96.0`.
+/// println!("{}", flockwork::kernel_origin());
+/// assert!(!flockwork::kernel_origin().is_empty());
+/// ```
 #[cfg(feature = "cuda")]
 pub fn kernel_origin() -> &'static str {
     kernels::ORIGIN
 }
 
 /// The GPU kernels inside the program: for each target the name and the text of every module.
+///
+/// ```
+/// let newest = flockwork::kernel_images().last().expect("one for each target");
+/// println!("{} kernels for sm_{}", newest.entries.len(), newest.target);
+/// assert!(newest.target >= 70);
+/// ```
 #[cfg(feature = "cuda")]
 pub fn kernel_images() -> &'static [cuda::Image] {
     kernels::IMAGES

@@ -9,6 +9,14 @@ use super::{Partial, PerLane, Real, Scalar};
 use crate::random::Draw;
 
 /// `N` numbers, one a lane.
+///
+/// ```
+/// use flockwork_device::math::{Lanes, Real};
+///
+/// let x = Lanes([-1.0_f32, 4.0, 9.0, 0.25]);
+/// let roots = Real::select(x.less(Lanes::of(0.0)), Lanes::of(0.0), x.sqrt());
+/// assert_eq!(roots.0, [0.0, 2.0, 3.0, 0.5]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(64))]
 pub struct Lanes<T, const N: usize>(pub [T; N]);

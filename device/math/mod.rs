@@ -4,6 +4,17 @@
 //! multiply, divide, square root, fused multiply-add) and integer operations, without branches, so
 //! that it vectorizes on CPUs and never diverges on GPUs. Error bounds are stated at each function
 //! and tested against higher precision.
+//!
+//! ```
+//! use flockwork_device::math::Real;
+//!
+//! assert_eq!(Real::cos_pi(0.5_f64), 0.0);
+//! assert_eq!(Real::exp(0.0_f32), 1.0);
+//! // Rounded once, so that what the product lost is found again.
+//! let (a, square) = (1.0 + f64::EPSILON, 1.0 + 2.0 * f64::EPSILON);
+//! assert_eq!(a * a - square, 0.0);
+//! assert_eq!(a.fma(a, -square), f64::EPSILON * f64::EPSILON);
+//! ```
 
 mod exponential;
 mod lanes;

@@ -3,6 +3,25 @@
 use super::Real;
 
 /// A partial result: of a term, or of several terms combined.
+///
+/// ```
+/// use flockwork_device::math::Partial;
+///
+/// /// The greatest of all terms.
+/// #[derive(Clone, Copy)]
+/// struct Greatest(f64);
+///
+/// impl Partial for Greatest {
+///     fn none() -> Self {
+///         Self(f64::NEG_INFINITY)
+///     }
+///     fn combine(self, next: Self) -> Self {
+///         Self(self.0.max(next.0))
+///     }
+/// }
+/// let all = [3.0, -1.0, 7.0].map(Greatest).into_iter().fold(Greatest::none(), Partial::combine);
+/// assert_eq!(all.0, 7.0);
+/// ```
 pub trait Partial: Copy {
     /// The partial result of no terms: `combine` with it on the left gives an equal value.
     fn none() -> Self;
@@ -49,6 +68,13 @@ impl<A: Partial, B: Partial> Partial for (A, B) {
 }
 
 /// A product of terms, as Griewank's cosines.
+///
+/// ```
+/// use flockwork_device::math::{Partial, Product};
+///
+/// assert_eq!(Product(3.0_f32).combine(Product(0.5)), Product(1.5));
+/// assert_eq!(Product::<f32>::none(), Product(1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product<T>(pub T);
 

@@ -28,6 +28,19 @@ impl<T> HostScalar for T {}
 ///
 /// The operators round each operation on its own; [`Real::fma`] rounds once. Nothing is ever
 /// contracted or reordered behind the source's back.
+///
+/// ```
+/// use flockwork_device::math::{Lanes, Real};
+///
+/// /// Huber's loss: a parabola near zero, straight lines beyond 1.
+/// fn huber<T: Real>(x: T) -> T {
+///     let size = x.abs();
+///     let near = T::of(0.5) * x * x;
+///     T::select(size.less(T::of(1.0)), near, size - T::of(0.5))
+/// }
+/// assert_eq!(huber(0.5_f64), 0.125);
+/// assert_eq!(huber(Lanes([-3.0_f32, 0.0, 1.0, 2.0])).0, [2.5, 0.0, 0.5, 1.5]);
+/// ```
 pub trait Real:
     Copy
     + Partial
@@ -187,12 +200,39 @@ pub trait Real:
 
 /// A function of plain numbers, for [`Real::per_lane`]. A trait and not a closure, since only what is
 /// always inlined is compiled for the caller's vector instructions: mark `apply` so.
+///
+/// ```
+/// use flockwork_device::math::{Lanes, PerLane, Real};
+///
+/// /// The sign: -1, 0 or 1.
+/// struct Sign;
+///
+/// impl PerLane<f32, 1, 1> for Sign {
+///     #[inline(always)]
+///     fn apply(&self, [x]: [f32; 1]) -> [f32; 1] {
+///         [if x == 0.0 { 0.0 } else { x.signum() }]
+///     }
+/// }
+/// let [signs] = Lanes::per_lane(&Sign, [Lanes([-2.0, 0.0, 5.0])]);
+/// assert_eq!(signs.0, [-1.0, 0.0, 1.0]);
+/// ```
 pub trait PerLane<S, const INPUTS: usize, const OUTPUTS: usize> {
     /// The function.
     fn apply(&self, inputs: [S; INPUTS]) -> [S; OUTPUTS];
 }
 
 /// `f32` or `f64`: one number.
+///
+/// ```
+/// use flockwork_device::math::Scalar;
+///
+/// fn third<S: Scalar>() -> f64 {
+///     S::nearest(1.0 / 3.0).to_f64()
+/// }
+/// assert_eq!(third::<f64>(), 1.0 / 3.0);
+/// assert_eq!(third::<f32>(), f64::from(1.0_f32 / 3.0));
+/// assert_eq!((f32::NAME, f32::PAIRS_PER_BLOCK, f64::PAIRS_PER_BLOCK), ("f32", 2, 1));
+/// ```
 pub trait Scalar:
     Real<Scalar = Self, Mask = bool> + Quad + Shuffle + HostScalar + Default + PartialOrd + Send + Sync
 {

@@ -4,6 +4,16 @@ use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// A nearly flat, rippled plain with one deep hole; two sums and a closing formula.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Ackley, Context, evaluation::evaluate};
+///
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert!(evaluate(&Ackley, &[0.0, 0.0], &context).abs() < 1e-12);
+/// // On the plain.
+/// assert!(evaluate(&Ackley, &[30.5, -20.5], &context) > 20.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Ackley;

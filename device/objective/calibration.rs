@@ -8,11 +8,28 @@ use crate::math::{Real, Scalar};
 ///
 /// The data hold `rows * n` coefficients, row by row, and then `rows` targets. One term for each
 /// row; cost `2 n` operations a term.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Calibration, Context, evaluation::evaluate};
+///
+/// // Two rows of one coefficient, 1 and 2, and their targets, 3 and 5.
+/// let data = [1.0_f64, 2.0, 3.0, 5.0];
+/// // SAFETY: so many numbers lie there, as long as the context is used.
+/// let context = Context::new(1, unsafe { ReadOnly::new(data.as_ptr(), data.len()) });
+/// assert_eq!(evaluate(&Calibration, &[2.0], &context), 1.0 + 1.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Calibration;
 
 /// Number of rows in data of `length` numbers for `dims` dimensions.
+///
+/// ```
+/// use flockwork_device::objective::calibration::rows;
+///
+/// assert_eq!(rows(1000 * (16 + 1), 16), 1000);
+/// ```
 #[inline(always)]
 pub const fn rows(length: usize, dims: u32) -> u32 {
     (length / (dims as usize + 1)) as u32

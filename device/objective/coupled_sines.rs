@@ -9,6 +9,17 @@ use crate::math::Real;
 /// The name is that of f2 in Hosala's thesis (2014); the formula and the interval are this project's
 /// reading of it, not a copy of the thesis's table. The interval holds one period and two minima:
 /// that stated, and its negative.
+///
+/// ```
+/// use std::f64::consts::FRAC_PI_2;
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, CoupledSines, evaluation::evaluate};
+///
+/// let context = Context::new(3, ReadOnly::empty());
+/// let x = [FRAC_PI_2, -FRAC_PI_2, FRAC_PI_2];
+/// assert_eq!(evaluate(&CoupledSines, &x, &context), -2.0);
+/// assert_eq!(evaluate(&CoupledSines, &x.map(|x| -x), &context), -2.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct CoupledSines;

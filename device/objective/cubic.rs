@@ -7,6 +7,15 @@ use crate::math::Real;
 /// dimension, is at its upper end: the optimum is a corner of the box. A second, far lower maximum is
 /// near -18. Beyond the interval the function grows without bound, so that whoever searches a larger
 /// box, or moves the function, finds another optimum.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Cubic, evaluation::evaluate};
+///
+/// let context = Context::<f64>::new(1, ReadOnly::empty());
+/// let [corner, hill] = [100.0, -18.0].map(|x| evaluate(&Cubic, &[x], &context));
+/// assert!((corner - 900_000.0).abs() < 1e-6 && hill < 20_000.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Cubic;

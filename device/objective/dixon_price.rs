@@ -6,6 +6,16 @@ use crate::math::Real;
 /// A curved valley: each coordinate squared and doubled wants to be the one before it. The minimum's
 /// coordinates go from 1 towards 1/2. The last of them may have either sign: the negative one is
 /// a second minimum.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, DixonPrice, evaluation::evaluate};
+///
+/// let context = Context::new(2, ReadOnly::empty());
+/// for last in [0.5_f64.sqrt(), -0.5_f64.sqrt()] {
+///     assert!(evaluate(&DixonPrice, &[1.0, last], &context) < 1e-12);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct DixonPrice;

@@ -13,6 +13,15 @@ const LN_MILLION: f64 = 13.815_510_557_964_274;
 /// The weights are an exponential of the dimension, computed once for all numbers side by side: a
 /// thread of a GPU pays for one exponential a term. In f32 the largest weights are good to 1e-6 of
 /// themselves.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Ellipsoid, evaluation::evaluate};
+///
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&Ellipsoid, &[1.0, 0.0], &context), 1.0);
+/// assert!((evaluate(&Ellipsoid, &[0.0, 1.0], &context) / 1e6 - 1.0).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Ellipsoid;

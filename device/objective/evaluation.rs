@@ -2,6 +2,16 @@
 //!
 //! The same code serves a GPU thread with one particle and a CPU core with a tile of particles along
 //! its SIMD lanes: see [`Real`].
+//!
+//! ```
+//! use flockwork_device::{
+//!     gpu::memory::ReadOnly,
+//!     objective::{Context, Rosenbrock, evaluation::evaluate},
+//! };
+//!
+//! let context = Context::<f32>::new(3, ReadOnly::empty());
+//! assert_eq!(evaluate(&Rosenbrock, &[1.0, 1.0, 2.0], &context), 100.0);
+//! ```
 
 use super::{Context, Objective, Point, Reach, sum::Fold};
 use crate::math::{Real, Scalar};
@@ -9,6 +19,29 @@ use crate::math::{Real, Scalar};
 /// One evaluation that takes coordinates as they are made.
 ///
 /// Call [`Evaluation::push`] for each dimension in order, then [`Evaluation::finish`].
+///
+/// ```
+/// use flockwork_device::{
+///     gpu::memory::ReadOnly,
+///     math::Lanes,
+///     objective::{Context, Point, Sphere, evaluation::Evaluation},
+/// };
+///
+/// /// Two particles side by side, in two dimensions.
+/// struct Tile([Lanes<f32, 2>; 2]);
+///
+/// impl Point<Lanes<f32, 2>> for Tile {
+///     fn at(&self, dimension: u32) -> Lanes<f32, 2> {
+///         self.0[dimension as usize]
+///     }
+/// }
+/// let tile = Tile([Lanes([3.0, 0.0]), Lanes([4.0, 1.0])]);
+/// let context = Context::new(2, ReadOnly::empty());
+/// let mut evaluation = Evaluation::new(&Sphere, &context);
+/// evaluation.push(0, tile.at(0));
+/// evaluation.push(1, tile.at(1));
+/// assert_eq!(evaluation.finish(&tile).0, [25.0, 1.0]);
+/// ```
 pub struct Evaluation<'a, O: Objective, V: Real> {
     objective: &'a O,
     context: &'a Context<V::Scalar>,
@@ -35,6 +68,22 @@ impl<V: Copy> Point<V> for Window<V> {
 
 impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
     /// Begins an evaluation.
+    ///
+    /// ```
+    /// use flockwork_device::gpu::memory::ReadOnly;
+    /// use flockwork_device::objective::{Context, Sphere, evaluation::Evaluation};
+    ///
+    /// let context = Context::new(0, ReadOnly::empty());
+    /// let evaluation = Evaluation::<_, f32>::new(&Sphere, &context);
+    /// # struct Nowhere;
+    /// # impl flockwork_device::objective::Point<f32> for Nowhere {
+    /// #     fn at(&self, _: u32) -> f32 {
+    /// #         unreachable!()
+    /// #     }
+    /// # }
+    /// // Of no dimensions: the sum of no terms.
+    /// assert_eq!(evaluation.finish(&Nowhere), 0.0);
+    /// ```
     #[inline(always)]
     pub fn new(objective: &'a O, context: &'a Context<V::Scalar>) -> Self {
         let terms = objective.terms(context);
@@ -105,6 +154,16 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
 
 /// The value of `objective` at one point, in the defined order of terms: what every back end
 /// computes, in its plainest form.
+///
+/// ```
+/// use flockwork_device::{
+///     gpu::memory::ReadOnly,
+///     objective::{Context, Sphere, evaluation::evaluate},
+/// };
+///
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&Sphere, &[3.0, 4.0], &context), 25.0);
+/// ```
 pub fn evaluate<O: Objective, S: Scalar>(objective: &O, x: &[S], context: &Context<S>) -> S {
     struct Slice<'a, S>(&'a [S]);
     impl<S: Copy> Point<S> for Slice<'_, S> {

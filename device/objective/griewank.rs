@@ -8,6 +8,16 @@ use crate::math::{Product, Real, Scalar};
 ///
 /// A sum and a product. The difference of 1 and the product is exact at the minimum, but near it
 /// has no more digits than 1 has: in f32, values below 1e-7 are noise.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Griewank, evaluation::evaluate};
+///
+/// let context = Context::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&Griewank, &[0.0, 0.0], &context), 0.0);
+/// // The next minimum is hardly higher.
+/// assert!(evaluate(&Griewank, &[3.14, 4.438], &context) < 0.0075);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Griewank;

@@ -5,6 +5,16 @@ use crate::math::{Real, Scalar};
 
 /// Energy of N atoms in space, in units of the pair potential's depth and radius: dimension 3 i + k
 /// is coordinate k of atom i. One term for each pair of atoms.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, LennardJones, evaluation::evaluate};
+///
+/// let context = Context::new(6, ReadOnly::empty());
+/// // Two atoms at the distance where they rest.
+/// let x = [0.0, 0.0, 0.0, 2.0_f64.powf(1.0 / 6.0), 0.0, 0.0];
+/// assert!((evaluate(&LennardJones, &x, &context) + 1.0).abs() < 1e-12);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct LennardJones;

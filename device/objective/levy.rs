@@ -6,6 +6,15 @@ use crate::math::Real;
 /// A bowl with ripples whose height grows with the distance from the minimum.
 ///
 /// One sine a term, and one more in the first.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Levy, evaluation::evaluate};
+///
+/// let context = Context::new(3, ReadOnly::empty());
+/// assert_eq!(evaluate(&Levy, &[1.0; 3], &context), 0.0);
+/// assert!(evaluate(&Levy, &[-9.0, 5.0, 5.0], &context) > 10.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Levy;

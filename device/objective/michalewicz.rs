@@ -13,6 +13,16 @@ use crate::math::Real;
 /// from the interval.
 ///
 /// It is separable, so the minimum is known for any number of dimensions. Two sines a term.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Michalewicz, evaluation::evaluate};
+///
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert!((evaluate(&Michalewicz, &[2.2029, 1.5708], &context) + 1.8013).abs() < 1e-4);
+/// // On the plain.
+/// assert!(evaluate(&Michalewicz, &[1.0, 1.0], &context).abs() < 1e-3);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Michalewicz;

@@ -4,6 +4,15 @@
 //! the line `NAME: Type,` to [`for_each_objective`](crate::for_each_objective). From that line come
 //! its GPU kernels for f32 and f64, its CPU code, its entry in the program's `--help`, in the
 //! library's list, and in the tests.
+//!
+//! ```
+//! use flockwork_device::{objective::Goal, registry::OBJECTIVES};
+//!
+//! for info in OBJECTIVES.iter().filter(|info| info.goal == Goal::Maximise) {
+//!     println!("{}: {} ({})", info.name, info.formula, info.source);
+//! }
+//! assert!(OBJECTIVES.iter().any(|info| info.name == "rastrigin"));
+//! ```
 
 pub mod evaluation;
 pub mod sum;
@@ -16,6 +25,14 @@ use crate::{
 };
 
 /// Calls the macro `$callback` with the list of all objective functions: `module: Type,` each.
+///
+/// ```
+/// macro_rules! names {
+///     ($($module:ident: $type:ident,)*) => { [$(stringify!($module)),*] };
+/// }
+/// let names = flockwork_device::for_each_objective!(names);
+/// assert_eq!(names[..2], ["sphere", "rastrigin"]);
+/// ```
 #[macro_export]
 macro_rules! for_each_objective {
     ($callback:ident) => {
@@ -63,6 +80,49 @@ for_each_objective!(declare);
 ///
 /// The type itself is plain data (`Copy`) that travels to the kernel as it is: constants of the
 /// function may be fields.
+///
+/// ```
+/// use flockwork_device::{
+///     gpu::memory::ReadOnly,
+///     math::Real,
+///     objective::{
+///         Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, evaluation::evaluate,
+///     },
+/// };
+///
+/// /// A rippled bowl.
+/// #[derive(Clone, Copy, Debug, Default)]
+/// #[repr(C)]
+/// struct Ripple;
+///
+/// impl Objective for Ripple {
+///     const INFO: Info = Info {
+///         name: "ripple",
+///         formula: "sum of x_d^2 + 1 - cos(pi x_d)",
+///         source: "an example",
+///         interval: (-8.0, 8.0),
+///         dimensions: Dimensions::AtLeast(1),
+///         goal: Goal::Minimise,
+///         optimum: Optimum::At { coordinate: 0.0, value: 0.0 },
+///         data: Data::None,
+///     };
+///
+///     type Partial<T: Real> = T;
+///
+///     #[inline(always)]
+///     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+///         let x = x.at(index);
+///         x.fma(x, T::of(1.0) - x.cos_pi())
+///     }
+///
+///     #[inline(always)]
+///     fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+///         sum
+///     }
+/// }
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&Ripple, &[2.0, 1.0], &context), 7.0);
+/// ```
 pub trait Objective: Copy + Default + Send + Sync + 'static {
     /// What the function is, for people.
     const INFO: Info;
@@ -76,6 +136,17 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
 
     /// Number of terms. By default one for each dimension ([`Reach::Own`], [`Reach::All`]) or for
     /// each pair of neighbours ([`Reach::Next`]); more than that only with [`Reach::All`].
+    ///
+    /// ```
+    /// use flockwork_device::gpu::memory::ReadOnly;
+    /// use flockwork_device::objective::{Context, LennardJones, Objective, Rosenbrock, Sphere};
+    ///
+    /// // Each coordinate, each pair of neighbours, each pair of four atoms.
+    /// let context = Context::<f32>::new(12, ReadOnly::empty());
+    /// assert_eq!(Sphere.terms(&context), 12);
+    /// assert_eq!(Rosenbrock.terms(&context), 11);
+    /// assert_eq!(LennardJones.terms(&context), 6);
+    /// ```
     #[inline(always)]
     fn terms<S: Scalar>(&self, context: &Context<S>) -> u32 {
         match Self::REACH {
@@ -85,6 +156,21 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
     }
 
     /// Term `index` at the point `x`.
+    ///
+    /// ```
+    /// use flockwork_device::gpu::memory::ReadOnly;
+    /// use flockwork_device::objective::{Context, Objective, Point, Sphere};
+    ///
+    /// struct Two([f64; 2]);
+    ///
+    /// impl Point<f64> for Two {
+    ///     fn at(&self, dimension: u32) -> f64 {
+    ///         self.0[dimension as usize]
+    ///     }
+    /// }
+    /// let context = Context::new(2, ReadOnly::empty());
+    /// assert_eq!(Sphere.term(1, &Two([3.0, 4.0]), &context), 16.0);
+    /// ```
     fn term<T: Real>(
         &self,
         index: u32,
@@ -93,10 +179,29 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
     ) -> Self::Partial<T>;
 
     /// The function's value from all terms combined.
+    ///
+    /// ```
+    /// use flockwork_device::gpu::memory::ReadOnly;
+    /// use flockwork_device::objective::{Ackley, Context, Objective};
+    ///
+    /// // Ackley's two sums at the minimum of the plane: of squares and of cosines.
+    /// let context = Context::<f64>::new(2, ReadOnly::empty());
+    /// assert_eq!(Ackley.finish((0.0, 2.0), &context), 0.0);
+    /// ```
     fn finish<T: Real>(&self, all: Self::Partial<T>, context: &Context<T::Scalar>) -> T;
 }
 
 /// What a run gives an objective function besides the point, in the run's scalar type.
+///
+/// ```
+/// use flockwork_device::{gpu::memory::ReadOnly, objective::Context};
+///
+/// let numbers = [2.0_f32, 3.0];
+/// // SAFETY: so many numbers lie there, as long as the context is used.
+/// let context = Context::new(1, unsafe { ReadOnly::new(numbers.as_ptr(), numbers.len()) });
+/// assert_eq!((context.dims, context.data_length(), context.datum(1)), (1, 2, 3.0));
+/// assert!(context.datum(2).is_nan());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Context<S> {
     /// Number of dimensions of a point.
@@ -106,18 +211,37 @@ pub struct Context<S> {
 
 impl<S: Scalar> Context<S> {
     /// For points of `dims` dimensions and a function with these data ([`Info::data`]).
+    ///
+    /// ```
+    /// use flockwork_device::{gpu::memory::ReadOnly, objective::Context};
+    ///
+    /// let context = Context::<f32>::new(30, ReadOnly::empty());
+    /// assert_eq!(context.dims, 30);
+    /// ```
     #[inline(always)]
     pub fn new(dims: u32, data: ReadOnly<S>) -> Self {
         Self { dims, data }
     }
 
     /// How many numbers the function's data have.
+    ///
+    /// ```
+    /// use flockwork_device::{gpu::memory::ReadOnly, objective::Context};
+    ///
+    /// assert_eq!(Context::<f64>::new(3, ReadOnly::empty()).data_length(), 0);
+    /// ```
     #[inline(always)]
     pub fn data_length(&self) -> usize {
         self.data.len()
     }
 
     /// Number `index` of the function's data; NaN beyond the last.
+    ///
+    /// ```
+    /// use flockwork_device::{gpu::memory::ReadOnly, objective::Context};
+    ///
+    /// assert!(Context::<f64>::new(3, ReadOnly::empty()).datum(0).is_nan());
+    /// ```
     #[inline(always)]
     pub fn datum(&self, index: usize) -> S {
         if index < self.data.len() {
@@ -130,12 +254,48 @@ impl<S: Scalar> Context<S> {
 }
 
 /// A point at which a function is evaluated.
+///
+/// ```
+/// use flockwork_device::objective::Point;
+///
+/// /// A point with all coordinates the same.
+/// struct Diagonal(f64);
+///
+/// impl Point<f64> for Diagonal {
+///     fn at(&self, _: u32) -> f64 {
+///         self.0
+///     }
+/// }
+/// assert_eq!(Diagonal(2.5).at(1000), 2.5);
+/// ```
 pub trait Point<T> {
     /// Coordinate `dimension`. Only those that [`Objective::REACH`] names may be asked for.
+    ///
+    /// ```
+    /// use flockwork_device::objective::Point;
+    ///
+    /// /// The corner of a cube in which every other coordinate is 1.
+    /// struct Corner;
+    ///
+    /// impl Point<f32> for Corner {
+    ///     fn at(&self, dimension: u32) -> f32 {
+    ///         (dimension % 2) as f32
+    ///     }
+    /// }
+    /// assert_eq!([0, 1, 2, 3].map(|dimension| Corner.at(dimension)), [0.0, 1.0, 0.0, 1.0]);
+    /// ```
     fn at(&self, dimension: u32) -> T;
 }
 
 /// Which coordinates term `i` reads.
+///
+/// ```
+/// use flockwork_device::objective::{Calibration, Objective, Reach, Rosenbrock, Sphere};
+///
+/// assert_eq!(Sphere::REACH, Reach::Own);
+/// assert_eq!(Rosenbrock::REACH, Reach::Next);
+/// assert_eq!(Calibration::REACH, Reach::All);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Coordinate `i` alone: the function is separable.
@@ -147,6 +307,15 @@ pub enum Reach {
 }
 
 /// What a function is, for people.
+///
+/// ```
+/// use flockwork_device::objective::{Michalewicz, Objective};
+///
+/// let info = Michalewicz::INFO;
+/// println!("{}: {} ({})", info.name, info.formula, info.source);
+/// assert_eq!(info.interval, (0.0, std::f64::consts::PI));
+/// assert!(info.optimum.value(2).is_some_and(|value| (value + 1.8013).abs() < 1e-4));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Info {
     /// Its name on the command line and in kernel names: the name of its module.
@@ -168,6 +337,14 @@ pub struct Info {
 }
 
 /// Which numbers of dimensions a function is defined for.
+///
+/// ```
+/// use flockwork_device::objective::{Dimensions, LennardJones, Objective};
+///
+/// let atoms = LennardJones::INFO.dimensions;
+/// assert!(atoms.contains(21) && !atoms.contains(22));
+/// assert_eq!(Dimensions::AtLeast(2).to_string(), "2 or more");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimensions {
     /// At least so many.
@@ -185,6 +362,13 @@ pub enum Dimensions {
 
 impl Dimensions {
     /// Whether `dims` is one of them.
+    ///
+    /// ```
+    /// use flockwork_device::objective::Dimensions;
+    ///
+    /// let even = Dimensions::MultipleOf { factor: 2, least: 4, most: 100 };
+    /// assert_eq!([2, 5, 6, 102].map(|dims| even.contains(dims)), [false, false, true, false]);
+    /// ```
     pub const fn contains(self, dims: u32) -> bool {
         match self {
             Self::AtLeast(least) => dims >= least,
@@ -207,6 +391,12 @@ impl core::fmt::Display for Dimensions {
 }
 
 /// Which of a function's values are sought.
+///
+/// ```
+/// use flockwork_device::objective::{Cubic, Goal, Objective, Sphere};
+///
+/// assert_eq!((Sphere::INFO.goal, Cubic::INFO.goal), (Goal::Minimise, Goal::Maximise));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// The least.
@@ -216,6 +406,16 @@ pub enum Goal {
 }
 
 /// What is known about a function's global optimum in its usual box.
+///
+/// ```
+/// use flockwork_device::objective::{LennardJones, Objective, Rosenbrock};
+///
+/// let valley = Rosenbrock::INFO.optimum;
+/// assert_eq!((valley.coordinate(5, 4), valley.value(5)), (Some(1.0), Some(0.0)));
+/// // Two atoms anywhere, at the right distance.
+/// let pair = LennardJones::INFO.optimum;
+/// assert_eq!((pair.coordinate(6, 0), pair.value(6)), (None, Some(-1.0)));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Optimum {
     /// At the point whose coordinates are all `coordinate`, with this value, whatever the number of
@@ -243,6 +443,13 @@ pub enum Optimum {
 
 impl Optimum {
     /// Coordinate `dimension` of the optimum in `dims` dimensions, if it is known to be at a point.
+    ///
+    /// ```
+    /// use flockwork_device::objective::{DixonPrice, Objective};
+    ///
+    /// let last = DixonPrice::INFO.optimum.coordinate(2, 1).expect("known");
+    /// assert!((last.abs() - 0.5_f64.sqrt()).abs() < 1e-15);
+    /// ```
     pub fn coordinate(self, dims: u32, dimension: u32) -> Option<f64> {
         match self {
             Self::At { coordinate, .. } => Some(coordinate),
@@ -252,6 +459,13 @@ impl Optimum {
     }
 
     /// The optimal value in `dims` dimensions, if it is known.
+    ///
+    /// ```
+    /// use flockwork_device::objective::{Calibration, Objective, SumOfSines};
+    ///
+    /// assert_eq!(SumOfSines::INFO.optimum.value(7), Some(-7.0));
+    /// assert_eq!(Calibration::INFO.optimum.value(7), None);
+    /// ```
     pub fn value(self, dims: u32) -> Option<f64> {
         match self {
             Self::At { value, .. } => Some(value),
@@ -263,6 +477,12 @@ impl Optimum {
 }
 
 /// The data that define a function.
+///
+/// ```
+/// use flockwork_device::objective::{Calibration, Data, Objective, Sphere};
+///
+/// assert_eq!((Sphere::INFO.data, Calibration::INFO.data), (Data::None, Data::Rows));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Data {
     /// None.

@@ -4,6 +4,16 @@ use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// A bowl covered with a regular grid of local minima, about 11^n in its box.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Rastrigin, evaluation::evaluate};
+///
+/// let context = Context::new(2, ReadOnly::empty());
+/// // At whole numbers the ripples are at their lowest.
+/// assert_eq!(evaluate(&Rastrigin, &[3.0, -1.0], &context), 10.0);
+/// assert!(evaluate(&Rastrigin, &[2.5, -0.5], &context) > 40.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Rastrigin;

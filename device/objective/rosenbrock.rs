@@ -4,6 +4,16 @@ use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Re
 use crate::math::Real;
 
 /// A long, curved, flat-bottomed valley; each term couples two neighbouring coordinates.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Rosenbrock, evaluation::evaluate};
+///
+/// let context = Context::new(2, ReadOnly::empty());
+/// // On the floor of the valley, and beside it.
+/// assert_eq!(evaluate(&Rosenbrock, &[-2.0, 4.0], &context), 9.0);
+/// assert_eq!(evaluate(&Rosenbrock, &[-2.0, 3.0], &context), 109.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Rosenbrock;

@@ -20,6 +20,15 @@ const HIGHEST: f64 = 418.982_887_272_433_7;
 /// The constant is the exact one, of which 418.9829 n is the usual rounding. Each term is a difference
 /// of numbers of that size: at the minimum it is 0 but for their rounding, 3e-5 a dimension in f32,
 /// 6e-14 in f64, either sign.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Schwefel, evaluation::evaluate};
+///
+/// let context = Context::<f64>::new(1, ReadOnly::empty());
+/// let [best, second] = [420.9687, -302.5249].map(|x| evaluate(&Schwefel, &[x], &context));
+/// assert!(best.abs() < 1e-6 && (second - 118.4384).abs() < 1e-3);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Schwefel;

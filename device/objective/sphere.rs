@@ -4,6 +4,14 @@ use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// Sum of squares: the simplest bowl.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Sphere, evaluation::evaluate};
+///
+/// let context = Context::new(3, ReadOnly::empty());
+/// assert_eq!(evaluate(&Sphere, &[1.0, 2.0, 2.0], &context), 9.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Sphere;

@@ -5,6 +5,15 @@ use crate::math::Real;
 
 /// Two valleys in each dimension, of which the one on the negative side is the deeper: 2^n valleys in
 /// all.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, StyblinskiTang, evaluation::evaluate};
+///
+/// let context = Context::new(1, ReadOnly::empty());
+/// let [left, right] = [-2.9035, 2.7468].map(|x| evaluate(&StyblinskiTang, &[x], &context));
+/// assert!(left < -39.0 && (-26.0..-25.0).contains(&right));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct StyblinskiTang;

@@ -8,6 +8,15 @@ use crate::math::Real;
 /// The name is that of f1 in Hosala's thesis (2014); the formula and the interval are this project's
 /// reading of it, not a copy of the thesis's table. The interval holds one period, so its minimum is
 /// the only one there.
+///
+/// ```
+/// use std::f64::consts::FRAC_PI_2;
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, SumOfSines, evaluation::evaluate};
+///
+/// let context = Context::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&SumOfSines, &[-FRAC_PI_2; 2], &context), -2.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct SumOfSines;

@@ -12,6 +12,16 @@ const TARGET: f64 = 25.0;
 ///
 /// The target is the point whose coordinates are all 25. Its
 /// slope there is 6250 n, whatever the direction.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, TargetDistance, evaluation::evaluate};
+///
+/// let context = Context::new(1, ReadOnly::empty());
+/// let value = |x| evaluate(&TargetDistance, &[x], &context);
+/// assert_eq!((value(25.0), value(0.0)), (0.0, 2.5));
+/// assert!(value(10.0) > 10_000.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct TargetDistance;

@@ -5,6 +5,15 @@ use crate::math::Real;
 
 /// A bowl with one valley that is bent into a narrow plate: two sums over the coordinates, the second
 /// to the fourth power.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, Zakharov, evaluation::evaluate};
+///
+/// let context = Context::new(2, ReadOnly::empty());
+/// // Along the line where the weighted sum vanishes it is the sphere.
+/// assert_eq!(evaluate(&Zakharov, &[2.0, -1.0], &context), 5.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Zakharov;

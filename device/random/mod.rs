@@ -2,6 +2,21 @@
 //!
 //! A draw is a pure function of (seed, iteration, particle, dimension, purpose). Nothing is stored
 //! between draws, so threads, tiles, GPUs and a resumed run all see the same numbers.
+//!
+//! ```
+//! use flockwork_device::math::Scalar;
+//! use flockwork_device::random::{Draw, Purpose, philox};
+//!
+//! let draw = |particle| {
+//!     let (key, purpose) = (philox::key(42), Purpose::Velocity);
+//!     Draw { key, iteration: 7, particle, group: 0, purpose, nth: 0 }
+//! };
+//! // Two uniforms for dimension 0 of a particle, in any order of the particles.
+//! let (r1, r2) = f32::uniform_pair(draw(3).block(), 0);
+//! assert!((0.0..1.0).contains(&r1) && (0.0..1.0).contains(&r2));
+//! assert_eq!(draw(3).block(), draw(3).block());
+//! assert_ne!(draw(3).block(), draw(4).block());
+//! ```
 
 pub mod philox;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -14,6 +29,15 @@ pub use philox::{Block, Key, philox4x32};
 pub const ROUNDS: usize = 7;
 
 /// What a draw is for. Draws for different purposes are independent.
+///
+/// ```
+/// use flockwork_device::random::{Draw, Purpose, philox};
+///
+/// let bits = |purpose| {
+///     Draw { key: philox::key(1), iteration: 0, particle: 0, group: 0, purpose, nth: 0 }.block()
+/// };
+/// assert_ne!(bits(Purpose::Start), bits(Purpose::Velocity));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Purpose {
@@ -46,6 +70,15 @@ pub enum Purpose {
 }
 
 /// Which random bits are wanted.
+///
+/// ```
+/// use flockwork_device::random::{Draw, Purpose, philox};
+///
+/// let (key, purpose) = (philox::key(1), Purpose::Informants);
+/// let first = Draw { key, iteration: 5, particle: 9, group: 0, purpose, nth: 0 };
+/// let second = Draw { nth: 1, ..first };
+/// assert_ne!(first.block(), second.block());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Draw {
     /// The seed.
@@ -66,6 +99,14 @@ pub struct Draw {
 impl Draw {
     /// The bits: the counter is (particle, group, iteration, purpose and number), the key is the
     /// seed.
+    ///
+    /// ```
+    /// use flockwork_device::random::{Draw, Purpose, ROUNDS, philox};
+    ///
+    /// let (key, purpose) = (philox::key(1), Purpose::Start);
+    /// let draw = Draw { key, iteration: 2, particle: 3, group: 4, purpose, nth: 0 };
+    /// assert_eq!(draw.block(), philox::philox4x32::<ROUNDS>([3, 4, 2, 1], key));
+    /// ```
     #[inline(always)]
     pub fn block(self) -> Block {
         let last = self.purpose as u32 | self.nth << 8;

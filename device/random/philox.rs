@@ -1,4 +1,12 @@
 //! Philox4x32 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+//!
+//! ```
+//! use flockwork_device::random::philox::{key, philox4x32};
+//!
+//! // One key for a seed, one block of 128 bits for each counter.
+//! let blocks = [0, 1, 2].map(|counter| philox4x32::<10>([counter, 0, 0, 0], key(2011)));
+//! assert!(blocks[0] != blocks[1] && blocks[1] != blocks[2]);
+//! ```
 
 /// Counter and result: four 32-bit words.
 pub type Block = [u32; 4];
@@ -12,6 +20,12 @@ const WEYL_0: u32 = 0x9E37_79B9;
 const WEYL_1: u32 = 0xBB67_AE85;
 
 /// The key that stands for `seed`.
+///
+/// ```
+/// use flockwork_device::random::philox::key;
+///
+/// assert_eq!(key(0x0123_4567_89ab_cdef), [0x89ab_cdef, 0x0123_4567]);
+/// ```
 pub const fn key(seed: u64) -> Key {
     [seed as u32, (seed >> 32) as u32]
 }
@@ -19,6 +33,14 @@ pub const fn key(seed: u64) -> Key {
 /// 128 random bits for a counter and a key, after `ROUNDS` rounds.
 ///
 /// Cost: two 32x32-to-64-bit products and four exclusive-ors a round.
+///
+/// ```
+/// use flockwork_device::random::philox::philox4x32;
+///
+/// // The known answer of Random123.
+/// let block = philox4x32::<10>([0; 4], [0; 2]);
+/// assert_eq!(block, [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+/// ```
 #[inline(always)]
 pub fn philox4x32<const ROUNDS: usize>(counter: Block, key: Key) -> Block {
     let [mut c0, mut c1, mut c2, mut c3] = counter;

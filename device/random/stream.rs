@@ -1,4 +1,14 @@
 //! Philox as a sequential generator, for the `rand` ecosystem (host only).
+//!
+//! ```
+//! use flockwork_device::random::stream::PhiloxStream;
+//! use rand_core::{RngCore, SeedableRng};
+//!
+//! let mut generator = PhiloxStream::seed_from_u64(5);
+//! let mut bytes = [0; 16];
+//! generator.fill_bytes(&mut bytes);
+//! assert_ne!(bytes, [0; 16]);
+//! ```
 
 use rand_core::{RngCore, SeedableRng, impls};
 
@@ -7,6 +17,15 @@ use super::{Block, Key, Purpose, philox::key, philox4x32};
 /// A stream of random words: blocks of counter 0, 1, 2, ... under one seed.
 ///
 /// Ten rounds, since data sets are made once and speed is no matter.
+///
+/// ```
+/// use flockwork_device::random::stream::PhiloxStream;
+/// use rand_core::RngCore;
+///
+/// let (mut one, mut other) = (PhiloxStream::new(5), PhiloxStream::new(5));
+/// assert_eq!(one.next_u64(), other.next_u64());
+/// assert_ne!(one.next_u32(), one.next_u32());
+/// ```
 #[derive(Clone, Debug)]
 pub struct PhiloxStream {
     key: Key,
@@ -17,6 +36,13 @@ pub struct PhiloxStream {
 
 impl PhiloxStream {
     /// The stream of `seed`.
+    ///
+    /// ```
+    /// use flockwork_device::random::stream::PhiloxStream;
+    /// use rand_core::RngCore;
+    ///
+    /// assert_ne!(PhiloxStream::new(1).next_u64(), PhiloxStream::new(2).next_u64());
+    /// ```
     pub fn new(seed: u64) -> Self {
         Self { key: key(seed), next_block: 0, words: [0; 4], used: 4 }
     }

@@ -1,4 +1,13 @@
 //! What all particles of a run share: the rule they move by and what limits them.
+//!
+//! ```
+//! use flockwork_device::swarm::settings::{Schedule, Tuning};
+//!
+//! // From 0.9 to 0.4, and now half way.
+//! let tuning = Tuning { first_inertia: 0.9_f64, last_inertia: 0.4, cognitive: 2.0, social: 2.0 };
+//! let coefficients = tuning.at(Schedule::Linear, 0.5, [1, 0], 500);
+//! assert!((coefficients.inertia - 0.65).abs() < 1e-15);
+//! ```
 
 use super::{
     edge::Edge,
@@ -12,6 +21,13 @@ use crate::{
 };
 
 /// How a particle gets its next velocity.
+///
+/// ```
+/// use flockwork_device::swarm::settings::Rule;
+///
+/// // The word that stands for it in a kernel's arguments.
+/// assert_eq!((Rule::default(), Rule::BareBones as u32), (Rule::Inertia, 3));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Rule {
@@ -31,6 +47,12 @@ pub enum Rule {
 }
 
 /// What the random coefficients are drawn for.
+///
+/// ```
+/// use flockwork_device::swarm::settings::Randomness;
+///
+/// assert_eq!(Randomness::default(), Randomness::PerDimension);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Randomness {
@@ -42,6 +64,15 @@ pub enum Randomness {
 }
 
 /// How the inertia weight goes from its first value to its last.
+///
+/// ```
+/// use flockwork_device::swarm::settings::{Schedule, Tuning};
+///
+/// let tuning = Tuning { first_inertia: 0.5_f32, last_inertia: 1.0, cognitive: 1.5, social: 1.5 };
+/// let inertia = |schedule| tuning.at(schedule, 1.0, [1, 0], 9).inertia;
+/// assert_eq!((inertia(Schedule::Constant), inertia(Schedule::Linear)), (0.5, 1.0));
+/// assert!((0.5..1.0).contains(&inertia(Schedule::Random)));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Schedule {
@@ -55,6 +86,13 @@ pub enum Schedule {
 }
 
 /// What a variable is.
+///
+/// ```
+/// use flockwork_device::swarm::settings::Variable;
+///
+/// assert_eq!(Variable::default(), Variable::Continuous);
+/// assert_eq!(Variable::from_word(Variable::Periodic as u32), Variable::Periodic);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Variable {
@@ -71,6 +109,13 @@ pub enum Variable {
 
 impl Variable {
     /// The variable from the word that stands for it in memory.
+    ///
+    /// ```
+    /// use flockwork_device::swarm::settings::Variable;
+    ///
+    /// assert_eq!(Variable::from_word(1), Variable::Integer);
+    /// assert_eq!(Variable::from_word(7), Variable::Continuous);
+    /// ```
     #[inline(always)]
     pub fn from_word(word: u32) -> Self {
         match word {
@@ -82,6 +127,14 @@ impl Variable {
 }
 
 /// The coefficients of one swarm: four numbers in memory.
+///
+/// ```
+/// use flockwork_device::swarm::settings::Tuning;
+///
+/// let tuning = Tuning { first_inertia: 0.7_f32, last_inertia: 0.7, cognitive: 1.4, social: 1.5 };
+/// assert_eq!(tuning.to_words(), [0.7, 0.7, 1.4, 1.5]);
+/// assert_eq!(Tuning::from_words(tuning.to_words()), tuning);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning<S> {
     /// Inertia weight at the first iteration.
@@ -130,6 +183,45 @@ impl<S: Scalar> Tuning<S> {
 /// `bounds` holds four numbers for each dimension and `tunings` four for each swarm, both aligned to
 /// 16 bytes; `keys` one key for each swarm; `variables` a word for each dimension, or nothing if all
 /// are continuous.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::swarm::{edge::Edge, settings::*, topology::Topology, update::Bound};
+///
+/// /// As kernels load four numbers.
+/// #[repr(align(16))]
+/// struct Four([f32; 4]);
+///
+/// let bound = Bound { lower: -5.0, upper: 5.0, max_velocity: 2.5, shift: 0.0 };
+/// let tuning = Tuning { first_inertia: 0.7, last_inertia: 0.7, cognitive: 1.5, social: 1.5 };
+/// let (bounds, tunings) = (Four(bound.to_words()), Four(tuning.to_words()));
+/// let keys = [[42, 0]];
+/// // SAFETY: so many numbers lie there, as long as the settings are used.
+/// let (bounds, tunings, keys) = unsafe {
+///     let four = |four: &Four| ReadOnly::new(four.0.as_ptr(), 4);
+///     (four(&bounds), four(&tunings), ReadOnly::new(keys.as_ptr(), 1))
+/// };
+/// let settings = Settings {
+///     particles: 40,
+///     swarms: 1,
+///     dims: 1,
+///     rule: Rule::Inertia,
+///     topology: Topology::GLOBAL,
+///     edge: Edge::Absorb,
+///     randomness: Randomness::PerDimension,
+///     schedule: Schedule::Constant,
+///     patience: 7,
+///     bounds,
+///     variables: ReadOnly::empty(),
+///     keys,
+///     tunings,
+/// };
+/// // SAFETY: there are one dimension and one swarm.
+/// unsafe {
+///     assert_eq!((settings.bound(0).upper, settings.variable(0)), (5.0, Variable::Continuous));
+///     assert_eq!((settings.key(0), settings.tuning(0)), ([42, 0], tuning));
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Settings<S> {
@@ -208,6 +300,14 @@ impl<S: Scalar> Settings<S> {
 }
 
 /// How far it is from `position` to `target`: with a period, the shorter way round.
+///
+/// ```
+/// use flockwork_device::swarm::{settings::{Variable, way}, update::Bound};
+///
+/// let bound = Bound { lower: 0.0, upper: 360.0, max_velocity: 180.0, shift: 0.0 };
+/// assert_eq!(way(350.0_f64, 10.0, Variable::Continuous, &bound), 340.0);
+/// assert_eq!(way(350.0_f64, 10.0, Variable::Periodic, &bound), -20.0);
+/// ```
 #[inline(always)]
 pub fn way<V: Real>(target: V, position: V, variable: Variable, bound: &Bound<V::Scalar>) -> V {
     let direct = target - position;

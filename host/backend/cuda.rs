@@ -25,6 +25,21 @@ const MOST_THREADS: u32 = 256;
 const FEWEST_THREADS: u32 = 64;
 
 /// A GPU as a back end.
+///
+/// ```
+/// use flockwork::{backend::{Backend, Cuda}, objective::Rastrigin, swarm::{Problem, Search}};
+///
+/// if let Ok(gpu) = Cuda::open(0) {
+///     println!("{}", gpu.description());
+///     let search = Search::new(Problem::new(Rastrigin, 4)?).iterations(100);
+///     let watch = |_: &flockwork::swarm::Progress| std::ops::ControlFlow::Continue(());
+///     let usual = search.clone().run_on(&gpu, watch)?;
+///     // The block's size changes no bit.
+///     let other = search.run_on(&gpu.with_block_threads(32), watch)?;
+///     assert_eq!(usual.position, other.position);
+/// }
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub struct Cuda {
     gpu: Gpu,
     threads: Option<u32>,

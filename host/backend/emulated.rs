@@ -55,6 +55,13 @@ impl Emulated {
 }
 
 /// The emulator with the kernels of one objective function, as a back end.
+///
+/// ```
+/// use flockwork::{backend::{Backend, Emulated, EmulatedWith}, objective::Ackley};
+///
+/// let kernels: EmulatedWith<Ackley> = Emulated::new(1, 64).with(Ackley);
+/// assert_eq!(kernels.description(), "an emulated GPU, 64 threads a block, schedule 1");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct EmulatedWith<O> {
     emulated: Emulated,

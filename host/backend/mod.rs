@@ -2,6 +2,16 @@
 //!
 //! A back end holds the state of a swarm and advances it; the arithmetic is the device crate's, the
 //! same for all. [`Emulated`] runs the GPU's kernels on the CPU, for tests.
+//!
+//! ```
+//! use flockwork::backend::{AnyBackend, Backend, Choice};
+//!
+//! // A GPU if there is one.
+//! let backend = AnyBackend::select(Choice::Auto, 0)?;
+//! println!("{}", backend.description());
+//! assert!(["cpu", "cuda"].contains(&backend.name()));
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -16,11 +26,13 @@ use flockwork_device::{
     swarm::{layout, survey::Sums},
 };
 
-pub use cpu::{Cpu, CpuSwarm, Evaluator, Judged, OnLanes, Simd};
+pub use cpu::{Cpu, Simd};
+pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
-pub use plan::{Fixed, FourWords, Member, Plan};
+pub use plan::Plan;
+pub(crate) use plan::{Fixed, FourWords, Member};
 
 use crate::{
     Error, Result,
@@ -28,11 +40,29 @@ use crate::{
 };
 
 /// A number that runs are computed in: `f32` or `f64`.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Number, Plan};
+/// use flockwork::{objective::Ackley, swarm::{Options, Problem}};
+///
+/// fn best_in<T: Number>(problem: &Problem) -> flockwork::Result<f64> {
+///     let plan = Plan::<T>::new(problem, &Options { particles: 64, ..Options::default() })?;
+///     let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+///     swarm.start(None)?;
+///     swarm.advance(150)?;
+///     Ok(swarm.best()?.value.to_f64())
+/// }
+/// let problem = Problem::new(Ackley, 2)?;
+/// assert!(best_in::<f32>(&problem)? < 1e-3 && best_in::<f64>(&problem)? < 1e-3);
+/// assert_eq!((f32::PRECISION.name(), f64::PRECISION.name()), ("f32", "f64"));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub trait Number: Scalar {
     /// Its name among the options.
     const PRECISION: Precision;
 
     /// What a function can do in this precision.
+    #[doc(hidden)]
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
 }
 
@@ -53,14 +83,59 @@ impl Number for f64 {
 }
 
 /// Something that runs swarms.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use flockwork::backend::{Backend, Cpu};
+/// use flockwork::{objective::Levy, swarm::{Options, Problem, minimize}};
+///
+/// /// The best of three runs.
+/// fn best_of_three(backend: &impl Backend, problem: &Problem) -> flockwork::Result<f64> {
+///     let mut best = f64::INFINITY;
+///     for seed in 1..=3 {
+///         let options = Options { seed, particles: 50, iterations: 100, ..Options::default() };
+///         let outcome = minimize(problem, &options, backend, |_| ControlFlow::Continue(()))?;
+///         best = best.min(outcome.value);
+///     }
+///     Ok(best)
+/// }
+/// assert!(best_of_three(&Cpu::new(0)?, &Problem::new(Levy, 2)?)? < 1e-6);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub trait Backend {
     /// `cpu` or `cuda`.
+    ///
+    /// ```
+    /// use flockwork::backend::{Backend, Cpu};
+    ///
+    /// assert_eq!(Cpu::new(0)?.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn name(&self) -> &'static str;
 
     /// What it is, in a few words, as `2 threads, AVX-512`.
+    ///
+    /// ```
+    /// use flockwork::backend::{Backend, Cpu};
+    ///
+    /// assert!(Cpu::new(2)?.description().starts_with("2 threads, "));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn description(&self) -> String;
 
     /// Swarms, ready to be started.
+    ///
+    /// ```
+    /// use flockwork::backend::{Backend, Cpu, Plan};
+    /// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+    ///
+    /// let problem = Problem::new(Sphere, 3)?;
+    /// let plan = Plan::<f64>::new(&problem, &Options::default())?;
+    /// let mut swarm = Cpu::new(0)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// assert_eq!(swarm.best()?.position.len(), 3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
     -> Result<Box<dyn Swarm<T>>>;
 }
@@ -86,54 +161,223 @@ pub trait Swarm<T: Scalar> {
     /// Makes the first positions and velocities and evaluates them; `points` are positions to start
     /// from instead of random ones, for all particles one after the other (one swarm only). Call it
     /// once, before anything else but [`Swarm::record_every`] and [`Swarm::evaluate`].
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options { particles: 3, ..Options::default() })?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// // Three particles in the plane.
+    /// swarm.start(Some(&[1.0, 1.0, 0.5, 0.0, 2.0, 2.0]))?;
+    /// assert_eq!(swarm.best()?.position, [0.5, 0.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn start(&mut self, points: Option<&[T]>) -> Result<()>;
 
     /// Does so many iterations; each particle exactly so many, also in an asynchronous swarm. May
     /// return before the GPU has done them; what reads the state waits.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// swarm.advance(40)?;
+    /// swarm.advance(2)?;
+    /// assert_eq!(swarm.iteration(), 42);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn advance(&mut self, iterations: u32) -> Result<()>;
 
     /// Iterations done or under way, after the start.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// assert_eq!(swarm.iteration(), 0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn iteration(&self) -> u32;
 
     /// The best of each swarm so far.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let (problem, options) = (Problem::new(Sphere, 2)?, Options::default());
+    /// let coefficients = options.coefficients;
+    /// let two = [1, 2].map(|seed| Variation { seed, coefficients });
+    /// let plan = Plan::<f32>::of_many(&problem, &options, &two)?;
+    /// let mut swarms = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarms.start(None)?;
+    /// let bests = swarms.bests()?;
+    /// assert!(bests.len() == 2 && bests[0] != bests[1]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn bests(&mut self) -> Result<Vec<Best<T>>>;
 
     /// What each part of an asynchronous swarm last took for the swarm's best: one particle's own
     /// fitness and position, at some time. Of a synchronous swarm, the bests.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// let options = Options { mode: Mode::Asynchronous, ..Options::default() };
+    /// let plan = Plan::<f32>::new(&problem, &options)?;
+    /// let mut swarm = Cpu::new(2)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// swarm.advance(20)?;
+    /// let best = swarm.best()?.value;
+    /// assert!(swarm.held()?.iter().all(|held| held.value >= best));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn held(&mut self) -> Result<Vec<Best<T>>> {
         self.bests()
     }
 
     /// The best of the first swarm so far.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// assert_eq!(swarm.best()?, swarm.bests()?[0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn best(&mut self) -> Result<Best<T>> {
         Ok(self.bests()?.swap_remove(0))
     }
 
     /// From now on keeps a record of each swarm after the start and after every iteration that is a
     /// multiple of `stride`.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.record_every(Some(10))?;
+    /// swarm.start(None)?;
+    /// swarm.advance(25)?;
+    /// let iterations: Vec<_> = swarm.take_records()?.iter().map(|r| r.iteration).collect();
+    /// assert_eq!(iterations, [0, 10, 20]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn record_every(&mut self, stride: Option<u32>) -> Result<()>;
 
     /// The records since the last call; of several swarms, those of an iteration one after the other.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.record_every(Some(1))?;
+    /// swarm.start(None)?;
+    /// assert_eq!(swarm.take_records()?.len(), 1);
+    /// assert!(swarm.take_records()?.is_empty());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn take_records(&mut self) -> Result<Vec<Record>>;
 
     /// A record of each swarm as it is now, which is not kept.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// let before = swarm.survey()?[0].sums.distance;
+    /// swarm.advance(50)?;
+    /// assert!(swarm.survey()?[0].sums.distance < before);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn survey(&mut self) -> Result<Vec<Record>>;
 
     /// The fitness at any points: `dims` numbers each. The swarm stays as it is.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// assert_eq!(swarm.evaluate(&[3.0, 4.0, 0.0, 1.0])?, [25.0, 1.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>>;
 
     /// Makes a point the own best of the particle that is the best of swarm number `swarm`, and so
     /// that swarm's best. It must be better.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// let found_elsewhere = [0.0, 0.001];
+    /// let fitness = swarm.evaluate(&found_elsewhere)?[0];
+    /// swarm.implant(0, &found_elsewhere, fitness)?;
+    /// assert_eq!(swarm.best()?.position, found_elsewhere);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
     /// The whole state.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options { particles: 5, ..Options::default() })?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// let state = swarm.snapshot()?;
+    /// // At the start each particle's best is where it is.
+    /// assert_eq!(state.own_bests, state.positions);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn snapshot(&mut self) -> Result<Snapshot<T>>;
 
     /// Goes on from a state instead of starting.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan.clone())?;
+    /// swarm.start(None)?;
+    /// let state = swarm.snapshot()?;
+    /// swarm.advance(30)?;
+    ///
+    /// let mut other = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// other.restore(&state)?;
+    /// other.advance(30)?;
+    /// assert_eq!(other.best()?, swarm.best()?);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()>;
 }
 
 /// A swarm's best: one particle's own fitness and position.
+///
+/// ```
+/// use flockwork::backend::{Backend, Best, Cpu, Plan};
+/// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+///
+/// let problem = Problem::new(Sphere, 2)?;
+/// let plan = Plan::<f64>::new(&problem, &Options { particles: 9, ..Options::default() })?;
+/// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+/// swarm.start(None)?;
+/// let Best { value, particle, position } = swarm.best()?;
+/// assert!(particle < 9 && (position[0].powi(2) + position[1].powi(2) - value).abs() < 1e-9);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best<T> {
     /// Lowest fitness; infinite if there is none. Where the function is maximised, the fitness is
@@ -146,6 +390,20 @@ pub struct Best<T> {
 }
 
 /// How a swarm stood after some iteration.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Plan, Record};
+/// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+///
+/// let problem = Problem::new(Sphere, 2)?;
+/// let plan = Plan::<f32>::new(&problem, &Options { particles: 50, ..Options::default() })?;
+/// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+/// swarm.start(None)?;
+/// let Record { iteration, best, sums } = swarm.survey()?[0];
+/// // The mean of the own bests, which is no better than the best.
+/// assert!(iteration == 0 && sums.finite == 50.0 && sums.fitness / sums.finite >= best);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
     /// Which.
@@ -157,6 +415,20 @@ pub struct Record {
 }
 
 /// The whole state of one or more swarms, particle by particle.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Plan};
+/// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+///
+/// let problem = Problem::new(Sphere, 2)?;
+/// let plan = Plan::<f32>::new(&problem, &Options { particles: 50, ..Options::default() })?;
+/// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+/// swarm.start(None)?;
+/// swarm.advance(3)?;
+/// let state = swarm.snapshot()?;
+/// assert_eq!((state.iteration, state.velocities.len(), state.best_fitness.len()), (3, 100, 50));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<T> {
     /// Iterations done.
@@ -241,6 +513,16 @@ named! {
 }
 
 /// A back end chosen at run time.
+///
+/// ```
+/// use flockwork::backend::{AnyBackend, Choice};
+///
+/// match AnyBackend::select(Choice::Auto, 2)? {
+///     AnyBackend::Cpu(_, why) => println!("on two threads: {why}"),
+///     _ => println!("on a GPU"),
+/// }
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub enum AnyBackend {
     /// The CPU, and why.
     Cpu(Cpu, String),
@@ -251,6 +533,14 @@ pub enum AnyBackend {
 
 impl AnyBackend {
     /// The back end for a choice; `threads` is the number of CPU threads, 0 for one per core.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend};
+    ///
+    /// let backend = AnyBackend::select("cpu".parse()?, 3)?;
+    /// assert!(backend.description().starts_with("3 threads"));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn select(choice: Choice, threads: usize) -> Result<Self> {
         let cpu = |why: String| Ok(Self::Cpu(Cpu::new(threads)?, why));
         match choice {
@@ -271,6 +561,13 @@ impl AnyBackend {
     }
 
     /// Why this one was chosen.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Choice};
+    ///
+    /// assert_eq!(AnyBackend::select(Choice::Cpu, 0)?.reason(), "asked for");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn reason(&self) -> &str {
         match self {
             Self::Cpu(_, why) => why,

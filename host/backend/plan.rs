@@ -30,6 +30,23 @@ pub struct Member<T> {
 
 /// Everything that decides the bits of a run but the function itself: made, and checked, from a
 /// problem and options by `Plan::new`.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Plan};
+/// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+///
+/// let problem = Problem::new(Sphere, 3)?;
+/// let options = Options { particles: 100, ..Options::default() };
+/// let plan = Plan::<f32>::new(&problem, &options)?;
+/// assert_eq!((plan.dims(), plan.swarms()), (3, 1));
+/// // One plan for any back end, and for as many swarms as wanted.
+/// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan.clone())?;
+/// let mut again = Cpu::new(2)?.swarm(problem.function(), plan.in_general())?;
+/// swarm.start(None)?;
+/// again.start(None)?;
+/// assert_eq!(swarm.best()?, again.best()?);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Plan<T> {
     /// Number of particles of each swarm.

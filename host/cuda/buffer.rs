@@ -18,7 +18,15 @@ use super::error::{Code, CudaError, DriverError, Result};
 use super::event::Event;
 use super::gpu::Gpu;
 
-/// What this process holds in [`Buffer`]s and [`HostBuffer`]s, over all GPUs.
+/// What this process holds: buffers in the memory of all GPUs, and host memory that they copy to.
+///
+/// ```
+/// use flockwork::cuda::{LiveAllocations, live_allocations};
+///
+/// let LiveAllocations { count, bytes } = live_allocations();
+/// println!("{count} buffers, {bytes} bytes");
+/// assert_eq!(count == 0, bytes == 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveAllocations {
     /// Number of buffers, those without elements left out.
@@ -31,6 +39,19 @@ static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// What is allocated now: tests compare it before and after.
+///
+/// ```
+/// use flockwork::{backend::{Choice, Cuda}, cuda::live_allocations, objective::Sphere};
+/// use flockwork::swarm::{Problem, Search};
+///
+/// let before = live_allocations();
+/// if let Ok(gpu) = Cuda::open(0) {
+///     let search = Search::new(Problem::new(Sphere, 3)?).iterations(10);
+///     search.run_on(&gpu, |_| std::ops::ControlFlow::Continue(()))?;
+/// }
+/// assert_eq!(live_allocations(), before);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub fn live_allocations() -> LiveAllocations {
     LiveAllocations {
         count: LIVE_COUNT.load(Ordering::Relaxed),

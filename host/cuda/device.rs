@@ -10,6 +10,14 @@ use super::error::{Bytes, CudaError, Result};
 use super::version::{Capability, Version};
 
 /// Whether this machine has GPUs to compute on, and if not, why.
+///
+/// ```
+/// use flockwork::cuda::{Availability, availability};
+///
+/// if let Availability::Unavailable { driver: Some(version), reason } = availability() {
+///     println!("there is a driver for CUDA {version}, but {reason}");
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub enum Availability {
     /// There is a driver and it lists at least one GPU.
@@ -29,6 +37,16 @@ pub enum Availability {
 }
 
 /// Looks for a driver and its GPUs.
+///
+/// ```
+/// use flockwork::cuda::{Availability, availability};
+///
+/// let gpus = match availability() {
+///     Availability::Available { devices, .. } => devices,
+///     Availability::Unavailable { .. } => Vec::new(),
+/// };
+/// assert!(gpus.iter().zip(0..).all(|(gpu, number)| gpu.ordinal == number));
+/// ```
 pub fn availability() -> Availability {
     let found = driver::start().and_then(|driver| Ok((driver, devices()?)));
     match found {
@@ -59,6 +77,16 @@ pub(super) fn count() -> Result<u32> {
 }
 
 /// What is known of a GPU before it is opened.
+///
+/// ```
+/// use flockwork::cuda::{Availability, availability};
+///
+/// if let Availability::Available { devices, .. } = availability() {
+///     let largest = devices.iter().max_by_key(|gpu| gpu.memory).expect("at least one");
+///     println!("{largest}");
+///     assert!(largest.multiprocessors > 0);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
@@ -91,7 +119,7 @@ impl Device {
     ///
     /// # Errors
     /// [`CudaError::NoSuchDevice`], or what the driver said.
-    pub fn describe(ordinal: u32) -> Result<Self> {
+    pub(super) fn describe(ordinal: u32) -> Result<Self> {
         let raw = raw(ordinal)?;
         let attribute = |attribute: Attribute| {
             let mut value = 0;

@@ -10,8 +10,6 @@ use super::binding::{self, NotFound};
 use super::error::{Code, CudaError};
 use super::version::Version;
 
-pub use super::binding::LIBRARY_VARIABLE;
-
 /// The oldest driver this program works with.
 pub const OLDEST_DRIVER: Version = Version::new(11, 0);
 

@@ -13,6 +13,16 @@ use super::version::{Capability, Version};
 pub type Result<T> = std::result::Result<T, CudaError>;
 
 /// Why something on the GPU did not work.
+///
+/// ```
+/// use flockwork::{Error, backend::{Backend, Cuda}, cuda::CudaError};
+///
+/// match Cuda::open(0) {
+///     Ok(gpu) => println!("{}", gpu.description()),
+///     Err(Error::Cuda(CudaError::NoLibrary { .. } | CudaError::NoDevice)) => println!("no GPU"),
+///     Err(other) => println!("there may be one, but {other}"),
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CudaError {
@@ -168,6 +178,13 @@ pub enum CudaError {
 }
 
 /// Why a launch was refused.
+///
+/// ```
+/// use flockwork::cuda::LaunchError;
+///
+/// let error = LaunchError::Threads { threads: 100, most: 1024 };
+/// assert!(error.to_string().contains("a multiple of 32 up to 1024"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -215,6 +232,20 @@ pub const MOST_BLOCKS: u32 = i32::MAX as u32;
 ///
 /// Launches and asynchronous copies fail later than they are called: what went wrong inside a
 /// kernel is answered by the next call that waits for it.
+///
+/// ```
+/// use flockwork::{Error, cuda::{Code, CudaError}};
+///
+/// /// Whether a smaller swarm may help.
+/// fn is_too_large(error: &Error) -> bool {
+///     match error {
+///         Error::Memory { .. } | Error::Cuda(CudaError::OutOfMemory { .. }) => true,
+///         Error::Cuda(CudaError::Driver(driver)) => driver.code == Code::OUT_OF_MEMORY,
+///         _ => false,
+///     }
+/// }
+/// assert!(is_too_large(&Error::Memory { needed: 1 << 50, available: None }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverError {
@@ -238,6 +269,14 @@ impl fmt::Display for DriverError {
 impl std::error::Error for DriverError {}
 
 /// What a function of the driver answers; 0 is success.
+///
+/// ```
+/// use flockwork::cuda::Code;
+///
+/// assert_eq!(Code(700), Code::ILLEGAL_ADDRESS);
+/// assert_eq!(Code(700).name(), "CUDA_ERROR_ILLEGAL_ADDRESS");
+/// assert!(Code::NO_DEVICE.hint().contains("CUDA_VISIBLE_DEVICES"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code(pub u32);
 

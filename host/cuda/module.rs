@@ -19,6 +19,14 @@ use super::error::{Code, CudaError, DriverError, Result, cuda_of_ptx};
 use super::version::{Capability, Version};
 
 /// Every kernel, compiled to PTX for one target and all later ones.
+///
+/// ```
+/// for image in flockwork::kernel_images() {
+///     let bytes: usize = image.entries.iter().map(|(_, text)| text.len()).sum();
+///     println!("sm_{}: {bytes} bytes of PTX", image.target);
+///     assert!(image.entries.iter().all(|(name, text)| text.contains(name)));
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Image {
     /// The number in the target's name: 90 for `sm_90`.

@@ -3,6 +3,14 @@
 use std::fmt;
 
 /// A version of CUDA, as `13.0`: what a driver supports, or what something needs.
+///
+/// ```
+/// use flockwork::cuda::Version;
+///
+/// let driver = Version::new(12, 4);
+/// assert!(driver >= Version::new(11, 8));
+/// assert_eq!((driver.major(), driver.minor(), driver.to_string().as_str()), (12, 4, "12.4"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub(super) u32);
 
@@ -30,6 +38,14 @@ impl fmt::Display for Version {
 }
 
 /// A version of the hardware's instruction set, as `9.0` (whose target is `sm_90`).
+///
+/// ```
+/// use flockwork::cuda::Capability;
+///
+/// let hopper = Capability { major: 9, minor: 0 };
+/// assert_eq!(hopper.target(), 90);
+/// assert!(hopper > Capability::of_target(86));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Capability {
     /// The architecture.

@@ -1,6 +1,16 @@
 //! Fitting models to data.
 //!
 //! So far: the synthetic data sets of the calibration function.
+//!
+//! ```
+//! use flockwork::{fit, objective::Calibration, swarm::{Problem, Search}};
+//!
+//! let problem = Problem::from_data(Calibration, fit::synthetic(3, 50, 1)?)?;
+//! let outcome = Search::new(problem).particles(128).iterations(300).run()?;
+//! // The parameters that the data were made with.
+//! assert!(outcome.position.iter().all(|x| (x - 1.0).abs() < 1e-3));
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
 use flockwork_device::random::stream::PhiloxStream;
 use rand::{Rng, SeedableRng, distr::Uniform};
@@ -12,6 +22,13 @@ use crate::{Error, Result, io::Table, memory};
 /// Coefficients are uniform multiples of 2^-10 in [-1, 1]; each target is the sum of its row's.
 /// With up to 8,192 dimensions every partial sum is a number of both precisions, so the minimum is
 /// exactly 0 in f32 as in f64.
+///
+/// ```
+/// let table = flockwork::fit::synthetic(3, 50, 1)?;
+/// assert_eq!((table.dims(), table.rows()), (3, 50));
+/// assert_eq!(table.targets()[0], table.coefficients()[..3].iter().sum::<f64>());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub fn synthetic(dims: u32, rows: usize, seed: u64) -> Result<Table> {
     for (option, value) in [("dims", dims as usize), ("rows", rows)] {
         if value == 0 {

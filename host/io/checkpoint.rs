@@ -93,24 +93,9 @@ struct Contents {
 }
 
 impl OwnedSection {
-    /// Its name.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// How many numbers it has.
     pub fn len(&self) -> usize {
         self.bytes().len().checked_div(self.element_size).unwrap_or(0)
-    }
-
-    /// Whether it has no numbers.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Bytes of one number.
-    pub fn element_size(&self) -> usize {
-        self.element_size
     }
 
     /// The numbers as they stand in the file, little-endian.
@@ -182,20 +167,6 @@ pub fn find<'a>(path: &Path, sections: &'a [OwnedSection], name: &str) -> Result
 ///
 /// Floating-point numbers in the header come back with the bits they had, except that JSON knows
 /// neither NaN nor infinity; such numbers belong into a section.
-///
-/// ```
-/// use flockwork::io::checkpoint::{self, Section};
-///
-/// # let folder = tempfile::tempdir().unwrap();
-/// let path = folder.path().join("run.flock");
-/// let positions = [0.25_f32, -1.0, 3.5];
-/// checkpoint::write(&path, &"iteration 7", &[Section::new("positions", &positions)])?;
-///
-/// let (header, sections) = checkpoint::read::<String>(&path)?;
-/// assert_eq!(header, "iteration 7");
-/// assert_eq!(checkpoint::find(&path, &sections, "positions")?.numbers::<f32>()?, positions);
-/// # Ok::<(), flockwork::Error>(())
-/// ```
 ///
 /// # Errors
 /// If the file cannot be written, if another process is writing it, if what `path` names is there
@@ -524,7 +495,7 @@ mod tests {
             assert_eq!(read[1].exactly::<f64>(3).unwrap(), double);
             assert_eq!(find(&path, &read, "integers").unwrap().numbers::<u32>().unwrap(), integers);
             assert!(read[3].numbers::<u64>().unwrap().is_empty());
-            assert!(read[3].is_empty() && read[3].name().is_empty());
+            assert!(read[3].len() == 0 && read[3].name.is_empty());
         }
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         assert_eq!(names.len(), 1, "{names:?}");

@@ -13,6 +13,14 @@ use crate::{Error, Result, memory, swarm::named};
 
 named! {
     /// In which order the numbers stand.
+    ///
+    /// ```
+    /// use flockwork::io::Layout;
+    ///
+    /// assert_eq!("interleaved".parse::<Layout>()?, Layout::Interleaved);
+    /// assert_eq!(Layout::default().name(), "vectors");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     #[derive(Default)]
     pub enum Layout("layout") {
         /// All vectors one after the other, and then all scalars.
@@ -28,6 +36,18 @@ named! {
 /// Reads a file. `dims` (n) and `rows` (P) that are not given are taken from the last two numbers in
 /// the file's name, n before P, as in `f5_16_16384.dat`; one of them suffices, since the file's size
 /// tells the other.
+///
+/// ```
+/// use flockwork::io::{Layout, read_hosala};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("rows.dat");
+/// // Two rows, each (coefficient, target).
+/// std::fs::write(&path, [1.0_f64, 10.0, 2.0, 20.0].map(f64::to_le_bytes).concat()).unwrap();
+/// let table = read_hosala(&path, Some(1), None, Layout::Interleaved)?;
+/// assert_eq!(table.coefficients(), [1.0, 2.0]);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 ///
 /// # Errors
 /// If the file cannot be read, if its size fits no n and P, or if a number in it is not finite.
@@ -130,6 +150,17 @@ fn numbers_in_name(path: &Path) -> (Option<u32>, Option<usize>) {
 }
 
 /// Writes a table as vectors and then scalars.
+///
+/// ```
+/// use flockwork::{fit, io::{Layout, read_hosala, write_hosala}};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("f5_4_16.dat");
+/// let table = fit::synthetic(4, 16, 1)?;
+/// write_hosala(&path, &table)?;
+/// assert_eq!(read_hosala(&path, None, None, Layout::VectorsThenScalars)?, table);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub fn write(path: &Path, table: &Table) -> Result<()> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let mut file = BufWriter::new(fs::File::create(path).map_err(failed)?);

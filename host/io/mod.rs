@@ -1,6 +1,18 @@
 //! File formats in and out: one file each, and one door for what the program reads.
+//!
+//! ```
+//! use flockwork::io::{self, Hints, Table};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! // Two coefficients in a row, three rows: what the name says.
+//! let path = folder.path().join("f5_2_3.dat");
+//! let table = Table::new(2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![10.0, 20.0, 30.0])?;
+//! io::write_hosala(&path, &table)?;
+//! assert_eq!(io::read_table(&path, Hints::default())?, table);
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
-pub mod checkpoint;
+pub(crate) mod checkpoint;
 mod hosala;
 mod points;
 mod table;
@@ -14,6 +26,18 @@ pub use table::Table;
 use crate::Result;
 
 /// What a caller knows of a table that its file may not tell.
+///
+/// ```
+/// use flockwork::io::{Hints, Layout, read_table};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("measured.dat");
+/// # std::fs::write(&path, [1.0_f64, 2.0, 3.0].map(f64::to_le_bytes).concat()).unwrap();
+/// // The file has three numbers, and its name says nothing.
+/// let hints = Hints { dims: Some(2), layout: Layout::Interleaved, ..Hints::default() };
+/// assert_eq!(read_table(&path, hints)?.targets(), [3.0]);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// Coefficients in a row.
@@ -26,6 +50,17 @@ pub struct Hints {
 
 /// Reads a table of data rows, in the format that the file has: so far, the binary one of
 /// [`read_hosala`].
+///
+/// ```
+/// use flockwork::io::{Hints, read_table};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("f5_2_1.dat");
+/// std::fs::write(&path, [0.5_f64, 1.5, 7.0].map(f64::to_le_bytes).concat()).unwrap();
+/// let table = read_table(&path, Hints::default())?;
+/// assert_eq!((table.coefficients(), table.targets()), (&[0.5, 1.5][..], &[7.0][..]));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 ///
 /// # Errors
 /// As the format's reader.

@@ -3,6 +3,17 @@
 use crate::{Error, Result};
 
 /// `rows` rows of `dims` coefficients and a target each; all finite.
+///
+/// ```
+/// use flockwork::io::Table;
+///
+/// let table = Table::new(2, vec![1.0, 2.0, 3.0, 4.0], vec![10.0, 20.0])?;
+/// assert_eq!((table.dims(), table.rows()), (2, 2));
+/// assert_eq!(table.coefficients()[2..], [3.0, 4.0]);
+/// assert_eq!(table.targets()[1], 20.0);
+/// assert!(Table::new(2, vec![1.0, f64::NAN], vec![10.0]).is_err());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     dims: u32,
@@ -60,7 +71,7 @@ impl Table {
     }
 
     /// Coefficients, row by row, and then the targets.
-    pub fn into_numbers(self) -> Vec<f64> {
+    pub(crate) fn into_numbers(self) -> Vec<f64> {
         self.numbers
     }
 }

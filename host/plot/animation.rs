@@ -17,6 +17,13 @@ use super::{FAINT_INK, INK, file, fit, text, width};
 use crate::{Error, Result};
 
 /// A moment of a run.
+///
+/// ```
+/// use flockwork::plot::Frame;
+///
+/// let frame = Frame { iteration: 3, positions: vec![[0.5, 1.0], [2.0, 0.0]], ..Frame::default() };
+/// assert_eq!(frame.positions.len(), 2);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// Iterations done.
@@ -30,6 +37,26 @@ pub struct Frame {
 }
 
 /// What [`animation`] draws.
+///
+/// ```
+/// use flockwork::plot::{Animation, Frame, animation};
+///
+/// // A function that is maximised is drawn as its negative.
+/// let picture = Animation {
+///     title: "A hill",
+///     axes: ["east", "north"],
+///     lower: [-1.0; 2],
+///     upper: [1.0; 2],
+///     value: &|x, y| -(-x * x - y * y).exp(),
+///     optimum: None,
+///     frames: &[Frame { positions: vec![[0.5, 0.5]], ..Frame::default() }],
+///     delay: std::time::Duration::from_millis(50),
+/// };
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("hill.gif");
+/// animation(&path, &picture)?;
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct Animation<'a> {
     /// Stands above the picture; cut where it is too long.

@@ -11,6 +11,13 @@ use super::{FAINT_INK, file, fit, text, width};
 use crate::{Error, Result};
 
 /// The state of a run after an iteration. What is not known is NaN.
+///
+/// ```
+/// use flockwork::plot::Sample;
+///
+/// let sample = Sample { spread: 0.25, ..Sample::new(10, 640, 1.5) };
+/// assert!(sample.best == 1.5 && sample.mean.is_nan());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Iterations done.
@@ -35,6 +42,14 @@ impl Sample {
 }
 
 /// What [`convergence`] draws.
+///
+/// ```
+/// use flockwork::plot::{Convergence, Sample, convergence};
+///
+/// let samples = [Sample::new(0, 64, 9.0), Sample::new(1, 128, 4.0)];
+/// let picture = Convergence { title: "Two samples", optimum: None, samples: &samples };
+/// assert!(convergence("two.jpeg".as_ref(), &picture).is_err(), "an SVG or a PNG");
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Convergence<'a> {
     /// Stands above the picture; cut where it is too long.

@@ -3,6 +3,26 @@
 //!
 //! Nothing here knows swarms or back ends. [`plotters`] draws, with a font of our own (`font.ttf`), so
 //! that nothing of the system is needed. A picture is written whole or not at all.
+//!
+//! ```
+//! use flockwork::{objective::Ackley, plot, swarm::{Problem, Search}};
+//!
+//! let outcome = Search::new(Problem::new(Ackley, 3)?).iterations(100).history(1).run()?;
+//! let sample = |s: &flockwork::swarm::Sample| plot::Sample {
+//!     iteration: s.iteration,
+//!     evaluations: s.evaluations,
+//!     best: s.best,
+//!     mean: s.mean,
+//!     spread: s.spread,
+//!     speed: s.velocity,
+//! };
+//! let samples: Vec<_> = outcome.history.iter().map(sample).collect();
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("ackley.png");
+//! let picture = plot::Convergence { title: "Ackley", optimum: Some(0.0), samples: &samples };
+//! plot::convergence(&path, &picture)?;
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
 mod animation;
 mod axis;

@@ -11,6 +11,18 @@
 //!
 //! The coordinates are `f64`; one that is rounded to `f32` may become 1.
 //!
+//! ```
+//! use flockwork::{objective::Sphere, points, swarm::{Problem, Search, Start}};
+//!
+//! // The even half of a swarm, put into the box from -5 to 5; the others start at random.
+//! let cube = points::sobol(64, 2, 1)?;
+//! let rows = cube.chunks(2).map(|point| point.iter().map(|u| 10.0 * u - 5.0).collect());
+//! let search = Search::new(Problem::new(Sphere, 2)?.with_bounds(vec![-5.0; 2], vec![5.0; 2])?);
+//! let outcome = search.particles(128).iterations(50).start(Start::Points(rows.collect())).run()?;
+//! assert!(outcome.value < 1e-3);
+//! # Ok::<(), flockwork::Error>(())
+//! ```
+//!
 //! Random bits come from Philox with ten rounds, keyed by the seed. The counter is (index,
 //! dimension, 0, purpose), with purposes from `0x100` on, above those of
 //! [`crate::random::Purpose`]; so a swarm of the same seed shares no bits with the points it starts

@@ -16,6 +16,15 @@ use crate::{
 };
 
 /// What a function is called, and what is known about it.
+///
+/// ```
+/// use flockwork::{objective::Rastrigin, swarm::Problem};
+///
+/// let named = Problem::new(Rastrigin, 2)?.function().info();
+/// assert_eq!(named.name, "rastrigin");
+/// println!("{}", named.info.expect("not a closure").formula);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Named {
     /// Its name.
@@ -26,6 +35,15 @@ pub struct Named {
 
 /// An objective function as a [`Problem`](super::Problem) holds it: of a type that implements
 /// [`Objective`], or a closure.
+///
+/// ```
+/// use flockwork::swarm::{Function, Problem};
+///
+/// let problem = Problem::from_fn(vec![0.0], vec![1.0], |x| x[0].sin())?;
+/// let function: &dyn Function = problem.function();
+/// assert!(function.info().info.is_none());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
     /// Its name, and what is known about it.
     fn info(&self) -> Named;

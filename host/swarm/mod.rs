@@ -13,6 +13,18 @@
 //! | `search` | all of that as one sentence |
 //! | `start` | where a swarm starts, other than uniform in the box |
 //! | `ask` | swarms whose points someone else evaluates |
+//!
+//! ```
+//! use flockwork::swarm::{Problem, Rule, Search};
+//!
+//! // Moved and turned, so that nothing but the function itself helps.
+//! let problem = Problem::named("griewank", 4)?.shifted(2)?.rotated(3)?;
+//! let search = Search::new(problem).rule(Rule::Standard2011).particles(40).evaluations(20_000);
+//! let outcome = search.run()?;
+//! println!("{} at {:?}: {}", outcome.value, outcome.position, outcome.stopped.sentence());
+//! assert!(outcome.evaluations <= 20_000);
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
 mod ask;
 mod function;
@@ -29,7 +41,8 @@ mod start;
 
 pub use ask::AskTell;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
-pub use function::{Function, FunctionIn, Named};
+pub(crate) use function::FunctionIn;
+pub use function::{Function, Named};
 pub(crate) use names::named;
 pub use options::{
     Coefficients, Edge, Large, Mode, Neighbourhood, Options, Precision, Preset, Randomness,

@@ -19,6 +19,14 @@ macro_rules! named {
             pub const ALL: &'static [Self] = &[ $( Self::$variant, )* ];
 
             /// The name, as options and files spell it.
+            ///
+            /// ```
+            /// # use flockwork::{backend::*, io::*, swarm::*};
+            #[doc = concat!(" for &one in ", stringify!($type), "::ALL {")]
+            #[doc = concat!("     assert_eq!(one.name().parse::<", stringify!($type), ">()?, one);")]
+            /// }
+            /// # Ok::<(), flockwork::Error>(())
+            /// ```
             pub const fn name(self) -> &'static str {
                 match self { $( Self::$variant => $name, )* }
             }

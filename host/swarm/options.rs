@@ -10,6 +10,14 @@ use crate::{Error, Result};
 
 named! {
     /// The arithmetic of a run.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Options, Precision};
+    ///
+    /// let options = Options { precision: "f64".parse()?, ..Options::default() };
+    /// assert_eq!(options.precision, Precision::F64);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Precision("precision") {
         /// 32-bit floating point.
         F32 = "f32",
@@ -20,6 +28,18 @@ named! {
 
 named! {
     /// How a particle gets its next velocity.
+    ///
+    /// ```
+    /// use flockwork::{objective::Levy, swarm::{Problem, Rule, Search}};
+    ///
+    /// for &rule in Rule::ALL {
+    ///     let search = Search::new(Problem::new(Levy, 2)?).rule(rule).particles(50);
+    ///     let outcome = search.iterations(300).run()?;
+    ///     println!("{rule:15} {:.1e}", outcome.value);
+    ///     assert!(outcome.value < 1e-3);
+    /// }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Rule("rule") {
         /// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x): inertia weight (Shi
         /// and Eberhart 1998), or constriction, which is the same with other coefficients (Clerc and
@@ -42,6 +62,15 @@ named! {
 
 named! {
     /// What the random coefficients are drawn for.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Options, Randomness};
+    ///
+    /// let options = Options { randomness: Randomness::PerParticle, ..Options::default() };
+    /// options.check()?;
+    /// assert_eq!(options.randomness.name(), "per-particle");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Randomness("randomness") {
         /// Each dimension of each particle.
         PerDimension = "per-dimension",
@@ -53,6 +82,19 @@ named! {
 named! {
     /// What happens to a particle that would leave the box. Sources: Robinson and Rahmat-Samii 2004;
     /// Huang and Mohan 2005; Clerc 2012; Helwig, Branke and Mostaghim 2013.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Edge, Problem, Search};
+    ///
+    /// // Least in a corner of the box, and still less outside.
+    /// let slope = Problem::from_fn(vec![0.0; 2], vec![1.0; 2], |x| x[0] + x[1])?;
+    /// let search = Search::new(slope).particles(30).iterations(50);
+    /// let absorbed = search.clone().run()?;
+    /// assert_eq!(absorbed.position, [0.0, 0.0]);
+    /// let free = search.with(|options| options.edge = Edge::None).run()?;
+    /// assert!(free.value < 0.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Edge("edge") {
         /// It stops at the side; its velocity is kept.
         Clamp = "clamp",
@@ -78,6 +120,16 @@ named! {
 
 named! {
     /// How the inertia weight goes from [`Coefficients::inertia`] to [`Coefficients::last_inertia`].
+    ///
+    /// ```
+    /// use flockwork::swarm::{Coefficients, Options, Schedule};
+    ///
+    /// let coefficients =
+    ///     Coefficients { inertia: 0.9, last_inertia: 0.4, ..Coefficients::CONSTRICTION };
+    /// let schedule = Schedule::Linear;
+    /// Options { coefficients, schedule, ..Options::default() }.check()?;
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Schedule("schedule") {
         /// It stays at the first.
         Constant = "constant",
@@ -90,6 +142,14 @@ named! {
 
 named! {
     /// Whether particles wait for each other.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Mode, Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 3)?).mode(Mode::Asynchronous).target(1e-6);
+    /// assert!(search.run()?.value <= 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     #[derive(Default)]
     pub enum Mode("mode") {
         /// All particles do an iteration, then all know the swarm's best: the same seed gives the same
@@ -177,6 +237,18 @@ impl FromStr for Neighbourhood {
 }
 
 /// The coefficients of the velocity update.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Coefficients, Problem, Search}};
+///
+/// // Attracted by the own best alone, the particles do not gather.
+/// let hermits = Coefficients { social: 0.0, ..Coefficients::CONSTRICTION };
+/// let search = Search::new(Problem::new(Sphere, 2)?).particles(20).iterations(100).history(100);
+/// let usual = search.clone().run()?.history;
+/// let alone = search.with(|options| options.coefficients = hermits).run()?.history;
+/// assert!(alone[1].spread > usual[1].spread);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coefficients {
     /// Inertia weight: the share of the old velocity that is kept; with a schedule, at the start.
@@ -269,6 +341,15 @@ impl Default for Stop {
 
 named! {
     /// Options that go together, by name.
+    ///
+    /// ```
+    /// use flockwork::{objective::Rastrigin, swarm::{Options, Preset, Problem, Search}};
+    ///
+    /// let robust = Options::preset(Preset::Robust);
+    /// let search = Search::new(Problem::new(Rastrigin, 3)?.shifted(1)?).options(robust);
+    /// assert!(search.run()?.value < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Preset("preset") {
         /// [`Options::default`].
         Default = "default",
@@ -292,6 +373,18 @@ named! {
 
 /// Large swarms between the small ones of a run with restarts: which is next is decided by the
 /// evaluations that each kind has had (Hansen 2009).
+///
+/// ```
+/// use flockwork::swarm::{Large, Options, Preset, Restart};
+///
+/// let mut options = Options::preset(Preset::Thorough);
+/// let large = options.restart.and_then(|restart| restart.large).expect("the preset has some");
+/// // Most of the evaluations for the small swarms.
+/// let large = Some(Large { share: 0.3, ..large });
+/// options.restart = options.restart.map(|restart| Restart { large, ..restart });
+/// options.check()?;
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Large {
     /// Particles of the first one.

@@ -8,6 +8,22 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::backend::Record;
 
 /// How a run stands.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use flockwork::{objective::Ackley, swarm::{Problem, Progress, Search}};
+///
+/// let watch = |progress: &Progress| {
+///     println!("{:5} of {}: {}", progress.iteration, progress.iterations, progress.value);
+///     match progress.evaluations {
+///         0..50_000 => ControlFlow::Continue(()),
+///         _ => ControlFlow::Break(()),
+///     }
+/// };
+/// let outcome = Search::new(Problem::new(Ackley, 3)?).run_watched(watch)?;
+/// assert!(outcome.evaluations >= 50_000);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
@@ -28,6 +44,15 @@ pub struct Progress<'a> {
 }
 
 /// What ended a run.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Problem, Search, StopReason}};
+///
+/// let outcome = Search::new(Problem::new(Sphere, 2)?).target(1e-3).run()?;
+/// assert_eq!(outcome.stopped, StopReason::Target);
+/// assert_eq!(outcome.stopped.sentence(), "the target was reached");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -140,6 +165,18 @@ pub(super) fn sign(goal: Goal) -> f64 {
 }
 
 /// Where all particles were after an iteration.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
+///
+/// let search = Search::new(Problem::new(Sphere, 2)?).particles(30).iterations(20);
+/// let frames = search.with(|options| options.frames = Some(5)).run()?.frames;
+/// assert_eq!(frames.len(), 5);
+/// for particle in frames[4].positions.chunks_exact(2) {
+///     println!("{} {}", particle[0], particle[1]);
+/// }
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
     /// Which.
@@ -155,6 +192,16 @@ pub struct Frame {
 }
 
 /// What a run found.
+///
+/// ```
+/// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
+///
+/// let outcome = Search::new(Problem::new(Sphere, 3)?).particles(100).iterations(50).run()?;
+/// println!("{} at {:?}", outcome.value, outcome.position);
+/// println!("{:.0} evaluations a second", outcome.evaluations_per_second());
+/// assert_eq!(outcome.evaluations, 100 * 51);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {

@@ -21,6 +21,17 @@ use crate::{
 };
 
 /// A swarm of several that are advanced together: what it has of its own.
+///
+/// ```
+/// use flockwork::swarm::{Coefficients, Variation};
+///
+/// // The same seed with more and more of the own experience.
+/// let four = [0.5, 1.0, 1.5, 2.0].map(|cognitive| {
+///     let coefficients = Coefficients { cognitive, ..Coefficients::CONSTRICTION };
+///     Variation { seed: 1, coefficients }
+/// });
+/// assert_eq!(four[3].coefficients.cognitive, 2.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variation {
     /// Its seed.
@@ -31,12 +42,33 @@ pub struct Variation {
 
 impl<T: Number> Plan<T> {
     /// Checks both and converts.
+    ///
+    /// ```
+    /// use flockwork::{backend::Plan, objective::Sphere, swarm::{Options, Problem}};
+    ///
+    /// let problem = Problem::new(Sphere, 3)?;
+    /// assert_eq!(Plan::<f32>::new(&problem, &Options::default())?.dims(), 3);
+    /// let nobody = Options { particles: 0, ..Options::default() };
+    /// assert!(Plan::<f32>::new(&problem, &nobody).is_err());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn new(problem: &Problem, options: &Options) -> Result<Self> {
         let Options { seed, coefficients, .. } = *options;
         Self::of_many(problem, options, &[Variation { seed, coefficients }])
     }
 
     /// For several swarms that are advanced together.
+    ///
+    /// ```
+    /// use flockwork::{backend::Plan, objective::Sphere};
+    /// use flockwork::swarm::{Options, Problem, Variation};
+    ///
+    /// let (problem, options) = (Problem::new(Sphere, 3)?, Options::default());
+    /// let coefficients = options.coefficients;
+    /// let seeds: Vec<_> = (1..=5).map(|seed| Variation { seed, coefficients }).collect();
+    /// assert_eq!(Plan::<f64>::of_many(&problem, &options, &seeds)?.swarms(), 5);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn of_many(problem: &Problem, options: &Options, variations: &[Variation]) -> Result<Self> {
         options.check()?;
         if variations.is_empty() {

@@ -14,6 +14,21 @@ use super::function::{Batch, Closure, Function, Named, Typed};
 use crate::{Error, Result, io::Table, memory};
 
 /// An objective function with a number of dimensions, a box, and what else defines it.
+///
+/// ```
+/// use flockwork::{objective::Rastrigin, swarm::{Problem, Search, Variable}};
+///
+/// let problem = Problem::new(Rastrigin, 3)?
+///     .with_bounds(vec![-2.0; 3], vec![4.0; 3])?
+///     .with_variables(vec![Variable::Integer, Variable::Continuous, Variable::Continuous])?
+///     .shifted(7)?
+///     .called("ripples");
+/// println!("{} from {:?} to {:?}", problem.name(), problem.lower(), problem.upper());
+/// let known = problem.optimum().expect("it is inside the box");
+/// let outcome = Search::new(problem).iterations(300).run()?;
+/// assert_eq!(outcome.position[0], known.position.expect("at one point")[0]);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Problem {
     function: Arc<dyn Function>,
@@ -40,6 +55,17 @@ struct Rotation {
 }
 
 /// What is known about a problem's optimum.
+///
+/// ```
+/// use flockwork::{objective::{LennardJones, Schwefel}, swarm::Problem};
+///
+/// let schwefel = Problem::new(Schwefel, 2)?.optimum().expect("known");
+/// assert!(schwefel.position.is_some_and(|x| (x[0] - 420.9687).abs() < 1e-3));
+/// // Four atoms: a tetrahedron, placed and turned in any way.
+/// let cluster = Problem::new(LennardJones, 12)?.optimum().expect("known");
+/// assert_eq!((cluster.value, cluster.position), (-6.0, None));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownOptimum {
     /// The value.
@@ -74,6 +100,12 @@ impl Problem {
     }
 
     /// A built-in function that is defined by its formula, by name.
+    ///
+    /// ```
+    /// let problem = flockwork::swarm::Problem::named("lennard_jones", 21)?;
+    /// assert_eq!(problem.dims(), 21);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn named(name: &str, dims: u32) -> Result<Self> {
         struct Make(u32);
         impl Visitor for Make {
@@ -86,6 +118,17 @@ impl Problem {
     }
 
     /// A function that is defined by a table of data, in its usual box.
+    ///
+    /// ```
+    /// use flockwork::{io::Table, objective::Calibration, swarm::{Problem, Search}};
+    ///
+    /// // A straight line through three measurements: x and 1, and what was measured there.
+    /// let table = Table::new(2, vec![0.0, 1.0, 1.0, 1.0, 2.0, 1.0], vec![1.0, 3.0, 5.0])?;
+    /// let outcome = Search::new(Problem::from_data(Calibration, table)?).f64().run()?;
+    /// let [slope, height] = outcome.position[..] else { unreachable!("two parameters") };
+    /// assert!((slope - 2.0).abs() < 1e-6 && (height - 1.0).abs() < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn from_data<O: Objective>(objective: O, table: Table) -> Result<Self> {
         if O::INFO.data == Data::None {
             return Err(Error::Unsuitable {
@@ -97,6 +140,14 @@ impl Problem {
     }
 
     /// A built-in function that is defined by data, by name.
+    ///
+    /// ```
+    /// use flockwork::{fit, swarm::Problem};
+    ///
+    /// let problem = Problem::named_from_data("calibration", fit::synthetic(4, 20, 1)?)?;
+    /// assert_eq!(problem.data().len(), (4 + 1) * 20);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn named_from_data(name: &str, table: Table) -> Result<Self> {
         struct Make(Table);
         impl Visitor for Make {
@@ -136,6 +187,18 @@ impl Problem {
 
     /// A closure that is given up to 64 points at a time, one after the other, and room for their
     /// values: for a function that is faster for many. Otherwise as [`Problem::from_fn`].
+    ///
+    /// ```
+    /// use flockwork::swarm::{Problem, Search};
+    ///
+    /// let problem = Problem::from_batch_fn(vec![-1.0; 2], vec![1.0; 2], |points, values| {
+    ///     for (x, value) in points.chunks_exact(2).zip(values) {
+    ///         *value = (x[0] - 0.5).powi(2) + x[1].abs();
+    ///     }
+    /// })?;
+    /// assert!(Search::new(problem).particles(64).iterations(100).run()?.value < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn from_batch_fn(
         lower: Vec<f64>,
         upper: Vec<f64>,
@@ -157,11 +220,28 @@ impl Problem {
     }
 
     /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell).
+    ///
+    /// ```
+    /// use flockwork::swarm::{AskTell, Options, Problem};
+    ///
+    /// let problem = Problem::elsewhere(vec![0.0; 2], vec![1.0; 2])?;
+    /// let mut swarm = AskTell::new(&problem, &Options { particles: 10, ..Options::default() })?;
+    /// assert!(swarm.ask().iter().all(|x| (0.0..=1.0).contains(x)));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn elsewhere(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
         Self::from_fn(lower, upper, |_| f64::NAN)
     }
 
     /// Calls the function otherwise in what is printed and saved.
+    ///
+    /// ```
+    /// use flockwork::swarm::Problem;
+    ///
+    /// let problem = Problem::from_fn(vec![0.0], vec![1.0], |x| x[0])?.called("slope");
+    /// assert_eq!(problem.name(), "slope");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn called(mut self, name: &str) -> Self {
         name.clone_into(&mut self.named.name);
         self
@@ -209,6 +289,14 @@ impl Problem {
     }
 
     /// Searches another box: `lower[d]` to `upper[d]` in dimension d.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::Problem};
+    ///
+    /// let problem = Problem::new(Sphere, 2)?.with_bounds(vec![-1.0, 0.0], vec![1.0, 10.0])?;
+    /// assert_eq!(problem.upper(), [1.0, 10.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
         for (what, list) in [("the lower bound", &lower), ("the upper bound", &upper)] {
             if list.len() != self.lower.len() {
@@ -268,11 +356,30 @@ impl Problem {
     }
 
     /// Looks for the greatest value instead of the least.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Problem, Search};
+    ///
+    /// let hill = Problem::from_fn(vec![-2.0], vec![2.0], |x| (-x[0] * x[0]).exp())?.maximised();
+    /// let outcome = Search::new(hill).particles(32).iterations(100).run()?;
+    /// assert!(outcome.value > 0.999);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn maximised(self) -> Self {
         self.with_goal(Goal::Maximise)
     }
 
     /// Looks for the least value: what a problem does unless its function says otherwise.
+    ///
+    /// ```
+    /// use flockwork::{objective::Cubic, swarm::{Goal, Problem}};
+    ///
+    /// // Published as a function to maximise.
+    /// let problem = Problem::new(Cubic, 2)?;
+    /// assert_eq!(problem.goal(), Goal::Maximise);
+    /// assert_eq!(problem.minimised().goal(), Goal::Minimise);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn minimised(self) -> Self {
         self.with_goal(Goal::Minimise)
     }
@@ -302,6 +409,16 @@ impl Problem {
     /// sides. The box moves along with a function whose optimum is not known to be at one point
     /// inside it. In the dimension of an integer variable the optimum, or the box, is moved to a whole
     /// number.
+    ///
+    /// ```
+    /// use flockwork::{objective::Ackley, swarm::Problem};
+    ///
+    /// let problem = Problem::new(Ackley, 2)?.shifted(5)?;
+    /// let place = problem.optimum().expect("known").position.expect("at one point");
+    /// assert_eq!(place, problem.shift());
+    /// assert!(place.iter().all(|x| *x != 0.0 && x.abs() < 0.8 * 32.768));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn shifted(mut self, seed: u64) -> Result<Self> {
         self.shift_seed = Some(seed);
         self.place_box();
@@ -337,6 +454,16 @@ impl Problem {
     /// by a random rotation drawn from `seed` (uniform among all). An evaluation then takes `dims`
     /// squared products more.
     ///
+    /// ```
+    /// use flockwork::{objective::Ellipsoid, swarm::Problem};
+    ///
+    /// let problem = Problem::new(Ellipsoid, 4)?.rotated(1)?;
+    /// assert_eq!(problem.rotation_seed(), Some(1));
+    /// let closure = Problem::from_fn(vec![0.0], vec![1.0], |x| x[0])?;
+    /// assert!(closure.rotated(1).is_err());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the matrix does not fit into memory; for a closure, which sees points as they are.
     pub fn rotated(mut self, seed: u64) -> Result<Self> {
@@ -352,11 +479,30 @@ impl Problem {
     }
 
     /// Whether [`Problem::shifted`] leaves the box where it is.
+    ///
+    /// ```
+    /// use flockwork::{objective::{LennardJones, Sphere}, swarm::Problem};
+    ///
+    /// assert!(Problem::new(Sphere, 3)?.can_shift());
+    /// // Its minimum is at many points: the box moves along.
+    /// assert!(!Problem::new(LennardJones, 6)?.can_shift());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn can_shift(&self) -> bool {
         self.place(0).is_some()
     }
 
     /// What is known about the optimum in the box that is searched.
+    ///
+    /// ```
+    /// use flockwork::{objective::Rosenbrock, swarm::Problem};
+    ///
+    /// let problem = Problem::new(Rosenbrock, 3)?;
+    /// assert_eq!(problem.optimum().and_then(|known| known.position), Some(vec![1.0; 3]));
+    /// // Not in this box.
+    /// assert!(problem.with_bounds(vec![2.0; 3], vec![3.0; 3])?.optimum().is_none());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn optimum(&self) -> Option<KnownOptimum> {
         let info = self.textbook()?;
         let optimum = &info.optimum;
@@ -394,7 +540,7 @@ impl Problem {
     }
 
     /// Whether the function has GPU kernels, as far as that can be said: closures have none.
-    pub fn runs_on_gpus(&self) -> bool {
+    pub(crate) fn runs_on_gpus(&self) -> bool {
         self.named.info.is_some()
     }
 

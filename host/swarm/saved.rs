@@ -22,6 +22,19 @@ use crate::{
 };
 
 /// That a run is to be kept in a file.
+///
+/// ```
+/// use std::time::Duration;
+/// use flockwork::{objective::Sphere, swarm::{Checkpoint, Problem, Saved, Search}};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("run.flockwork");
+/// let note = "the third attempt".to_owned();
+/// let saved = Saved { path: path.clone(), every: Duration::from_secs(60), note };
+/// Search::new(Problem::new(Sphere, 2)?).iterations(20).saved(Some(saved)).run()?;
+/// assert_eq!(Checkpoint::read(&path)?.note(), "the third attempt");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Saved {
     /// The file. It is written whole or not at all.

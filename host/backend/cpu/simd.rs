@@ -3,6 +3,15 @@
 use std::fmt;
 
 /// Which vector instructions to use.
+///
+/// ```
+/// use flockwork::backend::{Cpu, Simd};
+///
+/// let widest = Simd::detect();
+/// println!("{widest}");
+/// assert!(widest >= Simd::Baseline);
+/// assert_eq!(Cpu::with_simd(1, Simd::Avx512).is_ok(), widest == Simd::Avx512);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Simd {
     /// What every processor of the architecture has.

@@ -40,6 +40,17 @@ use crate::{
 
 named! {
     /// How a swarm's best is made better still.
+    ///
+    /// ```
+    /// use flockwork::{objective::Ellipsoid, swarm::{Method, Polish, Problem, Search}};
+    ///
+    /// let problem = Problem::new(Ellipsoid, 5)?.shifted(1)?.rotated(2)?;
+    /// let search = Search::new(problem).f64().particles(20).iterations(50);
+    /// let alone = search.clone().run()?;
+    /// let polished = search.polish(Polish::new(Method::Covariance)).run()?;
+    /// assert!(polished.value < 1e-6 * alone.value);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Method("polish") {
         /// Between the swarm's iterations, polls along the axes around its best (Vaz and Vicente
         /// 2007).
