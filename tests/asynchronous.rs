@@ -107,10 +107,10 @@ fn a_single_part_does_what_a_synchronous_swarm_does() {
         let coefficients = Coefficients { last_inertia: 0.4, ..Coefficients::CONSTRICTION };
         let options = Options {
             schedule: *schedule,
-            coefficients,
+            coefficients: Some(coefficients),
             iterations: 20,
             particles: 50,
-            ..Options::default()
+            ..Options::for_rule(Rule::Inertia)
         };
         let cpu = Cpu::new(3).unwrap();
         let [one, other] = both::<_, f32>(Rastrigin, 7, &options, &cpu, &[5, 1, 14]);
@@ -198,9 +198,9 @@ fn what_it_does_not_cover_gets_a_sentence() {
     let usual = options(100, 1);
     for (changed, named) in [
         (Options { rule: Rule::BareBones, ..usual.clone() }, "rule is bare-bones"),
-        (Options { neighbourhood: Neighbourhood::Ring(2), ..usual.clone() }, "neighbourhood"),
+        (Options { neighbourhood: Some(Neighbourhood::Ring(2)), ..usual.clone() }, "neighbourhood"),
         (Options { edge: Edge::Reflect, ..usual.clone() }, "edge is reflect"),
-        (Options { randomness: Randomness::PerParticle, ..usual.clone() }, "randomness"),
+        (Options { randomness: Some(Randomness::PerParticle), ..usual.clone() }, "randomness"),
     ] {
         let error = changed.check().unwrap_err().to_string();
         assert!(error.contains(named) && error.contains("in the mode asynchronous"), "{error}");
@@ -212,8 +212,7 @@ fn what_it_does_not_cover_gets_a_sentence() {
     let integer = plain.clone().with_bounds(vec![-5.0; 3], vec![5.0; 3]).unwrap();
     let error = refused(&integer.with_variables(vec![Variable::Integer; 3]).unwrap());
     assert!(error.contains("integer or periodic"), "{error}");
-    let coefficients = Coefficients::CONSTRICTION;
-    let two = [1, 2].map(|seed| Variation { seed, coefficients });
+    let two = [1, 2].map(|seed| Variation { seed, coefficients: None });
     let error = Plan::<f32>::of_many(&plain, &usual, &two).unwrap_err().to_string();
     assert!(error.contains("several swarms"), "{error}");
     let error = minimize_many(&plain, &usual, &two, &Cpu::new(1).unwrap()).unwrap_err();

@@ -507,10 +507,12 @@ fn every_option_changes_the_result() {
         ("--schedule linear --last-inertia 0.4", "--schedule random"),
         ("", "--cognitive 1.4"),
         ("", "--social 1.4"),
-        ("", "--randomness per-particle"),
+        ("", "--rule inertia"),
+        ("", "--randomness per-dimension"),
+        ("--rule inertia", "--randomness per-particle"),
         ("", "--neighbourhood ring:2"),
         ("", "--neighborhood von-neumann"),
-        ("", "--neighbourhood random:2"),
+        ("", "--neighbourhood random:3"),
         ("", "--edge clamp"),
         ("", "--edge reflect"),
         ("", "--edge damp"),
@@ -581,7 +583,8 @@ fn what_ends_a_run_is_said() {
         let iterations = object["result"]["iterations"].as_u64().unwrap();
         assert!(iterations.is_multiple_of(every) || reason == "evaluations", "{limit}");
     }
-    let text = succeeds(&format!("{line} --restart --restart-patience 1 --check-every 100"));
+    let restart = "--rule inertia --restart --restart-patience 1 --check-every 100";
+    let text = succeeds(&format!("{line} {restart}"));
     assert!(text.contains("all iterations done, after "), "{text}");
     let text = succeeds("optimize cubic -p 30 -i 20 --backend cpu");
     assert!(text.contains("known maximum 1.8e6") && text.contains("\nmaximum at  (100"), "{text}");

@@ -303,8 +303,8 @@ mod gpu {
         let variations: Vec<Variation> = (0..50)
             .map(|seed| {
                 let coefficients =
-                    Coefficients { social: 1.2 + 0.01 * seed as f64, ..options.coefficients };
-                Variation { seed, coefficients }
+                    Coefficients { social: 1.2 + 0.01 * seed as f64, ..Coefficients::CONSTRICTION };
+                Variation { seed, coefficients: Some(coefficients) }
             })
             .collect();
         let gpu = Cuda::open(0)?;

@@ -15,7 +15,7 @@ use flockwork::{
     objective::{Rastrigin, Rosenbrock, Sphere},
     swarm::{
         Checkpoint, Large, Method, Neighbourhood, Options, Outcome, Polish, Precision, Preset,
-        Problem, Progress, Restart, Search, Stop, StopReason, Variable, minimize,
+        Problem, Progress, Restart, Rule, Search, Stop, StopReason, Variable, minimize,
     },
 };
 
@@ -33,10 +33,10 @@ fn options(method: Method) -> Options {
         particles: 24,
         iterations: 60,
         precision: Precision::F64,
-        neighbourhood: Neighbourhood::VonNeumann,
+        neighbourhood: Some(Neighbourhood::VonNeumann),
         stop: Stop { check_every: 5, ..Stop::default() },
         polish: Some(Polish { after: 10, ..Polish::new(method) }),
-        ..Options::default()
+        ..Options::for_rule(Rule::Inertia)
     }
 }
 

@@ -32,6 +32,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);
     options.check()?;
+    // As the run will be: for the report.
+    let options = options.settled(problem.dims());
     records.check(problem.dims(), None)?;
     let backend = machine.select()?;
     let run = Run { problem: &problem, options: &options, backend: &backend };

@@ -104,7 +104,7 @@ impl Dimensions {
 
 /// An option's help with its default, which depends on the rule.
 pub fn by_rule(text: &str, shown: impl Fn(&Options) -> String) -> String {
-    let usual = shown(&Options::default());
+    let usual = shown(&Options::for_rule(Rule::Inertia));
     let mut defaults = usual.clone();
     for &rule in Rule::ALL {
         let own = shown(&Options::for_rule(rule));

@@ -7,8 +7,8 @@ use clap::Args;
 use flockwork::{
     io,
     swarm::{
-        Edge, Method, Mode, Neighbourhood, Options, Polish, Precision, Preset, Randomness, Restart,
-        Rule, Schedule, Start,
+        Coefficients, Edge, Method, Mode, Neighbourhood, Options, Polish, Precision, Preset,
+        Randomness, Restart, Rule, Schedule, Start,
     },
 };
 
@@ -17,7 +17,7 @@ use super::parse::{by_rule, choice, speed};
 #[derive(Args)]
 pub struct SwarmArguments {
     /// Options that go together, of which others given change theirs: a rule as it was published,
-    /// with 40 particles; the plain swarm that solves most (robust); small and large swarms with
+    /// with 40 particles; the standard swarm of 2006 (robust); small and large swarms with
     /// restarts and polishing, until a million evaluations or --evaluations are done (thorough).
     #[arg(
         long,
@@ -32,8 +32,12 @@ pub struct SwarmArguments {
         short = 'p',
         help_heading = SWARM,
         help = format!(
-            "Number of particles [default: {}; 40 or fewer in presets]",
-            Options::default().particles
+            "Number of particles [default: {}; 40 or fewer in presets]. With fewer than {}, what is \
+             not given by options, --rule or another --preset is: two random informants; \
+             --randomness per-particle if there are at least dimensions x dimensions particles, \
+             else the inertia and the coefficients of standard-2011",
+            Options::default().particles,
+            Options::MANY
         )
     )]
     particles: Option<u32>,
@@ -106,7 +110,7 @@ struct RuleArguments {
         long,
         allow_negative_numbers = true,
         help = by_rule("Inertia weight; with a schedule, the first", |o| {
-            o.coefficients.inertia.to_string()
+            coefficients(o).inertia.to_string()
         })
     )]
     inertia: Option<f64>,
@@ -115,7 +119,7 @@ struct RuleArguments {
         allow_negative_numbers = true,
         help = by_rule("Inertia weight at the end of a schedule", |o| match o.schedule {
             Schedule::Constant => "none".to_owned(),
-            _ => o.coefficients.last_inertia.to_string(),
+            _ => coefficients(o).last_inertia.to_string(),
         })
     )]
     last_inertia: Option<f64>,
@@ -123,7 +127,7 @@ struct RuleArguments {
         long,
         allow_negative_numbers = true,
         help = by_rule("Cognitive coefficient: pull towards the particle's own best", |o| {
-            o.coefficients.cognitive.to_string()
+            coefficients(o).cognitive.to_string()
         })
     )]
     cognitive: Option<f64>,
@@ -131,7 +135,7 @@ struct RuleArguments {
         long,
         allow_negative_numbers = true,
         help = by_rule("Social coefficient: pull towards the best of its informants", |o| {
-            o.coefficients.social.to_string()
+            coefficients(o).social.to_string()
         })
     )]
     social: Option<f64>,
@@ -148,7 +152,9 @@ struct RuleArguments {
     #[arg(
         long,
         value_parser = choice(Randomness::ALL, Randomness::name),
-        help = by_rule("What random coefficients are drawn for", |o| o.randomness.to_string())
+        help = by_rule("What random coefficients are drawn for", |o| {
+            o.randomness.iter().map(ToString::to_string).collect()
+        })
     )]
     randomness: Option<Randomness>,
     #[arg(
@@ -158,7 +164,7 @@ struct RuleArguments {
         help = by_rule(
             "Who informs whom: all particles all others; K neighbours on each side of a ring; the \
              four on a grid; K drawn at random",
-            |o| o.neighbourhood.to_string()
+            |o| o.neighbourhood.iter().map(ToString::to_string).collect()
         )
     )]
     neighbourhood: Option<Neighbourhood>,
@@ -242,6 +248,11 @@ struct RestartArguments {
     restart_particles: Option<u32>,
 }
 
+/// Those of constriction, unless others are given.
+fn coefficients(options: &Options) -> Coefficients {
+    options.coefficients.unwrap_or(Coefficients::CONSTRICTION)
+}
+
 fn set<T>(place: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *place = given;
@@ -255,11 +266,11 @@ impl SwarmArguments {
             Some(rule) => Options::for_rule(rule),
             None => Options::preset(self.preset),
         };
-        self.rule.apply(&mut options)?;
         set(&mut options.particles, self.particles);
         options.seed = self.seed;
         set(&mut options.precision, self.precision);
         options.mode = self.mode;
+        self.rule.apply(&mut options, dims)?;
         options.start = start(&self.start, dims)?;
         if let Some(restart) = self.restart.restart() {
             options.restart = Some(restart);
@@ -272,12 +283,14 @@ impl SwarmArguments {
 }
 
 impl RuleArguments {
-    /// Sets what was given.
-    fn apply(&self, options: &mut Options) -> anyhow::Result<()> {
+    /// Sets what was given, for a run in so many dimensions.
+    fn apply(&self, options: &mut Options, dims: u32) -> anyhow::Result<()> {
         self.check(options.rule)?;
         let published = options.schedule;
         set(&mut options.schedule, self.schedule);
-        let coefficients = &mut options.coefficients;
+        set(&mut options.randomness, self.randomness.map(Some));
+        set(&mut options.neighbourhood, self.neighbourhood.map(Some));
+        let mut coefficients = coefficients(&options.settled(dims));
         set(&mut coefficients.inertia, self.inertia);
         set(&mut coefficients.cognitive, self.cognitive);
         set(&mut coefficients.social, self.social);
@@ -294,8 +307,7 @@ impl RuleArguments {
             }
             _ => {}
         }
-        set(&mut options.randomness, self.randomness);
-        set(&mut options.neighbourhood, self.neighbourhood);
+        options.coefficients = Some(coefficients);
         set(&mut options.edge, self.edge);
         set(&mut options.max_velocity, self.max_velocity);
         set(&mut options.patience, self.patience);

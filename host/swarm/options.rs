@@ -159,8 +159,8 @@ named! {
         /// Groups of particles (a GPU's blocks, a CPU's threads) advance without waiting for each
         /// other, and tell and learn the swarm's best as they go (after cuPSO, arXiv 2205.01313).
         /// **The result depends on timing**: it is not the same twice. For the rule, neighbourhood,
-        /// edge and randomness of [`Options::default`], on problems with continuous variables and
-        /// without a rotation.
+        /// edge and randomness that [`Options::for_rule`] gives with [`Rule::Inertia`], on problems
+        /// with continuous variables and without a rotation.
         Asynchronous = "asynchronous",
     }
 }
@@ -265,6 +265,14 @@ impl Coefficients {
     /// Clerc and Kennedy's constriction with phi = 4.1: inertia 0.7298, cognitive and social 1.49618.
     pub const CONSTRICTION: Self =
         Self { inertia: 0.7298, last_inertia: 0.7298, cognitive: 1.49618, social: 1.49618 };
+
+    /// Clerc's standard swarm of 2006: inertia 1 / (2 ln 2), cognitive and social 1/2 + ln 2.
+    pub const STANDARD: Self = Self {
+        inertia: 0.721_347_520_444_481_7,
+        last_inertia: 0.721_347_520_444_481_7,
+        cognitive: 1.193_147_180_559_945_3,
+        social: 1.193_147_180_559_945_3,
+    };
 }
 
 /// Where a swarm starts. Velocities are drawn as with [`Start::Uniform`].
@@ -361,8 +369,9 @@ named! {
         BareBones = "bare-bones",
         /// As the rule [`Rule::Comprehensive`] was published, 40 particles.
         Comprehensive = "comprehensive",
-        /// The plain swarm that solves most: 40 particles, random informants, inertia 1 / (2 ln 2),
-        /// cognitive and social 1/2 + ln 2 (Clerc's standard swarm of 2006), no velocity clamp.
+        /// Clerc's standard swarm of 2006: 40 particles, [`Coefficients::STANDARD`], three random
+        /// informants, no velocity clamp. For sums over the axes; where they are turned, the default
+        /// solves more.
         Robust = "robust",
         /// Small swarms polished by adaptive coordinate descent, and in between growing ones
         /// polished by CMA-ES, in f64, until a million evaluations are done: set
@@ -450,10 +459,13 @@ impl Default for Restart {
 /// use flockwork::swarm::{Neighbourhood, Options, Rule};
 ///
 /// let options = Options { particles: 60, ..Options::for_rule(Rule::FullyInformed) };
-/// assert_eq!(options.neighbourhood, Neighbourhood::VonNeumann);
+/// assert_eq!(options.neighbourhood, Some(Neighbourhood::VonNeumann));
 /// options.check()?;
 /// # Ok::<(), flockwork::Error>(())
 /// ```
+///
+/// `coefficients`, `randomness` and `neighbourhood` may be `None`, and are so by default: then the run
+/// chooses them when it starts, by the number of particles. [`Options::settled`] says what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Number of particles, 1 to [`layout::MOST_PARTICLES`].
@@ -466,14 +478,14 @@ pub struct Options {
     pub precision: Precision,
     /// How velocities are made.
     pub rule: Rule,
-    /// The coefficients of the rule.
-    pub coefficients: Coefficients,
+    /// The coefficients of the rule. `None`: see [`Options::settled`].
+    pub coefficients: Option<Coefficients>,
     /// How the inertia weight goes.
     pub schedule: Schedule,
-    /// What random coefficients are drawn for.
-    pub randomness: Randomness,
-    /// Who informs whom.
-    pub neighbourhood: Neighbourhood,
+    /// What random coefficients are drawn for. `None`: see [`Options::settled`].
+    pub randomness: Option<Randomness>,
+    /// Who informs whom. `None`: see [`Options::settled`].
+    pub neighbourhood: Option<Neighbourhood>,
     /// Whether particles wait for each other.
     #[serde(default)]
     pub mode: Mode,
@@ -513,8 +525,9 @@ mod maybe_infinite {
 }
 
 impl Default for Options {
-    /// 1,024 particles, 1,000 iterations, seed 1, f32; constriction, the global best, velocities
-    /// absorbed at the sides, at most half the box fast; a uniform start.
+    /// 1,024 particles, 1,000 iterations, seed 1, f32; constriction and the global best, in swarms of
+    /// fewer particles what [`Options::settled`] says; velocities absorbed at the sides, at most half
+    /// the box fast; a uniform start.
     fn default() -> Self {
         Self {
             particles: 1024,
@@ -522,10 +535,10 @@ impl Default for Options {
             seed: 1,
             precision: Precision::F32,
             rule: Rule::Inertia,
-            coefficients: Coefficients::CONSTRICTION,
+            coefficients: None,
             schedule: Schedule::Constant,
-            randomness: Randomness::PerDimension,
-            neighbourhood: Neighbourhood::Global,
+            randomness: None,
+            neighbourhood: None,
             mode: Mode::Synchronous,
             edge: Edge::Absorb,
             max_velocity: 0.5,
@@ -541,35 +554,94 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The default with the coefficients, neighbourhood and edges that a rule was published with.
+    /// From so many particles on, what is left to the run is the same for all swarms.
+    pub const MANY: u32 = 128;
+
+    /// The options with nothing left to the run: in place of each `None` among `coefficients`,
+    /// `randomness` and `neighbourhood` what a run in so many dimensions takes.
+    ///
+    /// | particles | neighbourhood | randomness | coefficients |
+    /// |---|---|---|---|
+    /// | [`Options::MANY`] or more | global | per dimension | [`Coefficients::CONSTRICTION`] |
+    /// | fewer, but at least `dims` x `dims` | two random ones | per particle | [`Coefficients::CONSTRICTION`] |
+    /// | fewer than that | two random ones | per dimension | [`Coefficients::STANDARD`] |
+    ///
+    /// With another rule than [`Rule::Inertia`], and in [`Mode::Asynchronous`], the first row holds
+    /// for any number of particles. Random coefficients of a particle, the same for all dimensions,
+    /// make the moves independent of the choice of axes; but then a swarm stays where lines through
+    /// its own points lead, and needs many points.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Neighbourhood, Options, Randomness};
+    ///
+    /// let few = Options { particles: 40, ..Options::default() };
+    /// assert_eq!(few.settled(5).randomness, Some(Randomness::PerParticle));
+    /// assert_eq!(few.settled(20).randomness, Some(Randomness::PerDimension));
+    ///
+    /// // What was chosen holds.
+    /// let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..few };
+    /// assert_eq!(ring.settled(5).neighbourhood, Some(Neighbourhood::Ring(1)));
+    /// ```
+    pub fn settled(&self, dims: u32) -> Self {
+        let (coefficients, randomness, neighbourhood) = self.choices(dims);
+        Self {
+            coefficients: Some(coefficients),
+            randomness: Some(randomness),
+            neighbourhood: Some(neighbourhood),
+            ..self.clone()
+        }
+    }
+
+    /// What [`Options::settled`] settles.
+    pub(super) fn choices(&self, dims: u32) -> (Coefficients, Randomness, Neighbourhood) {
+        let many = self.particles >= Self::MANY
+            || self.rule != Rule::Inertia
+            || self.mode == Mode::Asynchronous;
+        let (coefficients, randomness, neighbourhood) = if many {
+            (Coefficients::CONSTRICTION, Randomness::PerDimension, Neighbourhood::Global)
+        } else if u64::from(self.particles) >= u64::from(dims) * u64::from(dims) {
+            (Coefficients::CONSTRICTION, Randomness::PerParticle, Neighbourhood::Random(2))
+        } else {
+            (Coefficients::STANDARD, Randomness::PerDimension, Neighbourhood::Random(2))
+        };
+        (
+            self.coefficients.unwrap_or(coefficients),
+            self.randomness.unwrap_or(randomness),
+            self.neighbourhood.unwrap_or(neighbourhood),
+        )
+    }
+
+    /// The default with the coefficients, neighbourhood and edges that a rule was published with,
+    /// whatever the number of particles.
     pub fn for_rule(rule: Rule) -> Self {
-        let usual = Self { rule, ..Self::default() };
+        let usual = Self {
+            rule,
+            coefficients: Some(Coefficients::CONSTRICTION),
+            randomness: Some(Randomness::PerDimension),
+            neighbourhood: Some(Neighbourhood::Global),
+            ..Self::default()
+        };
         match rule {
             Rule::Inertia => usual,
             Rule::FullyInformed => {
-                Self { neighbourhood: Neighbourhood::VonNeumann, max_velocity: 1.0, ..usual }
+                let neighbourhood = Some(Neighbourhood::VonNeumann);
+                Self { neighbourhood, max_velocity: 1.0, ..usual }
             }
             Rule::Standard2011 => Self {
-                coefficients: Coefficients {
-                    // 1 / (2 ln 2) and 1/2 + ln 2.
-                    inertia: 0.721_347_520_444_481_7,
-                    last_inertia: 0.721_347_520_444_481_7,
-                    cognitive: 1.193_147_180_559_945_3,
-                    social: 1.193_147_180_559_945_3,
-                },
-                neighbourhood: Neighbourhood::Random(3),
+                coefficients: Some(Coefficients::STANDARD),
+                neighbourhood: Some(Neighbourhood::Random(3)),
                 edge: Edge::Bounce,
                 max_velocity: f64::INFINITY,
                 ..usual
             },
             Rule::BareBones => Self { edge: Edge::Clamp, max_velocity: f64::INFINITY, ..usual },
             Rule::Comprehensive => Self {
-                coefficients: Coefficients {
+                coefficients: Some(Coefficients {
                     inertia: 0.9,
                     last_inertia: 0.4,
                     cognitive: 1.49445,
                     social: 0.0,
-                },
+                }),
                 schedule: Schedule::Linear,
                 edge: Edge::Invisible,
                 max_velocity: 0.2,
@@ -598,17 +670,17 @@ impl Options {
             Preset::Comprehensive => published(Rule::Comprehensive),
             Preset::Robust => Self {
                 particles: 40,
-                coefficients: Self::for_rule(Rule::Standard2011).coefficients,
-                neighbourhood: Neighbourhood::Random(3),
+                coefficients: Some(Coefficients::STANDARD),
+                neighbourhood: Some(Neighbourhood::Random(3)),
                 max_velocity: f64::INFINITY,
-                ..Self::default()
+                ..Self::for_rule(Rule::Inertia)
             },
             Preset::Thorough => Self {
                 particles: 20,
                 // The evaluations say when it ends.
                 iterations: u32::MAX - 1,
                 precision: Precision::F64,
-                neighbourhood: Neighbourhood::VonNeumann,
+                neighbourhood: Some(Neighbourhood::VonNeumann),
                 max_velocity: f64::INFINITY,
                 stop: Stop { evaluations: Some(1_000_000), check_every: 5, ..Stop::default() },
                 restart: Some(Restart {
@@ -625,7 +697,7 @@ impl Options {
                     ..Restart::default()
                 }),
                 polish: Some(Polish { then_line: true, ..Polish::new(Method::Adaptive) }),
-                ..Self::default()
+                ..Self::for_rule(Rule::Inertia)
             },
         }
     }
@@ -646,7 +718,9 @@ impl Options {
             let value = format!("{:?}", self.max_velocity);
             return wrong("max_velocity", &value, "a positive number, infinite for no limit");
         }
-        self.coefficients.check()?;
+        if let Some(coefficients) = &self.coefficients {
+            coefficients.check()?;
+        }
         self.check_combination()?;
         for (option, value) in [
             ("check_every", Some(self.stop.check_every)),
@@ -736,7 +810,8 @@ impl Options {
         let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
             Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
         };
-        let neighbourhood = self.neighbourhood;
+        // What a run chooses goes with everything else, in any number of dimensions.
+        let (_, randomness, neighbourhood) = self.choices(1);
         match (self.rule, neighbourhood) {
             (Rule::FullyInformed, Neighbourhood::Global) => {
                 let accepted = "ring:K, von-neumann or random:K with the rule fully-informed, in \
@@ -761,20 +836,21 @@ impl Options {
             _ => {}
         }
         let by_itself = matches!(self.rule, Rule::Standard2011 | Rule::BareBones);
-        if by_itself && self.randomness == Randomness::PerParticle {
+        if by_itself && randomness == Randomness::PerParticle {
             let accepted = format!(
                 "per-dimension with the rule {}, which draws normal deviates and no coefficients",
                 self.rule
             );
-            return wrong("randomness", &self.randomness, &accepted);
+            return wrong("randomness", &randomness, &accepted);
         }
         if self.mode == Mode::Asynchronous {
-            let Self { rule, neighbourhood, edge, randomness, .. } = Self::default();
+            let usual = Self { mode: self.mode, ..Self::default() };
+            let (_, usual_randomness, usual_neighbourhood) = usual.choices(1);
             for (option, value, accepted) in [
-                ("rule", self.rule.to_string(), rule.to_string()),
-                ("neighbourhood", self.neighbourhood.to_string(), neighbourhood.to_string()),
-                ("edge", self.edge.to_string(), edge.to_string()),
-                ("randomness", self.randomness.to_string(), randomness.to_string()),
+                ("rule", self.rule.to_string(), usual.rule.to_string()),
+                ("neighbourhood", neighbourhood.to_string(), usual_neighbourhood.to_string()),
+                ("edge", self.edge.to_string(), usual.edge.to_string()),
+                ("randomness", randomness.to_string(), usual_randomness.to_string()),
             ] {
                 if value != accepted {
                     let accepted = format!("{accepted} in the mode asynchronous");

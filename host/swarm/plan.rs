@@ -36,8 +36,8 @@ use crate::{
 pub struct Variation {
     /// Its seed.
     pub seed: u64,
-    /// Its coefficients.
-    pub coefficients: Coefficients,
+    /// Its coefficients; `None` for those of the options.
+    pub coefficients: Option<Coefficients>,
 }
 
 impl<T: Number> Plan<T> {
@@ -71,17 +71,19 @@ impl<T: Number> Plan<T> {
     /// ```
     pub fn of_many(problem: &Problem, options: &Options, variations: &[Variation]) -> Result<Self> {
         options.check()?;
+        let dims = problem.lower().len();
+        let (coefficients, randomness, neighbourhood) = options.choices(problem.dims());
         if variations.is_empty() {
             return Err(Error::Length { what: "the list of swarms", found: 0, expected: 1 });
         }
         let members = variations
             .iter()
-            .map(|Variation { seed, coefficients }| {
+            .map(|variation| {
+                let coefficients = variation.coefficients.unwrap_or(coefficients);
                 coefficients.check()?;
-                Ok(Member { seed: *seed, tuning: tuning(coefficients)? })
+                Ok(Member { seed: variation.seed, tuning: tuning(&coefficients)? })
             })
             .collect::<Result<Vec<_>>>()?;
-        let dims = problem.lower().len();
         let words = dims * size_of::<FourWords<T>>() * 2;
         memory::check((words + size_of_val(problem.data())) as u128)?;
         let finite = |what, index, value: f64| {
@@ -115,7 +117,7 @@ impl<T: Number> Plan<T> {
                 Rule::BareBones => settings::Rule::BareBones,
                 Rule::Comprehensive => settings::Rule::Comprehensive,
             },
-            topology: topology(options.neighbourhood, options.particles),
+            topology: topology(neighbourhood, options.particles),
             edge: match options.edge {
                 Edge::Clamp => edge::Edge::Clamp,
                 Edge::Absorb => edge::Edge::Absorb,
@@ -127,7 +129,7 @@ impl<T: Number> Plan<T> {
                 Edge::Invisible => edge::Edge::Invisible,
                 Edge::None => edge::Edge::None,
             },
-            randomness: match options.randomness {
+            randomness: match randomness {
                 Randomness::PerDimension => settings::Randomness::PerDimension,
                 Randomness::PerParticle => settings::Randomness::PerParticle,
             },

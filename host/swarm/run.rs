@@ -82,6 +82,8 @@ pub(super) fn run(
     ) -> Result<Outcome> {
         Run::<_, T>::new(problem, options, backend)?.go(saved, observe)
     }
+    // Here and not later: a file keeps what was chosen, and a restart with more particles keeps to it.
+    let options = &options.settled(problem.dims());
     match options.precision {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
@@ -708,7 +710,7 @@ fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
 /// use flockwork::swarm::{Options, Problem, Variation, minimize_many};
 ///
 /// let problem = Problem::new(Rastrigin, 4)?.shifted(1)?;
-/// let options = Options { particles: 100, iterations: 200, ..Options::default() };
+/// let options = Options { particles: 128, iterations: 200, ..Options::default() };
 /// let coefficients = options.coefficients;
 /// let seeds: Vec<_> = (1..=8).map(|seed| Variation { seed, coefficients }).collect();
 /// let outcomes = minimize_many(&problem, &options, &seeds, &Cpu::new(0)?)?;

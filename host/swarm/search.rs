@@ -77,6 +77,7 @@ impl Search {
             options.rule = rule;
             options.coefficients = published.coefficients;
             options.schedule = published.schedule;
+            options.randomness = published.randomness;
             options.neighbourhood = published.neighbourhood;
             options.edge = published.edge;
             options.max_velocity = published.max_velocity;
@@ -85,7 +86,7 @@ impl Search {
 
     /// Who informs whom.
     pub fn neighbourhood(self, neighbourhood: Neighbourhood) -> Self {
-        self.with(|options| options.neighbourhood = neighbourhood)
+        self.with(|options| options.neighbourhood = Some(neighbourhood))
     }
 
     /// Whether particles wait for each other.

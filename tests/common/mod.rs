@@ -12,7 +12,7 @@ use flockwork::{
     math::Scalar,
     objective::{Data, Objective},
     registry::{self, OBJECTIVES, Visitor},
-    swarm::{Options, Problem},
+    swarm::{Options, Problem, Rule},
 };
 
 /// One comparison: a swarm's size, and after which iterations to look.
@@ -37,7 +37,7 @@ pub struct Variant {
 
 impl Variant {
     pub fn usual() -> Self {
-        Self::of("usual", Options::default())
+        Self::of("usual", Options::for_rule(Rule::Inertia))
     }
 
     pub fn of(name: &str, options: Options) -> Self {
@@ -190,9 +190,10 @@ impl<A: Machine, B: Machine> Compare<'_, A, B> {
         };
         let variations: Vec<_> = (0..variant.swarms)
             .map(|nth| {
-                let mut coefficients = options.coefficients;
+                let mut coefficients = options.coefficients.unwrap();
                 coefficients.social -= 0.01 * f64::from(nth);
-                flockwork::swarm::Variation { seed: options.seed + u64::from(nth), coefficients }
+                let seed = options.seed + u64::from(nth);
+                flockwork::swarm::Variation { seed, coefficients: Some(coefficients) }
             })
             .collect();
         let plan = Plan::<T>::of_many(&problem, &options, &variations).unwrap();
@@ -271,13 +272,16 @@ fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result
 /// Every rule, neighbourhood, edge, schedule and kind of variable, rotated and not, several swarms at
 /// once; and the usual run by the general way.
 pub fn variants() -> Vec<Variant> {
-    use flockwork::swarm::{Edge, Neighbourhood, Randomness, Rule, Schedule};
+    use flockwork::swarm::{Edge, Neighbourhood, Randomness, Schedule};
 
     let mut variants = vec![
-        Variant { general: true, ..Variant::of("the general way", Options::default()) },
-        Variant { rotated: true, ..Variant::of("rotated", Options::default()) },
-        Variant { mixed: true, ..Variant::of("mixed variables", Options::default()) },
-        Variant { swarms: 5, ..Variant::of("five swarms", Options::default()) },
+        Variant {
+            general: true,
+            ..Variant::of("the general way", Options::for_rule(Rule::Inertia))
+        },
+        Variant { rotated: true, ..Variant::of("rotated", Options::for_rule(Rule::Inertia)) },
+        Variant { mixed: true, ..Variant::of("mixed variables", Options::for_rule(Rule::Inertia)) },
+        Variant { swarms: 5, ..Variant::of("five swarms", Options::for_rule(Rule::Inertia)) },
     ];
     let neighbourhoods = [
         Neighbourhood::Global,
@@ -291,8 +295,8 @@ pub fn variants() -> Vec<Variant> {
                 // Edges and the rest go through all their values side by side.
                 let count = nth * 8 + mth * 2 + *randomness as usize;
                 let options = Options {
-                    neighbourhood,
-                    randomness: *randomness,
+                    neighbourhood: Some(neighbourhood),
+                    randomness: Some(*randomness),
                     edge: Edge::ALL[count % Edge::ALL.len()],
                     schedule: Schedule::ALL[count % 3],
                     max_velocity: 0.9,

@@ -188,7 +188,7 @@ fn mixed_problems_find_a_known_optimum() {
         .unwrap();
         let mut options = Options { particles: 60, iterations: 300, ..Options::for_rule(rule) };
         if rule == Rule::BareBones {
-            options.neighbourhood = Neighbourhood::Ring(1);
+            options.neighbourhood = Some(Neighbourhood::Ring(1));
         }
         let outcome = run(&problem, &options).unwrap();
         assert!(outcome.value < 0.01, "{rule}: {} at {:?}", outcome.value, outcome.position);

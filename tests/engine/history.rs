@@ -81,7 +81,8 @@ fn spread_velocity_and_mean_are_those_of_the_particles() {
     let mixed = wavy_problem(3).with_variables(vec![Periodic, Integer, Continuous]).unwrap();
     for problem in [usual, half.unwrap(), mixed] {
         for neighbourhood in [Neighbourhood::Global, Neighbourhood::Ring(1)] {
-            let options = Options { particles: 77, neighbourhood, ..Options::default() };
+            let options =
+                Options { particles: 77, neighbourhood: Some(neighbourhood), ..Options::default() };
             agrees::<f32>(&problem, &options);
             agrees::<f64>(&problem, &options);
         }

@@ -2,6 +2,7 @@
 //! conditions to stop, restarts, history, saved runs, several swarms at once, closures, problems.
 
 mod edges;
+mod few;
 mod functions;
 mod history;
 mod many;

@@ -12,10 +12,11 @@ use flockwork::{
 use crate::{assert_same, cpu, refused, run, watch, wavy, wavy_problem};
 
 fn variations(options: &Options, count: u64) -> Vec<Variation> {
+    let given = options.coefficients.unwrap_or(Coefficients::CONSTRICTION);
     (0..count)
         .map(|nth| {
-            let social = options.coefficients.social + 0.05 * nth as f64;
-            let coefficients = Coefficients { social, ..options.coefficients };
+            let social = given.social + 0.05 * nth as f64;
+            let coefficients = Some(Coefficients { social, ..given });
             Variation { seed: 100 + nth * 7, coefficients }
         })
         .collect()

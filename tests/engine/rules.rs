@@ -111,7 +111,7 @@ impl Oracle {
 
     fn informants(&self, i: usize) -> Vec<usize> {
         let n = self.x.len();
-        match self.options.neighbourhood {
+        match self.options.neighbourhood.unwrap() {
             Neighbourhood::Global => (0..n).collect(),
             Neighbourhood::Ring(k) => {
                 (0..=2 * k as usize).map(|step| (i + n + step - k as usize) % n).collect()
@@ -159,7 +159,7 @@ impl Oracle {
     }
 
     fn coefficients(&self, iteration: u32) -> Coefficients {
-        let given = self.options.coefficients;
+        let given = self.options.coefficients.unwrap();
         let share = match self.options.schedule {
             Schedule::Constant => 0.0,
             Schedule::Linear => f64::from(iteration) / f64::from(self.options.iterations),
@@ -204,7 +204,8 @@ impl Oracle {
         let informants = self.informants(i);
         let guide = self.best_of(informants.iter().copied());
         let dims = 0..x.len();
-        let group = |d| if self.options.randomness == Randomness::PerParticle { 0 } else { d };
+        let group =
+            |d| if self.options.randomness == Some(Randomness::PerParticle) { 0 } else { d };
         match self.options.rule {
             Rule::Inertia => dims
                 .map(|d| {
@@ -360,7 +361,7 @@ fn agree(options: &Options, variables: &[Variable]) -> usize {
                     (a - b).abs() < 1e-11,
                     "{} {} {} {}: {what} {at} after {iteration} is {a}, by the formula {b}",
                     options.rule,
-                    options.neighbourhood,
+                    options.neighbourhood.unwrap(),
                     options.edge,
                     options.schedule
                 );
@@ -395,7 +396,11 @@ fn neighbourhoods(rule: Rule) -> Vec<Neighbourhood> {
     ];
     let goes = |neighbourhood: &Neighbourhood| {
         let neighbourhood = *neighbourhood;
-        let options = Options { particles: 11, neighbourhood, ..Options::for_rule(rule) };
+        let options = Options {
+            particles: 11,
+            neighbourhood: Some(neighbourhood),
+            ..Options::for_rule(rule)
+        };
         options.check().is_ok()
     };
     all.into_iter().filter(goes).collect()
@@ -404,7 +409,7 @@ fn neighbourhoods(rule: Rule) -> Vec<Neighbourhood> {
 #[test]
 fn every_rule_in_every_neighbourhood_moves_by_its_formula() {
     for &rule in Rule::ALL {
-        for neighbourhood in neighbourhoods(rule) {
+        for neighbourhood in neighbourhoods(rule).into_iter().map(Some) {
             for particles in [11, 16] {
                 let options =
                     Options { particles, neighbourhood, patience: 2, ..Options::for_rule(rule) };
@@ -418,10 +423,10 @@ fn every_rule_in_every_neighbourhood_moves_by_its_formula() {
 fn schedules_and_randomness_are_as_documented() {
     for &rule in Rule::ALL {
         for &schedule in Schedule::ALL {
-            for &randomness in Randomness::ALL {
+            for randomness in Randomness::ALL.iter().copied().map(Some) {
                 let mut options = Options::for_rule(rule);
-                options.coefficients.inertia = 0.9;
-                options.coefficients.last_inertia = 0.2;
+                let coefficients = options.coefficients.as_mut().unwrap();
+                (coefficients.inertia, coefficients.last_inertia) = (0.9, 0.2);
                 let options = Options { particles: 9, schedule, randomness, ..options };
                 if options.check().is_ok() {
                     agree(&options, &CONTINUOUS);

@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, time::Duration};
 
 use flockwork::{
     objective::{Rastrigin, Sphere},
-    swarm::{Options, Outcome, Problem, Restart, Start, Stop, StopReason, minimize},
+    swarm::{Options, Outcome, Problem, Restart, Rule, Start, Stop, StopReason, minimize},
 };
 
 use crate::{assert_same, cpu, refused, run, watch, wavy, wavy_problem};
@@ -179,7 +179,7 @@ fn restarting() -> (Problem, Options) {
         stop: Stop { check_every: 10, ..Stop::default() },
         history: Some(10),
         frames: Some(50),
-        ..Options::default()
+        ..Options::for_rule(Rule::Inertia)
     };
     (problem, options)
 }
