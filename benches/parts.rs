@@ -70,7 +70,8 @@ fn measure(bencher: Bencher<'_, '_>, mut work: impl Work) {
 
 /// A tile of different numbers between the two.
 fn rows<T: Scalar>(low: f64, high: f64) -> Vec<Row<T>> {
-    let draw = Draw { key: KEY, iteration: 0, particle: 0, group: 0, purpose: Purpose::Data, nth: 0 };
+    let draw =
+        Draw { key: KEY, iteration: 0, particle: 0, group: 0, purpose: Purpose::Data, nth: 0 };
     let row = |group| {
         let [(uniform, _), _] = Row::<T>::uniforms(Draw { group, ..draw });
         Lanes(uniform.0.map(|u| T::nearest(low + (high - low) * u.to_f64())))
@@ -231,9 +232,13 @@ struct Size {
     particles: u32,
     dims: u32,
     threads: usize,
-    /// In one call.
+    /// Iterations in one call.
     iterations: u32,
 }
+
+/// Iterations before the measured ones: in the first few a swarm has own bests to renew everywhere,
+/// later here and there.
+const BEFORE: u32 = 500;
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -268,7 +273,7 @@ fn swarm<T: Number>(size: &Size) -> flockwork::Result<(Box<dyn Swarm<T>>, Proble
 #[divan::bench(types = [f32, f64], args = SIZES)]
 fn iteration<T: Number>(bencher: Bencher<'_, '_>, size: &Size) {
     let (mut swarm, _) = swarm::<T>(size).expect("a swarm that fits");
-    swarm.advance(20).expect("iterations");
+    swarm.advance(BEFORE).expect("iterations");
     let items = size.particles as usize * size.dims as usize * size.iterations as usize;
     bencher
         .counter(ItemsCount::new(items))
@@ -382,9 +387,7 @@ mod plain {
     fn loop_40x10<T: Number>(bencher: Bencher<'_, '_>) {
         let mut plain = checked::<T>();
         let items = PARTICLES * DIMS * SIZES[0].iterations as usize;
-        bencher
-            .counter(ItemsCount::new(items))
-            .bench_local(|| dispatch(black_box(&mut plain)));
+        bencher.counter(ItemsCount::new(items)).bench_local(|| dispatch(black_box(&mut plain)));
     }
 }
 
