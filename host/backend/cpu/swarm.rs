@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flockwork_device::{
     gpu::memory::ReadOnly,
-    math::{Partial, Real, Scalar},
+    math::{Partial, PerLane, Real, Scalar},
     random::Key,
     swarm::{
         best::Candidate,
@@ -106,9 +106,21 @@ fn renew_inlined<T: Scalar>(
         for dimension in 0..dims {
             let position = row(tile.positions, dimension);
             let own_best = row(tile.own_bests, dimension);
-            set_row(tile.own_bests, dimension, Real::select(improved, position, own_best));
+            let [kept] = Real::per_lane(&Better, [fitness, before, position, own_best]);
+            set_row(tile.own_bests, dimension, kept);
         }
         set_row(tile.best_fitness, 0, fitness.least(before));
+    }
+}
+
+/// The position if its fitness is less than the one before, else the own best. Compares once more in
+/// each dimension: the lanes of a mask from elsewhere would be looked at one by one.
+struct Better;
+
+impl<S: Scalar> PerLane<S, 4, 1> for Better {
+    #[inline(always)]
+    fn apply(&self, [fitness, before, position, own_best]: [S; 4]) -> [S; 1] {
+        [if fitness < before { position } else { own_best }]
     }
 }
 
