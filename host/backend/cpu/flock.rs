@@ -221,5 +221,24 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
     fn set_motion(&mut self, dimension: u32, position: Row<T>, velocity: Row<T>) {
         set_row(self.tile.positions, dimension, position);
         set_row(self.tile.velocities, dimension, velocity);
+        // The same row of the next tile, which lies behind this one: on its way while this tile is
+        // computed with.
+        let ahead = (self.settings.dims + dimension) as usize * TILE;
+        prefetch(self.tile.positions.as_ptr().wrapping_add(ahead));
+        prefetch(self.tile.velocities.as_ptr().wrapping_add(ahead));
+        prefetch(self.tile.own_bests.as_ptr().wrapping_add(ahead));
     }
+}
+
+/// Asks for a row that will be read soon; there need not be one.
+#[inline(always)]
+fn prefetch<T>(row: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..size_of::<T>() * TILE / 64 {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: a hint, of any address; every processor of the architecture has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(row.cast::<i8>().wrapping_add(64 * line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
 }
