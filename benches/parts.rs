@@ -397,8 +397,8 @@ mod memory {
 
     use super::*;
 
-    /// Three arrays of as many numbers as a swarm of 65,536 x 32 has in f32 and in f64, and more than
-    /// any cache holds.
+    /// Of three arrays together: about what a swarm of 65,536 x 32 takes in f32 and in f64, and more
+    /// than any cache holds.
     const BYTES: [usize; 3] = [25 << 20, 50 << 20, 2 << 30];
 
     #[derive(Clone, Copy)]
