@@ -167,6 +167,11 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
     }
 
     #[inline(always)]
+    fn sin_pi_squared(self) -> Self {
+        self.map(T::sin_pi_squared)
+    }
+
+    #[inline(always)]
     fn less(self, other: Self) -> [bool; N] {
         let mut mask = [false; N];
         for ((yes, a), b) in mask.iter_mut().zip(self.0).zip(other.0) {
@@ -208,6 +213,14 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
     }
 
     #[inline(always)]
+    fn within(mut self, low: Self, high: Self) -> Self {
+        for ((value, low), high) in self.0.iter_mut().zip(low.0).zip(high.0) {
+            *value = value.within(low, high);
+        }
+        self
+    }
+
+    #[inline(always)]
     fn per_lane<const INPUTS: usize, const OUTPUTS: usize>(
         f: &impl PerLane<T, INPUTS, OUTPUTS>,
         inputs: [Self; INPUTS],
@@ -234,6 +247,20 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
         for lane in 0..N {
             let particle = draw.particle.wrapping_add(lane as u32);
             let [first, second] = T::uniforms(Draw { particle, ..draw });
+            (first_a.0[lane], first_b.0[lane]) = first;
+            (second_a.0[lane], second_b.0[lane]) = second;
+        }
+        pairs
+    }
+
+    #[inline(always)]
+    fn raised_uniforms(draw: Draw) -> [(Self, Self); 2] {
+        let zero = Self([T::ZERO; N]);
+        let mut pairs = [(zero, zero); 2];
+        let [(first_a, first_b), (second_a, second_b)] = &mut pairs;
+        for lane in 0..N {
+            let particle = draw.particle.wrapping_add(lane as u32);
+            let [first, second] = T::raised_uniforms(Draw { particle, ..draw });
             (first_a.0[lane], first_b.0[lane]) = first;
             (second_a.0[lane], second_b.0[lane]) = second;
         }

@@ -118,6 +118,29 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
         self.push_with(dimension, x, OFFSET == first);
     }
 
+    /// For a function with [`Reach::Own`]: so many coordinates make up a run, at the end of which
+    /// [`Evaluation::close_run`] is due.
+    #[inline(always)]
+    pub fn run_length(&self) -> u32 {
+        self.fold.run_length()
+    }
+
+    /// For a function with [`Reach::Own`]: as [`Evaluation::push`], of a coordinate before which no run
+    /// ends.
+    #[inline(always)]
+    pub fn push_within(&mut self, dimension: u32, x: V) {
+        self.push_with(dimension, x, false);
+    }
+
+    /// For a function with [`Reach::Own`]: a whole run has been pushed, and `dimension` is the next
+    /// coordinate.
+    #[inline(always)]
+    pub fn close_run(&mut self, dimension: u32) {
+        if dimension < self.terms {
+            self.fold.close_run();
+        }
+    }
+
     #[inline(always)]
     fn push_with(&mut self, dimension: u32, x: V, may_end_run: bool) {
         let (index, values) = match O::REACH {

@@ -43,15 +43,9 @@ impl Objective for Levy {
         } else {
             (v + T::of(core::f64::consts::FRAC_1_PI), T::of(10.0))
         };
-        let sine = angle.sin_pi();
-        let ripple = (height * sine).fma(sine, T::of(1.0));
+        let ripple = height.fma(angle.sin_pi_squared(), T::of(1.0));
         let term = v * v * ripple;
-        if index == 0 {
-            let first = v.sin_pi();
-            first.fma(first, term)
-        } else {
-            term
-        }
+        if index == 0 { v.sin_pi_squared() + term } else { term }
     }
 
     #[inline(always)]

@@ -48,8 +48,8 @@ impl Objective for Michalewicz {
         let beyond = x - inside;
         let wave = (inside * T::of(FRAC_1_PI)).sin_pi();
         let number = T::of(f64::from(index + 1));
-        let narrow = (inside * inside * number * T::of(FRAC_1_PI * FRAC_1_PI)).sin_pi();
-        beyond.fma(beyond, -(wave * (narrow * narrow).powi(10)))
+        let angle = inside * inside * number * T::of(FRAC_1_PI * FRAC_1_PI);
+        beyond.fma(beyond, -(wave * angle.sin_pi_squared().powi(10)))
     }
 
     #[inline(always)]

@@ -35,8 +35,8 @@ impl Objective for Rastrigin {
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
         let x = x.at(index);
-        let ripple = T::of(10.0) * (T::of(1.0) - (x + x).cos_pi());
-        x.fma(x, ripple)
+        // 10 (1 - cos(2 pi x)), without its cancellation near the minima.
+        x.fma(x, T::of(20.0) * x.sin_pi_squared())
     }
 
     #[inline(always)]

@@ -153,8 +153,15 @@ impl<P: Partial> Fold<P> {
         self.in_run += 1;
     }
 
+    /// How long runs are: for who closes them with [`Fold::close_run`], pushing within only.
     #[inline(always)]
-    fn close_run(&mut self) {
+    pub fn run_length(&self) -> u32 {
+        self.run_length
+    }
+
+    /// The run is over, and another term follows.
+    #[inline(always)]
+    pub fn close_run(&mut self) {
         let mut carry = self.run;
         let mut carrying = true;
         for_each_level!(LEVEL => {

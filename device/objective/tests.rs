@@ -135,7 +135,9 @@ fn size_of_terms(name: &str) -> f64 {
         "cubic" => 1e6,
         "schwefel" => 420.0,
         "styblinski_tang" => 100.0,
-        "sum_of_sines" | "coupled_sines" | "michalewicz" | "dixon_price" => 1.0,
+        // The tenth power of a squared sine has ten times its rounding.
+        "michalewicz" => 20.0,
+        "sum_of_sines" | "coupled_sines" | "dixon_price" => 1.0,
         _ => 0.0,
     }
 }

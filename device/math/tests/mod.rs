@@ -24,19 +24,21 @@ use crate::random::{Draw, Purpose, philox4x32};
 enum Function {
     SinPi,
     CosPi,
+    SinPiSquared,
     Exp,
     Ln,
     Sin,
     Cos,
 }
-use Function::{Cos, CosPi, Exp, Ln, Sin, SinPi};
+use Function::{Cos, CosPi, Exp, Ln, Sin, SinPi, SinPiSquared};
 
-const FUNCTIONS: [Function; 6] = [SinPi, CosPi, Exp, Ln, Sin, Cos];
+const FUNCTIONS: [Function; 7] = [SinPi, CosPi, SinPiSquared, Exp, Ln, Sin, Cos];
 
 /// What the documentation promises, in units in the last place.
 fn bound(function: Function, tiny: bool) -> f64 {
     match (function, tiny) {
         (SinPi, true) => 0.97,
+        (SinPiSquared, _) => 6.5,
         (Exp, true) => 0.81,
         (Exp, false) => 0.78,
         (Ln, _) => 0.9,
@@ -50,6 +52,7 @@ fn apply<V: Real>(function: Function, x: V) -> V {
     match function {
         SinPi => x.sin_pi(),
         CosPi => x.cos_pi(),
+        SinPiSquared => x.sin_pi_squared(),
         Exp => x.exp(),
         Ln => x.ln(),
         Sin => x.sin(),
@@ -122,6 +125,10 @@ fn reference_f32(function: Function, x: f32) -> f64 {
         Sin => return x.sin(),
         Cos => return x.cos(),
         SinPi => reference::reduced(x),
+        SinPiSquared => {
+            let sine = if x.is_infinite() { 0.0 } else { reference_f32(SinPi, x as f32) };
+            return sine * sine;
+        }
         CosPi => {
             let (quadrant, rest) = reference::reduced(x);
             (quadrant + 1, rest)
@@ -266,6 +273,7 @@ macro_rules! exhaustive_f32 {
 exhaustive_f32! {
     exhaustive_f32_sin_pi: SinPi,
     exhaustive_f32_cos_pi: CosPi,
+    exhaustive_f32_sin_pi_squared: SinPiSquared,
     exhaustive_f32_exp: Exp,
     exhaustive_f32_ln: Ln,
     exhaustive_f32_sin: Sin,
@@ -278,7 +286,11 @@ fn compare_f64(function: Function, x: f64, got: f64, worst: &mut Worst) {
         Exp => false,
         Ln => x < 0.0,
         SinPi | CosPi | Sin | Cos => x.is_infinite(),
+        SinPiSquared => false,
     };
+    if function == SinPiSquared && x.is_infinite() {
+        return worst.see(if got == 0.0 { 0.0 } else { f64::INFINITY }, x, false);
+    }
     if x.is_nan() || undefined {
         return worst.see(if got.is_nan() { 0.0 } else { f64::INFINITY }, x, false);
     }
@@ -298,6 +310,7 @@ fn compare_f64(function: Function, x: f64, got: f64, worst: &mut Worst) {
         Cos => reference::sin_cos(x).1,
         SinPi => reference::sin_cos_pi(x).0,
         CosPi => reference::sin_cos_pi(x).1,
+        SinPiSquared => reference::sin_cos_pi(x).0.squared(),
     };
     worst.see(reference::ulps(got, exact), x, exact.is_tiny());
 }
@@ -326,7 +339,7 @@ fn worst_f64(function: Function, exponents: std::ops::Range<i32>, per_exponent: 
 /// or at whole numbers.
 fn exponents(function: Function) -> std::ops::Range<i32> {
     match function {
-        SinPi | CosPi => -30..56,
+        SinPi | CosPi | SinPiSquared => -30..56,
         Exp => -56..11,
         Ln => -4..4,
         Sin | Cos => -30..30,
@@ -377,6 +390,7 @@ fn sine_and_cosine_are_exact_at_multiples_of_one_half() {
         assert_eq!((sine.to_f64(), cosine.to_f64()), expected, "{x:e} in {}", T::NAME);
         assert_eq!(T::nearest(x).cos_pi().to_f64(), expected.1);
         assert_eq!(T::nearest(x).sin_pi().to_f64(), expected.0);
+        assert_eq!(T::nearest(x).sin_pi_squared().to_f64(), expected.0 * expected.0);
     }
     for sign in [1.0, -1.0] {
         for power in 0..60 {
@@ -503,11 +517,13 @@ fn lanes_equal_numbers<T: Scalar, const N: usize>() {
         same("second of sin_cos", x.sin_cos().1, &|a, _, _| a.sin_cos().1);
         same("sin_pi", x.sin_pi(), &|a, _, _| a.sin_pi());
         same("cos_pi", x.cos_pi(), &|a, _, _| a.cos_pi());
+        same("sin_pi_squared", x.sin_pi_squared(), &|a, _, _| a.sin_pi_squared());
         same("first of sin_cos_pi", x.sin_cos_pi().0, &|a, _, _| a.sin_cos_pi().0);
         same("second of sin_cos_pi", x.sin_cos_pi().1, &|a, _, _| a.sin_cos_pi().1);
         same("least", x.least(y), &|a, b, _| a.least(b));
         same("greatest", x.greatest(y), &|a, b, _| a.greatest(b));
         same("limit", x.limit(y, z), &|a, b, c| a.limit(b, c));
+        same("within", x.within(y, z), &|a, b, c| a.within(b, c));
         same("select", Lanes::select(less, x, z), &|a, b, c| T::select(a.less(b), a, c));
         for function in FUNCTIONS {
             if N == WIDTH {
@@ -554,6 +570,7 @@ fn nan_is_never_less_and_is_replaced_as_documented() {
             (nan.greatest(one), one),
             (one.greatest(nan), nan),
             (nan.limit(-one, one), nan),
+            (nan.within(-one, one), -one),
         ] {
             assert_eq!(bits(got), bits(expected));
         }

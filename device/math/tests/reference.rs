@@ -10,6 +10,10 @@ pub struct Value {
 }
 
 impl Value {
+    pub fn squared(self) -> Self {
+        Self { number: self.number.times(self.number), exponent: 2 * self.exponent }
+    }
+
     /// Whether it is less than 16 times the least normal `f64`.
     pub fn is_tiny(self) -> bool {
         self.number.high == 0.0 || self.exponent + binade(self.number.high) < -1018
