@@ -168,7 +168,7 @@ impl Compiler {
                 return Err(format!("{} is not for {}", assembly.display(), target.cpu));
             }
             let file = out.join(format!("{}.ptx", target.cpu));
-            fs::write(&file, ptx).map_err(|e| format!("{}: {e}", file.display()))?;
+            fs::write(&file, slim(&ptx)).map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Ok(())
     }
@@ -195,6 +195,19 @@ impl Compiler {
         }
         flags
     }
+}
+
+/// The text without comments, blank lines and indentation, a tenth of it.
+fn slim(ptx: &str) -> String {
+    let mut slim = String::with_capacity(ptx.len());
+    for line in ptx.lines() {
+        let code = line.split("//").next().unwrap_or_default().trim();
+        if !code.is_empty() {
+            slim.push_str(code);
+            slim.push('\n');
+        }
+    }
+    slim
 }
 
 /// Writes the manifest of the device build: the device crate on its own, without the workspace and

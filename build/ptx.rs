@@ -15,6 +15,27 @@ pub struct Module {
     pub text: String,
 }
 
+/// Kernels of which it is stated how large their blocks are at most, and for some how many a multiprocessor
+/// should hold, by the beginning and the end of their names: so a thread gets as many registers as that leaves.
+///
+/// Resident kernels would take twice as many, and then a multiprocessor could not be filled; what they do
+/// not need in the inner loop may go to local memory. (To ask for one block each as well made them up to a
+/// quarter slower.) Streaming ones would take fewer and wait for one load after the other; these are those
+/// that need none but the registers, on any architecture.
+const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
+    ("swarm_resident_", "_f32", 1024, None),
+    ("swarm_resident_", "_f64", 512, None),
+    ("swarm_step_calibration_", "f32", 512, Some(2)),
+    ("swarm_step_cubic_", "f32", 512, Some(2)),
+    ("swarm_step_ellipsoid_", "f32", 512, Some(2)),
+    ("swarm_step_lennard_jones_", "f32", 512, Some(2)),
+    ("swarm_step_levy_", "f32", 512, Some(2)),
+    ("swarm_step_rastrigin_", "f32", 512, Some(2)),
+    ("swarm_step_sphere_", "f32", 512, Some(2)),
+    ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
+    ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
+];
+
 /// A directive at the top level: a function, a variable.
 struct Item<'a> {
     symbol: &'a str,
@@ -52,7 +73,13 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
         let mut text = header.join("\n");
         for (_, part) in items.iter().enumerate().filter(|(i, _)| needed.contains(i)) {
             text.push_str("\n\n");
-            text.push_str(&part.lines.join("\n"));
+            let mut lines = part.lines.clone();
+            let bound = part.is_entry.then(|| directives(part.symbol)).flatten();
+            let body = lines.iter().position(|line| line.trim() == "{");
+            if let (Some(bound), Some(body)) = (&bound, body) {
+                lines.insert(body, bound);
+            }
+            text.push_str(&lines.join("\n"));
         }
         text.push('\n');
         modules.push(Module { entry: item.symbol.to_owned(), text });
@@ -61,6 +88,14 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
         return Err("no .entry in it".to_owned());
     }
     Ok(modules)
+}
+
+/// The directives that state a kernel's blocks, if it has some.
+fn directives(entry: &str) -> Option<String> {
+    let (.., threads, blocks) =
+        BLOCKS.iter().find(|(start, end, ..)| entry.starts_with(start) && entry.ends_with(end))?;
+    let blocks = blocks.map_or(String::new(), |blocks| format!("\n.minnctapersm {blocks}"));
+    Some(format!(".maxntid {threads}, 1, 1{blocks}"))
 }
 
 fn parse(text: &str) -> Result<(Vec<&str>, Vec<Item<'_>>), String> {

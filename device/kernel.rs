@@ -18,9 +18,9 @@ pub trait Kernel {
     /// Whether all blocks must be on the chip at once (for [`crate::gpu::grid::barrier`]).
     const COOPERATIVE: bool = false;
 
-    /// Shared memory in bytes of a block of `threads` threads.
-    fn shared_bytes(threads: u32) -> u32 {
-        let _ = threads;
+    /// Shared memory in bytes of a block of `threads` threads in a launch with these arguments.
+    fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
+        let _ = (threads, arguments);
         0
     }
 

@@ -19,11 +19,11 @@ use crate::{
     kernel::{Kernel, Name},
     objective::{self, Info, Objective},
     swarm::kernels::{
-        asynchronous::Asynchronous,
         evaluate::Evaluate,
         implant::Implant,
         motion::{Advance, Scatter},
-        step::Step,
+        resident::Resident,
+        step::{CatchUp, Step},
         survey::{SurveySwarm, SurveyTiles},
     },
 };
@@ -35,7 +35,7 @@ macro_rules! for_each_family {
         $callback! {
             [
                 swarm_step: Step,
-                swarm_asynchronous: Asynchronous,
+                swarm_resident: Resident,
                 swarm_evaluate: Evaluate
             ] $($rest)*
         }
@@ -51,6 +51,7 @@ macro_rules! for_each_plain_family {
                 swarm_scatter: Scatter,
                 swarm_advance: Advance,
                 swarm_implant: Implant,
+                swarm_catch_up: CatchUp,
                 survey_tiles: SurveyTiles,
                 survey_swarm: SurveySwarm
             ] $($rest)*

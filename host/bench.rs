@@ -1,27 +1,29 @@
 //! Measurements: how long an iteration takes, next to the least it could take.
 //!
 //! ```no_run
-//! use flockwork::{backend::{AnyBackend, Choice}, bench, objective::Rastrigin};
-//! use flockwork::swarm::{Precision, Problem};
+//! use flockwork::{backend::{AnyBackend, Choice}, bench::{self, Trial}, objective::Rastrigin};
+//! use flockwork::swarm::{Mode, Precision, Problem};
 //!
 //! let backend = AnyBackend::select(Choice::Auto, 0)?;
 //! for &(particles, dims) in bench::SIZES {
 //!     let problem = Problem::new(Rastrigin, dims)?.shifted(1)?;
-//!     let measured = bench::iteration(&problem, particles, Precision::F32, None, &backend)?;
+//!     let (precision, mode) = (Precision::F32, Mode::Synchronous);
+//!     let trial = Trial { particles, precision, mode, history: None };
+//!     let measured = bench::iteration(&problem, trial, &backend)?;
 //!     println!("{particles} x {dims}: {:.1} us", 1e6 * measured.seconds);
 //! }
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flockwork_device::swarm::layout::{self, TILE};
 use serde::Serialize;
 
 use crate::{
-    Result,
-    backend::{AnyBackend, Backend, Number, Plan, Swarm},
-    swarm::{Options, Precision, Problem},
+    Error, Result,
+    backend::{AnyBackend, Backend, Cpu, Number, Plan, Swarm, Way},
+    swarm::{Mode, Options, Precision, Problem, Rule},
 };
 
 /// The sizes, particles by dimensions, that the tables of this project show.
@@ -37,15 +39,29 @@ pub const SIZES: &[(u32, u32)] = &[
     (1_048_576, 64),
 ];
 
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial {
+    /// Number of particles.
+    pub particles: u32,
+    /// The arithmetic.
+    pub precision: Precision,
+    /// Whether particles wait for each other.
+    pub mode: Mode,
+    /// A record is kept after so many iterations each.
+    pub history: Option<u32>,
+}
+
 /// The time of one iteration of one swarm.
 ///
 /// ```
-/// use flockwork::{bench::Measurement, swarm::Precision};
+/// use flockwork::{backend::Way, bench::Measurement, swarm::Precision};
 ///
 /// let measured = Measurement {
 ///     particles: 1000,
 ///     dims: 10,
 ///     precision: Precision::F32,
+///     way: Way::Processor,
 ///     seconds: 1e-4,
 ///     range: (0.9e-4, 1.2e-4),
 ///     bytes: 1000 * 10 * 5 * 4,
@@ -61,6 +77,8 @@ pub struct Measurement {
     pub dims: u32,
     /// The arithmetic.
     pub precision: Precision,
+    /// How the iterations were done.
+    pub way: Way,
     /// Median over the repetitions, in seconds.
     pub seconds: f64,
     /// Least and greatest of the repetitions, in seconds.
@@ -74,10 +92,11 @@ impl Measurement {
     /// Particles times dimensions per second.
     ///
     /// ```
-    /// # use flockwork::{bench::Measurement, swarm::Precision};
+    /// # use flockwork::{backend::Way, bench::Measurement, swarm::Precision};
     /// # let (precision, range, bytes) = (Precision::F32, (1e-6, 1e-6), 2000);
     /// let (particles, dims, seconds) = (50, 2, 1e-6);
-    /// let measured = Measurement { particles, dims, precision, seconds, range, bytes };
+    /// # let way = Way::Processor;
+    /// let measured = Measurement { particles, dims, precision, way, seconds, range, bytes };
     /// assert!((measured.rate() / 1e8 - 1.0).abs() < 1e-12);
     /// ```
     pub fn rate(&self) -> f64 {
@@ -89,46 +108,50 @@ impl Measurement {
 const REPETITIONS: usize = 5;
 const AT_LEAST: Duration = Duration::from_millis(150);
 
-/// Measures synchronous iterations of one swarm, after a warm-up; `history` has a record kept after so
-/// many iterations each.
+/// Iterations whose result is looked at before anything is timed.
+const LOOKED_AT: u32 = 12;
+
+/// Measures iterations of one swarm, after a look at their result and a warm-up.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, bench, objective::Sphere, swarm::{Precision, Problem}};
+/// use flockwork::{backend::Cpu, bench::{self, Trial}, objective::Sphere};
+/// use flockwork::swarm::{Mode, Precision, Problem};
 ///
-/// let problem = Problem::new(Sphere, 2)?;
-/// let measured = bench::iteration(&problem, 1000, Precision::F32, None, &Cpu::new(1)?)?;
+/// let (precision, mode) = (Precision::F32, Mode::Synchronous);
+/// let trial = Trial { particles: 1000, precision, mode, history: None };
+/// let measured = bench::iteration(&Problem::new(Sphere, 2)?, trial, &Cpu::new(1)?)?;
 /// let (least, greatest) = measured.range;
 /// assert!(least <= measured.seconds && measured.seconds <= greatest);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-pub fn iteration(
-    problem: &Problem,
-    particles: u32,
-    precision: Precision,
-    history: Option<u32>,
-    backend: &impl Backend,
-) -> Result<Measurement> {
-    match precision {
-        Precision::F32 => iteration_in::<f32>(problem, particles, precision, history, backend),
-        Precision::F64 => iteration_in::<f64>(problem, particles, precision, history, backend),
+///
+/// # Errors
+/// [`Error::Wrong`] if the result is not what it should be: synchronous, the bits that one thread of
+/// the CPU computes; asynchronous, the best is where the function has that value.
+pub fn iteration(problem: &Problem, trial: Trial, backend: &impl Backend) -> Result<Measurement> {
+    match trial.precision {
+        Precision::F32 => iteration_in::<f32>(problem, trial, backend),
+        Precision::F64 => iteration_in::<f64>(problem, trial, backend),
     }
 }
 
 fn iteration_in<T: Number>(
     problem: &Problem,
-    particles: u32,
-    precision: Precision,
-    history: Option<u32>,
+    trial: Trial,
     backend: &impl Backend,
 ) -> Result<Measurement> {
-    let options = Options { particles, precision, ..Options::default() };
-    let mut swarm = backend.swarm(problem.function(), Plan::<T>::new(problem, &options)?)?;
+    let Trial { particles, precision, mode, history } = trial;
+    // The fused iteration, however small the swarm.
+    let options = Options { particles, precision, mode, ..Options::for_rule(Rule::Inertia) };
+    let plan = Plan::<T>::new(problem, &options)?;
+    let mut swarm = backend.swarm(problem.function(), plan.clone())?;
     swarm.record_every(history)?;
     swarm.start(None)?;
-    swarm.best()?;
+    swarm.advance(LOOKED_AT)?;
+    look(problem, mode, &mut *swarm, plan)?;
     let mut batch = 1;
     loop {
-        let elapsed = time(&mut *swarm, batch)?;
+        let elapsed = swarm.timed(batch)?;
         if elapsed >= AT_LEAST || batch >= 1 << 24 {
             break;
         }
@@ -137,7 +160,8 @@ fn iteration_in<T: Number>(
     }
     let mut seconds = Vec::new();
     for _ in 0..REPETITIONS {
-        seconds.push(time(&mut *swarm, batch)?.as_secs_f64() / f64::from(batch));
+        seconds.push(swarm.timed(batch)?.as_secs_f64() / f64::from(batch));
+        swarm.take_records()?;
     }
     seconds.sort_by(f64::total_cmp);
     let dims = problem.dims();
@@ -145,6 +169,7 @@ fn iteration_in<T: Number>(
         particles,
         dims,
         precision,
+        way: swarm.way(),
         seconds: seconds[REPETITIONS / 2],
         range: (seconds[0], seconds[REPETITIONS - 1]),
         bytes: (layout::tiles(particles as usize) * TILE) as u64
@@ -154,12 +179,37 @@ fn iteration_in<T: Number>(
     })
 }
 
-fn time<T: Number>(swarm: &mut dyn Swarm<T>, iterations: u32) -> Result<Duration> {
-    let began = Instant::now();
-    swarm.advance(iterations)?;
-    swarm.best()?;
-    swarm.take_records()?;
-    Ok(began.elapsed())
+/// Whether the best after [`LOOKED_AT`] iterations is what it should be.
+fn look<T: Number>(
+    problem: &Problem,
+    mode: Mode,
+    swarm: &mut dyn Swarm<T>,
+    plan: Plan<T>,
+) -> Result<()> {
+    let best = swarm.best()?;
+    let wrong = |expected: String| {
+        let particles = plan.particles;
+        Err(Error::Wrong {
+            particles,
+            dims: problem.dims(),
+            found: best.value.to_string(),
+            expected,
+        })
+    };
+    let value = swarm.evaluate(&best.position)?[0];
+    if value != best.value {
+        return wrong(format!("{value}, the value where it says that it is"));
+    }
+    if mode == Mode::Synchronous {
+        let mut plain = Cpu::new(0)?.swarm(problem.function(), plan.clone())?;
+        plain.start(None)?;
+        plain.advance(LOOKED_AT)?;
+        let expected = plain.best()?;
+        if expected != best {
+            return wrong(format!("{} of particle {}", expected.value, expected.particle));
+        }
+    }
+    Ok(())
 }
 
 /// What a back end's memory and launches allow.
@@ -208,7 +258,10 @@ pub fn ceilings(backend: &AnyBackend) -> Result<Option<Ceilings>> {
                 best = best.min(f64::from(end.elapsed_ms(&start)?) / 1e3);
             }
             let smallest = Problem::new(flockwork_device::objective::Sphere, 1)?;
-            let launch = iteration(&smallest, 1, Precision::F32, None, cuda)?;
+            let (precision, mode) = (Precision::F32, Mode::Synchronous);
+            let trial = Trial { particles: 1, precision, mode, history: None };
+            let streaming = cuda.clone().with_residence(crate::backend::Residence::Streaming);
+            let launch = iteration(&smallest, trial, &streaming)?;
             Ok(Some(Ceilings {
                 copy_bytes_per_second: 2.0 * bytes as f64 / best,
                 launch_seconds: launch.seconds,

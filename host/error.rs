@@ -25,6 +25,21 @@ pub enum Error {
         accepted: String,
     },
 
+    /// A swarm that was to be measured has a wrong result.
+    #[error(
+        "{particles} particles in {dims} dimensions found the best value {found}; it should be {expected}"
+    )]
+    Wrong {
+        /// Number of particles.
+        particles: u32,
+        /// Number of dimensions.
+        dims: u32,
+        /// What was found.
+        found: String,
+        /// What should have been.
+        expected: String,
+    },
+
     /// No objective function has this name.
     #[error("there is no objective function called {name:?}; there are: {known}")]
     UnknownObjective {

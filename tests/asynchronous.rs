@@ -245,7 +245,7 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
 
     const NAME: Name = Name { family: "gossip", objective: "", precision: "f64" };
 
-    fn shared_bytes(_: u32) -> u32 {
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         4
     }
 

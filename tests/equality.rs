@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Case, all_cpus, all_same_bits, cpu, same_bits, same_bits_of, variants};
-use flockwork::backend::Emulated;
+use flockwork::backend::{Emulated, Residence};
 
 #[test]
 fn every_kernel_in_the_emulator() {
@@ -14,8 +14,13 @@ fn every_kernel_in_the_emulator() {
         Case { particles: 200, dims: 65, looks: &[1, 3] },
     ];
     for (seed, case) in sizes.into_iter().enumerate() {
-        for threads in [32, 128] {
-            let emulated = Emulated::new(seed as u64, threads);
+        for (threads, residence) in [
+            (32, Residence::Auto),
+            (128, Residence::Auto),
+            (32, Residence::Streaming),
+            (64, Residence::Streaming),
+        ] {
+            let emulated = Emulated::new(seed as u64, threads).with_residence(residence);
             all_same_bits(case, &cpu(), &emulated).unwrap();
         }
     }
@@ -31,6 +36,8 @@ fn a_thousand_particles_in_the_emulator() {
 fn a_thousand_iterations_in_the_emulator() {
     let case = Case { particles: 33, dims: 7, looks: &[1, 10, 1000] };
     same_bits("rosenbrock", case, &cpu(), &Emulated::new(3, 32)).unwrap();
+    let streaming = Emulated::new(5, 32).with_residence(Residence::Streaming);
+    same_bits("rosenbrock", case, &cpu(), &streaming).unwrap();
     let case = Case { particles: 1, dims: 1, looks: &[1, 10, 1000] };
     all_same_bits(case, &cpu(), &Emulated::new(4, 32)).unwrap();
 }

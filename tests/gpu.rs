@@ -19,7 +19,7 @@ mod gpu {
 
     use flockwork::{
         Error,
-        backend::{Backend, Cuda, Number, Plan},
+        backend::{Backend, Cuda, Number, Plan, Residence},
         cuda::{CudaError, live_allocations},
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
         registry::OBJECTIVES,
@@ -80,6 +80,13 @@ mod gpu {
                 trials.push(Trial::test(
                     format!("same_bits_as_cpu::{}_{particles}x{dims}", info.name),
                     move || Ok(same_bits(info.name, case, &cpu(), &Cuda::open(0)?)?),
+                ));
+                trials.push(Trial::test(
+                    format!("same_bits_streaming::{}_{particles}x{dims}", info.name),
+                    move || {
+                        let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                        Ok(same_bits(info.name, case, &cpu(), &gpu)?)
+                    },
                 ));
             }
         }

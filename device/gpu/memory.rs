@@ -88,6 +88,16 @@ impl<T> ReadOnly<T> {
     pub const fn is_empty(&self) -> bool {
         self.length == 0
     }
+
+    /// The buffer without its first `start` elements; empty if there are no more.
+    #[inline(always)]
+    pub const fn skip(self, start: usize) -> Self {
+        // A GPU does not look at lengths.
+        let whole = cfg!(target_arch = "nvptx64") || start < self.len();
+        let skipped = if whole { start } else { self.len() };
+        let length = self.length.wrapping_sub(skipped as u64);
+        Self { pointer: self.pointer.wrapping_add(skipped), length }
+    }
 }
 
 impl<T: Word> ReadOnly<T> {
@@ -131,8 +141,11 @@ impl<T> ReadWrite<T> {
     /// differ by a constant index then differ by a constant in the instruction.
     #[inline(always)]
     pub const fn skip(self, start: usize) -> Self {
-        let skipped = if start < self.len() { start } else { self.len() };
-        Self { pointer: self.pointer.wrapping_add(skipped), length: self.length - skipped as u64 }
+        // A GPU does not look at lengths.
+        let whole = cfg!(target_arch = "nvptx64") || start < self.len();
+        let skipped = if whole { start } else { self.len() };
+        let length = self.length.wrapping_sub(skipped as u64);
+        Self { pointer: self.pointer.wrapping_add(skipped), length }
     }
 
     /// Address of element `index`, for the atomic words.
@@ -171,8 +184,27 @@ impl<T: Word> ReadWrite<T> {
     }
 }
 
-/// A scalar of which four neighbours can be loaded at once, 16 bytes an instruction.
+/// A scalar of which two neighbours in shared memory can be loaded and stored at once, and four
+/// neighbours in device memory can be loaded, 16 bytes an instruction.
 pub trait Quad: Word {
+    /// The two that lie at this offset in the block's shared memory.
+    ///
+    /// # Safety
+    /// They do, stored by then, and the offset is a multiple of their size together.
+    unsafe fn shared_load_two(offset: u32) -> [Self; 2];
+
+    /// The four that lie there.
+    ///
+    /// # Safety
+    /// They do, stored by then, and the offset is a multiple of 16.
+    unsafe fn shared_load_four(offset: u32) -> [Self; 4];
+
+    /// Stores two there.
+    ///
+    /// # Safety
+    /// As above, but for what lies there.
+    unsafe fn shared_store_two(offset: u32, two: [Self; 2]);
+
     /// The four elements at `pointer`.
     ///
     /// # Safety
@@ -183,6 +215,27 @@ pub trait Quad: Word {
 
 impl Quad for f32 {
     #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_load_two(offset: u32) -> [Self; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { target::shared_load(offset) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_store_two(offset: u32, two: [Self; 2]) {
+        // SAFETY: the caller's promise.
+        unsafe { target::shared_store(offset, two) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_load_four(offset: u32) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe { target::shared_load(offset) }
+    }
+
+    #[inline(always)]
     unsafe fn load_four(pointer: *const Self) -> [Self; 4] {
         // SAFETY: the caller's promise.
         unsafe { target::load_read_only(pointer.cast::<[f32; 4]>()) }
@@ -190,6 +243,31 @@ impl Quad for f32 {
 }
 
 impl Quad for f64 {
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_load_two(offset: u32) -> [Self; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { target::shared_load(offset) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_store_two(offset: u32, two: [Self; 2]) {
+        // SAFETY: the caller's promise.
+        unsafe { target::shared_store(offset, two) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_load_four(offset: u32) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [a, b]: [Self; 2] = target::shared_load(offset);
+            let [c, d]: [Self; 2] = target::shared_load(offset + 2 * size_of::<Self>() as u32);
+            [a, b, c, d]
+        }
+    }
+
     #[inline(always)]
     unsafe fn load_four(pointer: *const Self) -> [Self; 4] {
         // SAFETY: the caller's promise.

@@ -98,6 +98,17 @@ pub fn block_barrier() {
 #[inline(always)]
 pub fn spin() {}
 
+/// The same value, of which the compiler knows nothing.
+#[inline(always)]
+pub fn opaque(value: u32) -> u32 {
+    let same: u32;
+    // SAFETY: moves a register.
+    unsafe {
+        asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) value, options(pure, nomem, nostack));
+    }
+    same
+}
+
 // The launch says how large it is; 16-byte alignment serves the widest access.
 core::arch::global_asm!(".extern .shared .align 16 .b8 flockwork_shared[];");
 

@@ -2,7 +2,10 @@
 
 use core::marker::PhantomData;
 
-use super::{memory::Word, target};
+use super::{
+    memory::{Quad, Word},
+    target,
+};
 
 /// An array of `T` in the shared memory of the block.
 ///
@@ -31,6 +34,12 @@ impl<T: Word> Shared<T> {
         self.byte_offset + self.length * size_of::<T>() as u32
     }
 
+    /// The array of `length` of its elements from `start` on.
+    #[inline(always)]
+    pub const fn part(&self, start: u32, length: u32) -> Self {
+        Self::at(self.byte_offset + start * size_of::<T>() as u32, length)
+    }
+
     /// Element `index`.
     ///
     /// # Safety
@@ -57,6 +66,51 @@ impl<T: Word> Shared<T> {
         // SAFETY: in bounds by the caller's promise.
         unsafe {
             target::shared_store(self.byte_offset + index as u32 * size_of::<T>() as u32, value);
+        }
+    }
+}
+
+impl<T: Quad> Shared<T> {
+    /// Elements `index` and `index + 1`.
+    ///
+    /// # Safety
+    /// As [`Shared::load`] of both; `index` is even, and the array begins at a multiple of their size
+    /// together.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn load_two(&self, index: usize) -> [T; 2] {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index + 1 < self.length as usize, "shared load {index} of {}", self.length);
+        // SAFETY: in bounds and aligned by the caller's promise.
+        unsafe { T::shared_load_two(self.byte_offset + index as u32 * size_of::<T>() as u32) }
+    }
+
+    /// Elements `index` to `index + 3`.
+    ///
+    /// # Safety
+    /// As [`Shared::load`] of all; `index` is a multiple of 4, and the array begins at a multiple of 16
+    /// bytes.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn load_four(&self, index: usize) -> [T; 4] {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index + 3 < self.length as usize, "shared load {index} of {}", self.length);
+        // SAFETY: in bounds and aligned by the caller's promise.
+        unsafe { T::shared_load_four(self.byte_offset + index as u32 * size_of::<T>() as u32) }
+    }
+
+    /// Stores elements `index` and `index + 1`.
+    ///
+    /// # Safety
+    /// As [`Shared::load_two`], but for what lies there.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn store_two(&self, index: usize, two: [T; 2]) {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index + 1 < self.length as usize, "shared store {index} of {}", self.length);
+        // SAFETY: in bounds and aligned by the caller's promise.
+        unsafe {
+            T::shared_store_two(self.byte_offset + index as u32 * size_of::<T>() as u32, two);
         }
     }
 }

@@ -26,6 +26,19 @@ pub fn grid_blocks() -> u32 {
     target::grid_blocks()
 }
 
+/// The same value, of which the compiler knows nothing: what is computed from it is computed where it is
+/// used, and not ahead of a loop to wait in registers.
+#[inline(always)]
+pub fn opaque(value: u32) -> u32 {
+    target::opaque(value)
+}
+
+/// A turn of a loop that waits for another thread.
+#[inline(always)]
+pub fn spin() {
+    target::spin();
+}
+
 /// Index of this thread in the whole grid.
 #[inline(always)]
 pub fn global_index() -> u32 {

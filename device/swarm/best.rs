@@ -18,13 +18,18 @@ impl<T: Scalar> Candidate<T> {
     /// No particle: loses against every other.
     pub const NONE: Self = Self { fitness: T::INFINITY, particle: u32::MAX };
 
+    /// Whether it is better than the other: of lower fitness or, of equal fitness, of lower index.
+    #[inline(always)]
+    pub fn beats(self, other: Self) -> bool {
+        self.fitness < other.fitness
+            || (self.fitness == other.fitness && self.particle < other.particle)
+    }
+
     /// The one with the lower fitness; of equals, the one with the lower index. Whatever the order
     /// in which candidates are compared, the same one remains.
     #[inline(always)]
     pub fn better(self, other: Self) -> Self {
-        let wins = other.fitness < self.fitness
-            || (other.fitness == self.fitness && other.particle < self.particle);
-        if wins { other } else { self }
+        if other.beats(self) { other } else { self }
     }
 }
 

@@ -72,7 +72,7 @@ struct Clamp<S>(Bound<S>);
 impl<S: Scalar> PerLane<S, 3, 2> for Clamp<S> {
     #[inline(always)]
     fn apply(&self, [position, velocity, _]: [S; 3]) -> [S; 2] {
-        [(position + velocity).limit(self.0.lower, self.0.upper), velocity]
+        [(position + velocity).within(self.0.lower, self.0.upper), velocity]
     }
 }
 
@@ -83,7 +83,7 @@ impl<S: Scalar> PerLane<S, 3, 2> for Absorb<S> {
     #[inline(always)]
     fn apply(&self, [position, velocity, _]: [S; 3]) -> [S; 2] {
         let moved = position + velocity;
-        let inside = moved.limit(self.0.lower, self.0.upper);
+        let inside = moved.within(self.0.lower, self.0.upper);
         [inside, if inside == moved { velocity } else { S::ZERO }]
     }
 }
@@ -109,7 +109,7 @@ impl<S: Scalar> PerLane<S, 3, 2> for Mirror<S> {
             [moved, velocity]
         } else {
             let kept = if self.damped { random * velocity } else { velocity };
-            [(lower + folded).limit(lower, upper), if returning { turned } else { kept }]
+            [(lower + folded).within(lower, upper), if returning { turned } else { kept }]
         }
     }
 }
@@ -120,7 +120,7 @@ impl<S: Scalar> PerLane<S, 3, 2> for Bounce<S> {
     #[inline(always)]
     fn apply(&self, [position, velocity, _]: [S; 3]) -> [S; 2] {
         let moved = position + velocity;
-        let inside = moved.limit(self.0.lower, self.0.upper);
+        let inside = moved.within(self.0.lower, self.0.upper);
         [inside, if inside == moved { velocity } else { S::of(-0.5) * velocity }]
     }
 }
@@ -134,7 +134,7 @@ impl<S: Scalar> PerLane<S, 3, 2> for Wrap<S> {
         let Bound { lower, upper, .. } = self.0;
         let moved = position + velocity;
         let way = (moved - lower) / (upper - lower);
-        let wrapped = (way - way.floor()).fma(upper - lower, lower).limit(lower, upper);
+        let wrapped = (way - way.floor()).fma(upper - lower, lower).within(lower, upper);
         [if lower <= moved && moved <= upper { moved } else { wrapped }, velocity]
     }
 }
@@ -146,7 +146,7 @@ impl<S: Scalar> PerLane<S, 3, 2> for Resample<S> {
     fn apply(&self, [position, velocity, random]: [S; 3]) -> [S; 2] {
         let Bound { lower, upper, .. } = self.0;
         let moved = position + velocity;
-        let drawn = random.fma(upper - lower, lower).limit(lower, upper);
+        let drawn = random.fma(upper - lower, lower).within(lower, upper);
         if lower <= moved && moved <= upper { [moved, velocity] } else { [drawn, S::ZERO] }
     }
 }

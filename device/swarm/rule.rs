@@ -56,15 +56,15 @@ impl<S: Scalar> Move<S> {
     }
 }
 
-/// Pairs of uniforms, dimension by dimension.
-struct Pairs<V> {
+/// Pairs of uniforms, dimension by dimension; raised to [1, 2) if `RAISED`.
+struct Pairs<V, const RAISED: bool = false> {
     draw: Draw,
     randomness: Randomness,
     blocks: u32,
     pairs: [(V, V); 2],
 }
 
-impl<V: Real> Pairs<V> {
+impl<V: Real, const RAISED: bool> Pairs<V, RAISED> {
     #[inline(always)]
     fn new<S: Scalar>(by: &Move<S>, purpose: Purpose, randomness: Randomness) -> Self {
         let zero = V::of(0.0);
@@ -77,17 +77,22 @@ impl<V: Real> Pairs<V> {
         let per_block = V::Scalar::PAIRS_PER_BLOCK;
         if self.randomness == Randomness::PerParticle {
             if self.blocks == 0 {
-                self.pairs = V::uniforms(self.draw);
+                self.pairs = Self::drawn(self.draw);
                 self.blocks = 1;
             }
             return self.pairs[0];
         }
         if dimension.is_multiple_of(per_block) {
-            self.pairs = V::uniforms(Draw { group: dimension / per_block, ..self.draw });
+            self.pairs = Self::drawn(Draw { group: dimension / per_block, ..self.draw });
             self.pairs[0]
         } else {
             self.pairs[1]
         }
+    }
+
+    #[inline(always)]
+    fn drawn(draw: Draw) -> [(V, V); 2] {
+        if RAISED { V::raised_uniforms(draw) } else { V::uniforms(draw) }
     }
 }
 
@@ -184,7 +189,7 @@ unsafe fn inertia<V: Real>(
     by: Move<V::Scalar>,
 ) {
     let plain = settings.edge == edge::Edge::Absorb && settings.variables.is_empty();
-    let mut pairs = Pairs::<V>::new(&by, Purpose::Velocity, settings.randomness);
+    let mut pairs = Pairs::<V, true>::new(&by, Purpose::Velocity, settings.randomness);
     for dimension in 0..settings.dims {
         // SAFETY: below `dims`.
         let (bound, variable) = unsafe { limits(settings, dimension) };

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     math::{PerLane, Scalar},
-    objective::{Objective, Point, evaluation::Evaluation},
+    objective::{Objective, Point, Reach, evaluation::Evaluation},
     random::{Draw, Key, Purpose},
 };
 
@@ -44,24 +44,32 @@ impl<S> Common<(), S> {
     }
 }
 
-/// The state of one particle.
-pub trait State<T> {
+/// The state of one particle: where it lies, so a copy is the same particle.
+pub trait State<T>: Copy {
+    /// The same as seen from `dimension` on, which counts as 0.
+    fn from(&self, dimension: u32) -> Self;
     /// Position in one dimension.
     fn position(&self, dimension: u32) -> T;
-    /// Velocity in one dimension.
-    fn velocity(&self, dimension: u32) -> T;
-    /// Own best position in one dimension.
+    /// Position and velocity in one dimension.
+    fn motion(&self, dimension: u32) -> (T, T);
+    /// Own best position in one dimension as it is stored.
     fn own_best(&self, dimension: u32) -> T;
+    /// Own best position in one dimension, from what is stored and the position there.
+    #[inline(always)]
+    fn renewed(&mut self, dimension: u32, stored: T, position: T) -> T {
+        let _ = (dimension, position);
+        stored
+    }
     /// The swarm's best position in one dimension.
     fn guide(&self, dimension: u32) -> T;
-    /// Own best fitness.
+    /// The swarm's best position in the first four dimensions; seen from a multiple of 4 only.
+    fn guide_of_four(&self) -> [T; 4];
+    /// Own best fitness; not as seen from a dimension.
     fn best_fitness(&self) -> T;
     /// Stores position and velocity in one dimension.
     fn set_motion(&mut self, dimension: u32, position: T, velocity: T);
-    /// Stores own best position in one dimension.
-    fn set_own_best(&mut self, dimension: u32, position: T);
-    /// Stores own best fitness.
-    fn set_best_fitness(&mut self, fitness: T);
+    /// The position becomes the own best, with this fitness; not as seen from a dimension.
+    fn improve(&mut self, dims: u32, fitness: T);
 }
 
 /// The position in a state as the function sees it: moved by the shift.
@@ -101,10 +109,7 @@ pub unsafe fn step<O: Objective, T: Scalar>(
     let fitness = motion(common, state, draw);
     let before = state.best_fitness();
     if fitness < before {
-        for dimension in 0..common.view.dims {
-            state.set_own_best(dimension, state.position(dimension));
-        }
-        state.set_best_fitness(fitness);
+        state.improve(common.view.dims, fitness);
     }
     fitness.least(before)
 }
@@ -119,11 +124,8 @@ struct Motion<T> {
 
 #[inline(always)]
 fn load<T: Scalar>(state: &impl State<T>, dimension: u32) -> Motion<T> {
-    Motion {
-        position: state.position(dimension),
-        velocity: state.velocity(dimension),
-        own_best: state.own_best(dimension),
-    }
+    let (position, velocity) = state.motion(dimension);
+    Motion { position, velocity, own_best: state.own_best(dimension) }
 }
 
 /// Draws random numbers and moves the particle in every dimension, and evaluates where that leads.
@@ -136,82 +138,142 @@ fn motion<O: Objective, T: Scalar>(
     let dims = common.view.dims;
     let context = common.view.context();
     let mut evaluation = Evaluation::<O, T>::new(&common.objective, &context);
+    let fours = dims - dims % 4;
     let mut dimension = 0;
-    // A GPU thread waits long for memory: the loads of four dimensions go out before the first
-    // store, past which nothing could move them.
-    while dims - dimension >= 4 {
-        // SAFETY: below `dims`, as the loop's condition says. Without the check the compiler sees
-        // that the four addresses differ by constants.
-        let later = |ahead: u32| unsafe { dimension.unchecked_add(ahead) };
-        let load = |ahead| load(&*state, later(ahead));
-        let loaded = (load(0), load(1), load(2), load(3));
-        let [first, second] = next_uniforms(&mut draw);
-        place::<O, T, 0>(common, state, &mut evaluation, dimension, loaded.0, first);
-        if T::PAIRS_PER_BLOCK == 2 {
-            place::<O, T, 1>(common, state, &mut evaluation, later(1), loaded.1, second);
-            let [third, fourth] = next_uniforms(&mut draw);
-            place::<O, T, 2>(common, state, &mut evaluation, later(2), loaded.2, third);
-            place::<O, T, 3>(common, state, &mut evaluation, later(3), loaded.3, fourth);
-        } else {
-            let second = next_uniforms(&mut draw)[0];
-            place::<O, T, 1>(common, state, &mut evaluation, later(1), loaded.1, second);
-            let third = next_uniforms(&mut draw)[0];
-            place::<O, T, 2>(common, state, &mut evaluation, later(2), loaded.2, third);
-            let fourth = next_uniforms(&mut draw)[0];
-            place::<O, T, 3>(common, state, &mut evaluation, later(3), loaded.3, fourth);
+    // One run of terms after the other, so that nothing asks inside whether it is over.
+    while dimension < fours {
+        let left = fours - dimension;
+        let run = if in_runs::<O>() { evaluation.run_length() } else { left };
+        let stop = dimension + if run < left { run } else { left };
+        while dimension < stop {
+            four(common, state, &mut evaluation, dimension, &mut draw);
+            dimension += 4;
         }
-        dimension += 4;
-    }
-    while dimension < dims {
-        let [first, second] = next_uniforms(&mut draw);
-        for nth in 0..T::PAIRS_PER_BLOCK {
-            if dimension < dims {
-                let random = if nth == 0 { first } else { second };
-                let loaded = load(&*state, dimension);
-                place::<O, T, ANY>(common, state, &mut evaluation, dimension, loaded, random);
-                dimension += 1;
-            }
+        if in_runs::<O>() && run <= left {
+            evaluation.close_run(dimension);
         }
     }
+    rest(common, state, &mut evaluation, dimension, &mut draw);
     let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
     competing(common.view.sign * value)
 }
 
-/// The uniforms of the next block of random bits.
-#[inline(always)]
-fn next_uniforms<T: Scalar>(draw: &mut Draw) -> [(T, T); 2] {
-    let pairs = T::uniforms(*draw);
-    draw.group += 1;
-    pairs
+/// Whether a function's terms come one by one with the coordinates, so that runs of the one are runs of
+/// the other.
+const fn in_runs<O: Objective>() -> bool {
+    matches!(O::REACH, Reach::Own)
 }
 
-/// In place of a dimension's remainder by 4, which is not known.
-const ANY: u32 = u32::MAX;
-
-/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and hands the position to the
-/// evaluation.
-///
-/// What all particles share, the guide and the bound, is read here and not ahead: it comes from the
-/// cache, and would cost registers.
+/// Four dimensions from `dimension` on, a multiple of 4.
 #[inline(always)]
-fn place<O: Objective, T: Scalar, const OFFSET: u32>(
+fn four<O: Objective, T: Scalar>(
     common: &Common<O, T>,
     state: &mut impl State<T>,
     evaluation: &mut Evaluation<'_, O, T>,
     dimension: u32,
-    loaded: Motion<T>,
-    (r1, r2): (T, T),
+    draw: &mut Draw,
 ) {
+    // Addresses differ by constants from here on.
+    let mut state = state.from(dimension);
+    let bounds = common.view.bounds.skip(4 * dimension as usize);
     // SAFETY: below `dims`; the bounds by the promise given to `step`.
-    let bound: Bound<T> = unsafe { common.view.bound(dimension) };
-    let guide = state.guide(dimension);
+    let bound = |ahead| Bound::from_words(unsafe { bounds.four(ahead) });
+    // A GPU thread waits long for memory: the loads of four dimensions go out before the first store,
+    // past which nothing could move them. What all particles share comes from the cache, and the bounds
+    // would cost registers.
+    let loaded = [0, 1, 2, 3].map(|ahead| load(&state, ahead));
+    let [guide0, guide1, guide2, guide3] = state.guide_of_four();
+    let [first, second] = next_uniforms(draw);
+    let at = |ahead| {
+        let evaluation_dimension = dimension + ahead;
+        // SAFETY: there are four from `dimension` on. It spares a question for each term.
+        unsafe { core::hint::assert_unchecked(evaluation_dimension < common.view.dims) };
+        Place { evaluation_dimension, state_dimension: ahead }
+    };
+    place::<O, T, 0>(common, &mut state, evaluation, at(0), loaded[0], guide0, bound(0), first);
+    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
+    place::<O, T, 1>(common, &mut state, evaluation, at(1), loaded[1], guide1, bound(1), second);
+    let [third, fourth] = next_uniforms(draw);
+    place::<O, T, 2>(common, &mut state, evaluation, at(2), loaded[2], guide2, bound(2), third);
+    let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
+    place::<O, T, 3>(common, &mut state, evaluation, at(3), loaded[3], guide3, bound(3), fourth);
+}
+
+/// What is left of the dimensions from `dimension` on, a multiple of 4: three at most.
+#[inline(always)]
+fn rest<O: Objective, T: Scalar>(
+    common: &Common<O, T>,
+    state: &mut impl State<T>,
+    evaluation: &mut Evaluation<'_, O, T>,
+    dimension: u32,
+    draw: &mut Draw,
+) {
+    let left = common.view.dims - dimension;
+    if left == 0 {
+        return;
+    }
+    let mut state = state.from(dimension);
+    let bounds = common.view.bounds.skip(4 * dimension as usize);
+    // SAFETY: as in `four`.
+    let bound = |ahead| Bound::from_words(unsafe { bounds.four(ahead) });
+    let at = |ahead| Place { evaluation_dimension: dimension + ahead, state_dimension: ahead };
+    let [first, second] = next_uniforms(draw);
+    let guide = state.guide(0);
+    let loaded = load(&state, 0);
+    if left == 1 {
+        let place = place::<O, T, 0>;
+        return place(common, &mut state, evaluation, at(0), loaded, guide, bound(0), first);
+    }
+    let (next_guide, next) = (state.guide(1), load(&state, 1));
+    place::<O, T, 0>(common, &mut state, evaluation, at(0), loaded, guide, bound(0), first);
+    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
+    place::<O, T, 1>(common, &mut state, evaluation, at(1), next, next_guide, bound(1), second);
+    if left == 3 {
+        let third = next_uniforms(draw)[0];
+        let (guide, loaded) = (state.guide(2), load(&state, 2));
+        place::<O, T, 2>(common, &mut state, evaluation, at(2), loaded, guide, bound(2), third);
+    }
+}
+
+/// The uniforms of the next block of random bits, raised to [1, 2).
+#[inline(always)]
+fn next_uniforms<T: Scalar>(draw: &mut Draw) -> [(T, T); 2] {
+    let pairs = T::raised_uniforms(*draw);
+    draw.group += 1;
+    pairs
+}
+
+/// A dimension, by its number and as a state is seen.
+#[derive(Clone, Copy)]
+struct Place {
+    evaluation_dimension: u32,
+    state_dimension: u32,
+}
+
+/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and hands the position to the
+/// evaluation.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "all that one dimension takes, kept in registers")]
+fn place<O: Objective, T: Scalar, const OFFSET: u32>(
+    common: &Common<O, T>,
+    state: &mut impl State<T>,
+    evaluation: &mut Evaluation<'_, O, T>,
+    place: Place,
+    loaded: Motion<T>,
+    guide: T,
+    bound: Bound<T>,
+    (raised1, raised2): (T, T),
+) {
     let advance = Advance { coefficients: common.coefficients, bound };
     let Motion { position, velocity, own_best } = loaded;
-    let [position, velocity] = advance.apply([position, velocity, own_best, guide, r1, r2]);
-    state.set_motion(dimension, position, velocity);
-    if OFFSET == ANY {
-        evaluation.push(dimension, position - bound.shift);
+    let own_best = state.renewed(place.state_dimension, own_best, position);
+    let [position, velocity] =
+        advance.apply([position, velocity, own_best, guide, raised1, raised2]);
+    state.set_motion(place.state_dimension, position, velocity);
+    let seen = position - bound.shift;
+    if in_runs::<O>() {
+        evaluation.push_within(place.evaluation_dimension, seen);
     } else {
-        evaluation.push_of_four::<OFFSET>(dimension, position - bound.shift);
+        evaluation.push_of_four::<OFFSET>(place.evaluation_dimension, seen);
     }
 }

@@ -53,12 +53,15 @@ pub struct Pull<S> {
 }
 
 impl<S: Scalar> PerLane<S, 5, 1> for Pull<S> {
-    /// From velocity, the ways to own best and guide, and the uniforms r1 and r2 in [0, 1).
+    /// From velocity, the ways to own best and guide, and the uniforms r1 and r2 raised to [1, 2).
     #[inline(always)]
-    fn apply(&self, [velocity, to_own, to_guide, r1, r2]: [S; 5]) -> [S; 1] {
+    fn apply(&self, [velocity, to_own, to_guide, raised1, raised2]: [S; 5]) -> [S; 1] {
         let Coefficients { inertia, cognitive, social } = self.coefficients;
-        let drawn = (cognitive * r1).fma(to_own, inertia * velocity);
-        [(social * r2).fma(to_guide, drawn)]
+        // The product of coefficient and r, rounded once.
+        let to_own_by = cognitive.fma(raised1, -cognitive);
+        let to_guide_by = social.fma(raised2, -social);
+        let drawn = to_own_by.fma(to_own, inertia * velocity);
+        [to_guide_by.fma(to_guide, drawn)]
     }
 }
 
@@ -73,11 +76,11 @@ pub struct Advance<S> {
 }
 
 impl<S: Scalar> PerLane<S, 6, 2> for Advance<S> {
-    /// From position, velocity, own best, guide and the uniforms r1 and r2 in [0, 1).
+    /// From position, velocity, own best, guide and the uniforms r1 and r2 raised to [1, 2).
     #[inline(always)]
-    fn apply(&self, [position, velocity, own_best, guide, r1, r2]: [S; 6]) -> [S; 2] {
+    fn apply(&self, [position, velocity, own_best, guide, raised1, raised2]: [S; 6]) -> [S; 2] {
         let pull = Pull { coefficients: self.coefficients };
-        let ways = [velocity, own_best - position, guide - position, r1, r2];
+        let ways = [velocity, own_best - position, guide - position, raised1, raised2];
         let [drawn] = pull.apply(ways);
         let velocity = limit_speed(drawn, &self.bound);
         Absorb(self.bound).apply([position, velocity, velocity])
@@ -97,7 +100,7 @@ impl<S: Scalar> PerLane<S, 2, 2> for Start<S> {
     #[inline(always)]
     fn apply(&self, [r1, r2]: [S; 2]) -> [S; 2] {
         let Bound { lower, upper, .. } = self.bound;
-        let position = r1.fma(upper - lower, lower).limit(lower, upper);
+        let position = r1.fma(upper - lower, lower).within(lower, upper);
         let other = r2.fma(upper - lower, lower);
         [position, limit_speed(S::of(0.5) * (other - position), &self.bound)]
     }
@@ -108,6 +111,6 @@ impl<S: Scalar> PerLane<S, 2, 2> for Start<S> {
 /// compute many times slower.
 #[inline(always)]
 pub fn limit_speed<S: Scalar>(velocity: S, bound: &Bound<S>) -> S {
-    let limited = velocity.limit(-bound.max_velocity, bound.max_velocity);
+    let limited = velocity.within(-bound.max_velocity, bound.max_velocity);
     if limited.abs() < S::NEGLIGIBLE { S::ZERO } else { limited }
 }

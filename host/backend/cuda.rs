@@ -1,5 +1,7 @@
 //! An NVIDIA GPU.
 
+use std::time::Duration;
+
 use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
@@ -11,6 +13,7 @@ use flockwork_device::{
 use super::{
     Backend, Number, Plan, Swarm,
     kernel_swarm::{KernelSwarm, Machine},
+    residence::{Capacity, Residence},
 };
 use crate::{
     Error, Result,
@@ -40,21 +43,30 @@ const FEWEST_THREADS: u32 = 64;
 /// }
 /// # Ok::<(), flockwork::Error>(())
 /// ```
+#[derive(Clone)]
 pub struct Cuda {
     gpu: Gpu,
     threads: Option<u32>,
+    residence: Residence,
 }
 
 impl Cuda {
     /// The GPU of that number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
-        Ok(Self { gpu: Gpu::open(ordinal, IMAGES)?, threads: None })
+        let gpu = Gpu::open(ordinal, IMAGES)?;
+        Ok(Self { gpu, threads: None, residence: Residence::Auto })
     }
 
     /// With so many threads in a block, a multiple of 32, instead of a number that fits the swarm.
     /// The result is the same to the bit.
     pub fn with_block_threads(mut self, threads: u32) -> Self {
         self.threads = Some(threads);
+        self
+    }
+
+    /// With particles where `residence` says. The result is the same to the bit.
+    pub fn with_residence(mut self, residence: Residence) -> Self {
+        self.residence = residence;
         self
     }
 
@@ -108,7 +120,8 @@ impl Cuda {
         }
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine { stream: self.gpu.stream()?, gpu: self.gpu.clone() };
-        Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads)?))
+        let (asked, residence) = (self.threads, self.residence);
+        Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, asked, residence)?))
     }
 }
 
@@ -146,6 +159,33 @@ impl Machine for GpuMachine {
     unsafe fn read_write<T: Pod>(&self, buffer: &Buffer<T>) -> ReadWrite<T> {
         // SAFETY: the caller's promise.
         unsafe { buffer.read_write() }
+    }
+
+    fn capacity<K: Kernel>(&self, kernel: &LoadedKernel<K>) -> Capacity {
+        let device = self.gpu.device();
+        let information = kernel.information();
+        Capacity {
+            blocks: if device.cooperative { device.multiprocessors } else { 0 },
+            threads: information.most_threads,
+            shared_bytes: information.most_shared_bytes,
+        }
+    }
+
+    fn resident_blocks<K: Kernel>(
+        &self,
+        kernel: &LoadedKernel<K>,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<u32> {
+        Ok(kernel.resident_blocks(threads, arguments)?)
+    }
+
+    fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        let (start, end) = (self.gpu.event()?, self.gpu.event()?);
+        self.stream.record(&start)?;
+        launches()?;
+        self.stream.record(&end)?;
+        Ok(Duration::from_secs_f64(f64::from(end.elapsed_ms(&start)?) / 1e3))
     }
 
     unsafe fn launch<K: Kernel>(

@@ -15,6 +15,7 @@ use flockwork_device::{
 use super::{
     Backend, Number, Plan, Swarm,
     kernel_swarm::{KernelSwarm, Machine},
+    residence::{Capacity, Residence},
 };
 use crate::{Error, Result, swarm::Function};
 
@@ -39,12 +40,19 @@ use crate::{Error, Result, swarm::Function};
 pub struct Emulated {
     seed: u64,
     threads: u32,
+    residence: Residence,
 }
 
 impl Emulated {
     /// With lanes scheduled by `seed`, in blocks of `threads` threads (a multiple of 32).
     pub fn new(seed: u64, threads: u32) -> Self {
-        Self { seed, threads }
+        Self { seed, threads, residence: Residence::Auto }
+    }
+
+    /// With particles where `residence` says. The result is the same to the bit.
+    pub fn with_residence(mut self, residence: Residence) -> Self {
+        self.residence = residence;
+        self
     }
 
     /// As a back end for one objective function, whose kernels are compiled for the emulator where
@@ -74,7 +82,7 @@ impl<O: Objective> Backend for EmulatedWith<O> {
     }
 
     fn description(&self) -> String {
-        let Emulated { seed, threads } = self.emulated;
+        let Emulated { seed, threads, .. } = self.emulated;
         format!("an emulated GPU, {threads} threads a block, schedule {seed}")
     }
 
@@ -86,9 +94,16 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         if function.info().name != O::INFO.name {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
-        let Emulated { seed, threads } = self.emulated;
+        let Emulated { seed, threads, residence } = self.emulated;
         let machine = EmulatorMachine { emulator: Emulator::new(seed) };
-        Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads)?))
+        Ok(Box::new(KernelSwarm::new(
+            machine,
+            self.objective,
+            plan,
+            threads,
+            Some(threads),
+            residence,
+        )?))
     }
 }
 
@@ -144,6 +159,20 @@ impl Machine for EmulatorMachine {
     unsafe fn read_write<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadWrite<T> {
         // SAFETY: as above; the cells allow writing.
         unsafe { ReadWrite::new(buffer.pointer(), buffer.length) }
+    }
+
+    // Little enough that small swarms have several blocks, each with more particles than it can hold.
+    fn capacity<K: Kernel>(&self, _: &PhantomData<fn() -> K>) -> Capacity {
+        Capacity { blocks: 3, threads: 1024, shared_bytes: 16 << 10 }
+    }
+
+    fn resident_blocks<K: Kernel>(
+        &self,
+        _: &PhantomData<fn() -> K>,
+        _: u32,
+        _: &K::Arguments,
+    ) -> Result<u32> {
+        Ok(4)
     }
 
     unsafe fn launch<K: Kernel>(

@@ -4,8 +4,8 @@
 use flockwork_device::{
     objective::{Objective, Reach},
     swarm::kernels::{
-        asynchronous::{self, Asynchronous},
         evaluate::{self, Evaluate},
+        resident::{self, Resident},
         step::{self, Step},
     },
 };
@@ -13,6 +13,7 @@ use flockwork_device::{
 use super::{
     Number,
     kernel_swarm::{Machine, OnDemand},
+    residence::Capacity,
 };
 use crate::Result;
 
@@ -46,15 +47,18 @@ pub(super) trait FunctionKernels<M: Machine, T> {
         arguments: step::Arguments<(), T>,
     ) -> Result<()>;
 
-    /// Launches [`Asynchronous`].
+    /// What the machine has for launches of [`Resident`].
+    fn capacity(&mut self, machine: &M) -> Result<Capacity>;
+
+    /// Launches [`Resident`].
     ///
     /// # Safety
     /// As [`Machine::launch`].
-    unsafe fn asynchronous(
+    unsafe fn resident(
         &mut self,
         machine: &M,
         shape: Shape,
-        arguments: asynchronous::Arguments<(), T>,
+        arguments: resident::Arguments<(), T>,
     ) -> Result<()>;
 }
 
@@ -63,7 +67,9 @@ pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     objective: O,
     evaluate: OnDemand<M, Evaluate<O, T>>,
     step: OnDemand<M, Step<O, T>>,
-    asynchronous: OnDemand<M, Asynchronous<O, T>>,
+    /// How many blocks of it are on the machine at once.
+    step_blocks: Option<u32>,
+    resident: OnDemand<M, Resident<O, T>>,
 }
 
 impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
@@ -72,7 +78,8 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             objective,
             evaluate: OnDemand::new(),
             step: OnDemand::new(),
-            asynchronous: OnDemand::new(),
+            step_blocks: None,
+            resident: OnDemand::new(),
         }
     }
 }
@@ -101,17 +108,29 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
         // SAFETY: the caller's promise.
-        unsafe { machine.launch(self.step.get(machine)?, blocks, threads, &arguments) }
+        unsafe {
+            let kernel = self.step.get(machine)?;
+            let resident = match self.step_blocks {
+                Some(blocks) => blocks,
+                None => machine.resident_blocks(kernel, threads, &arguments)?,
+            };
+            self.step_blocks = Some(resident);
+            machine.launch(kernel, blocks.min(resident).max(1), threads, &arguments)
+        }
     }
 
-    unsafe fn asynchronous(
+    fn capacity(&mut self, machine: &M) -> Result<Capacity> {
+        Ok(machine.capacity(self.resident.get(machine)?))
+    }
+
+    unsafe fn resident(
         &mut self,
         machine: &M,
         (blocks, threads): Shape,
-        arguments: asynchronous::Arguments<(), T>,
+        arguments: resident::Arguments<(), T>,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
         // SAFETY: the caller's promise.
-        unsafe { machine.launch(self.asynchronous.get(machine)?, blocks, threads, &arguments) }
+        unsafe { machine.launch(self.resident.get(machine)?, blocks, threads, &arguments) }
     }
 }

@@ -1,8 +1,13 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
 //! One thread per particle, no host in between. The usual iteration of a single swarm is one launch,
-//! or many are one launch where particles do not wait for each other; anything else is two: a move, and
-//! an evaluation.
+//! or many are one launch with the particles on the chip; anything else is two: a move, and an
+//! evaluation.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytemuck::Pod;
 use flockwork_device::{
@@ -12,13 +17,14 @@ use flockwork_device::{
     random::Key,
     swarm::{
         kernels::{
-            asynchronous,
             evaluate::{self, Outcome},
             exchange::Exchange,
             implant::{self, Implant},
             motion::{self, Advance, Scatter},
             publish::Board,
-            step,
+            rendezvous::Rendezvous,
+            resident::{self, Manner},
+            step::{self, Behind, CatchUp},
             survey::{self, RECORD, SurveySwarm, SurveyTiles},
         },
         layout::{self, TILE},
@@ -29,17 +35,28 @@ use flockwork_device::{
 };
 
 use super::{
-    Best, Fixed, Number, Plan, Record, Snapshot, Swarm, by_particle,
+    Best, Fixed, Number, Plan, Record, Snapshot, Swarm, Way, by_particle,
     function_kernels::{FunctionKernels, KernelsOf},
-    into_tiles, until_record,
+    into_tiles,
+    residence::{self, Capacity, Residence, Shape},
+    until_record,
 };
 use crate::{Error, Result};
+
+/// Particles that share a word of `fresh`.
+const WARP: usize = 32;
 
 /// Records that are kept on the machine before they are fetched.
 const MOST_RECORDS: u32 = 1024;
 
-/// The most iterations of an asynchronous launch.
+/// The most iterations of a launch with the particles on the chip.
 const MOST_ITERATIONS: u32 = 1 << 14;
+
+/// The fewest for which it is worth taking the particles there and back.
+const FEWEST_ITERATIONS: u32 = 4;
+
+/// Iterations for which a block holds particles, if it has more than it can hold.
+const STAY: u32 = 32;
 
 /// Something that holds buffers and launches kernels on them, in order.
 pub trait Machine {
@@ -72,6 +89,24 @@ pub trait Machine {
     /// # Safety
     /// It is used in launches on this machine alone, while the buffer lives.
     unsafe fn read_write<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadWrite<T>;
+
+    /// What it has for launches of a kernel.
+    fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
+
+    /// How many blocks of a kernel are on it at once.
+    fn resident_blocks<K: Kernel>(
+        &self,
+        kernel: &Self::Loaded<K>,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<u32>;
+
+    /// How long the launches take that `launches` makes.
+    fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        let began = Instant::now();
+        launches()?;
+        Ok(began.elapsed())
+    }
 
     /// Launches a kernel; launches run one after the other.
     ///
@@ -107,35 +142,59 @@ struct Kernels<M: Machine, T: Number> {
     scatter: OnDemand<M, Scatter<T>>,
     advance: OnDemand<M, Advance<T>>,
     implant: OnDemand<M, Implant<T>>,
+    catch_up: OnDemand<M, CatchUp<T>>,
     survey_tiles: OnDemand<M, SurveyTiles<T>>,
     survey_swarm: OnDemand<M, SurveySwarm<T>>,
 }
 
-/// What an asynchronous swarm has besides: see [`asynchronous::Arguments`] and [`Exchange`].
-struct Told<M: Machine, T: Number> {
+/// How many iterations are one launch, and what that takes besides: see [`resident::Arguments`].
+struct OnChip<M: Machine, T: Number> {
+    shape: Shape,
+    /// Meetings so far.
+    round: u32,
     inertia: M::Buffer<T>,
-    guides: M::Buffer<T>,
-    held_fitness: M::Buffer<T>,
-    held_particle: M::Buffer<[u32; 2]>,
+    /// For those who meet.
+    words: M::Buffer<u64>,
+    shelf: M::Buffer<u32>,
+    /// For those who do not.
     sequence: M::Buffer<u32>,
-    words: M::Buffer<u32>,
+    published: M::Buffer<u32>,
+    held_positions: M::Buffer<T>,
+    held_fitness: M::Buffer<T>,
+    held_particle: M::Buffer<u32>,
     /// Whether a launch has written what blocks hold, for the present state.
     is_held: bool,
 }
 
-impl<M: Machine, T: Number> Told<M, T> {
-    /// For so many blocks: none for a synchronous swarm.
-    fn new(machine: &M, blocks: usize, dims: usize) -> Result<Self> {
+impl<M: Machine, T: Number> OnChip<M, T> {
+    fn new(machine: &M, shape: Shape, manner: Manner, dims: usize) -> Result<Self> {
+        let blocks = shape.blocks as usize;
+        let (meeting, trading) = if manner == Manner::Together { (blocks, 0) } else { (0, blocks) };
+        let published = if trading == 0 { 0 } else { Exchange::<T>::words(dims) };
         Ok(Self {
+            shape,
+            round: 0,
             inertia: machine.zeroed(0)?,
-            guides: machine.zeroed(blocks * 2 * dims)?,
-            held_fitness: machine.zeroed(blocks)?,
-            held_particle: machine.zeroed(blocks)?,
+            words: machine.zeroed(Rendezvous::<T>::words(meeting))?,
+            shelf: machine.zeroed(Rendezvous::<T>::shelf_words(meeting, dims))?,
             sequence: machine.zeroed(1)?,
-            words: machine.zeroed(Exchange::<T>::words(dims))?,
+            published: machine.zeroed(published)?,
+            held_positions: machine.zeroed(trading * dims)?,
+            held_fitness: machine.zeroed(trading)?,
+            held_particle: machine.zeroed(trading)?,
             is_held: false,
         })
     }
+}
+
+/// Whether the particles are on the chip during a launch.
+enum Place<M: Machine, T: Number> {
+    /// Nobody has asked yet.
+    Unknown,
+    /// They are in device memory.
+    Memory,
+    /// They are.
+    Chip(OnChip<M, T>),
 }
 
 /// A swarm in the buffers of a machine.
@@ -152,6 +211,9 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     velocities: M::Buffer<T>,
     own_bests: M::Buffer<T>,
     best_fitness: M::Buffer<T>,
+    /// Which own bests are not stored yet, if some may not be.
+    fresh: M::Buffer<u32>,
+    is_behind: bool,
     fitness: M::Buffer<T>,
     stale: M::Buffer<u32>,
     exemplars: M::Buffer<u32>,
@@ -164,15 +226,18 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     champion_fitness: M::Buffer<T>,
     champion_particle: M::Buffer<u32>,
     failed: M::Buffer<u32>,
-    told: Told<M, T>,
+    place: Place<M, T>,
     tile_sums: M::Buffer<f64>,
     records: M::Buffer<f64>,
     kernels: Kernels<M, T>,
     function: Box<dyn FunctionKernels<M, T>>,
-    machine: M,
+    machine: Arc<M>,
     plan: Plan<T>,
     threads: u32,
     blocks: u32,
+    residence: Residence,
+    /// Threads of a block with particles on the chip, if they were asked for.
+    asked_threads: Option<u32>,
     iteration: u32,
     history: Option<u32>,
     has_room: bool,
@@ -182,14 +247,25 @@ pub struct KernelSwarm<M: Machine, T: Number> {
 }
 
 impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
-    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024.
+    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024; `asked_threads` where its
+    /// particles are on the chip, if not as many as suit it.
     pub fn new<O: Objective>(
         machine: M,
         objective: O,
         plan: Plan<T>,
         threads: u32,
+        asked_threads: Option<u32>,
+        residence: Residence,
     ) -> Result<Self> {
-        Self::with(machine, Box::new(KernelsOf::<M, O, T>::new(objective)), plan, threads)
+        let function = Box::new(KernelsOf::<M, O, T>::new(objective));
+        let mut swarm = Self::with(machine, function, plan, threads)?;
+        swarm.asked_threads = asked_threads;
+        swarm.residence = residence;
+        if residence == Residence::Resident {
+            // Refused here and not in the middle of a run.
+            swarm.settle()?;
+        }
+        Ok(swarm)
     }
 
     fn with(
@@ -221,7 +297,6 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
         let turned = !plan.rotation.is_empty() && function.reach() == Reach::All;
-        let parts = if plan.asynchronous { blocks as usize } else { 0 };
         Ok(Self {
             bounds: machine.upload(&flat(&plan.bounds))?,
             variables: machine.upload(&plan.variables)?,
@@ -234,6 +309,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             velocities: machine.zeroed(slots * dims)?,
             own_bests: machine.zeroed(slots * dims)?,
             best_fitness: machine.zeroed(slots)?,
+            fresh: machine.zeroed(if plan.is_usual() { slots / WARP } else { 0 })?,
+            is_behind: false,
             fitness: machine.zeroed(0)?,
             stale: machine.zeroed(slots)?,
             exemplars: machine.zeroed(exemplars)?,
@@ -245,21 +322,24 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             champion_fitness: machine.zeroed(swarms)?,
             champion_particle: machine.zeroed(swarms)?,
             failed: machine.zeroed(swarms)?,
-            told: Told::new(&machine, parts, dims)?,
+            place: Place::Unknown,
             tile_sums: machine.zeroed(0)?,
             records: machine.zeroed(0)?,
             kernels: Kernels {
                 scatter: OnDemand::new(),
                 advance: OnDemand::new(),
                 implant: OnDemand::new(),
+                catch_up: OnDemand::new(),
                 survey_tiles: OnDemand::new(),
                 survey_swarm: OnDemand::new(),
             },
             function,
-            machine,
+            machine: Arc::new(machine),
             plan,
             threads,
             blocks,
+            residence: Residence::Auto,
+            asked_threads: None,
             iteration: 0,
             history: None,
             has_room: false,
@@ -379,53 +459,137 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 velocities: machine.read_write(&self.velocities),
                 own_bests: machine.read_write(&self.own_bests),
                 best_fitness: machine.read_write(&self.best_fitness),
+                fresh: machine.read_write(&self.fresh),
                 guide: machine.read_only(&self.guides[1 - Self::written_guide(iteration)]),
                 board: self.board(iteration),
             }
         };
+        self.is_behind = true;
         // SAFETY: as in `judge`.
         unsafe { self.function.step(machine, (self.blocks, self.threads), arguments) }
     }
 
-    /// So many iterations from number `first` on in one launch, blocks not waiting for each other.
-    fn asynchronous(&mut self, first: u32, iterations: u32) -> Result<()> {
+    /// Sees to it that all own bests are stored.
+    fn catch_up(&mut self) -> Result<()> {
+        if !self.is_behind {
+            return Ok(());
+        }
+        let machine = &self.machine;
+        // SAFETY: as in `board`.
+        let arguments = unsafe {
+            Behind {
+                particles: self.plan.particles,
+                dims: self.plan.dims(),
+                positions: machine.read_write(&self.positions),
+                own_bests: machine.read_write(&self.own_bests),
+                fresh: machine.read_write(&self.fresh),
+            }
+        };
+        let kernel = self.kernels.catch_up.get(machine)?;
+        // SAFETY: as in `judge`; there is a thread for each particle.
+        unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments)? };
+        self.is_behind = false;
+        Ok(())
+    }
+
+    fn manner(&self) -> Manner {
+        if self.plan.asynchronous { Manner::Apart } else { Manner::Together }
+    }
+
+    /// Decides whether the particles are on the chip during a launch.
+    fn settle(&mut self) -> Result<()> {
+        if !matches!(self.place, Place::Unknown) {
+            return Ok(());
+        }
+        let (particles, dims) = (self.plan.particles, self.plan.dims());
+        let manner = self.manner();
+        let may = self.plan.is_usual()
+            && (manner == Manner::Apart || self.residence != Residence::Streaming);
+        let mut shape = None;
+        if may {
+            let capacity = self.function.capacity(&self.machine)?;
+            let shape_for = match manner {
+                Manner::Together => residence::together::<T>,
+                Manner::Apart => residence::apart::<T>,
+            };
+            shape = shape_for(capacity, self.asked_threads, particles, dims);
+        }
+        let Some(shape) = shape else {
+            if self.residence == Residence::Resident && manner == Manner::Together {
+                return Err(Error::Option {
+                    option: "residence",
+                    value: Residence::Resident.to_string(),
+                    accepted: format!(
+                        "auto or streaming for {particles} particles in {dims} dimensions: {}",
+                        if may {
+                            "they do not fit on the chip"
+                        } else {
+                            "only the usual swarm runs there"
+                        }
+                    ),
+                });
+            }
+            self.place = Place::Memory;
+            return Ok(());
+        };
+        self.place = Place::Chip(OnChip::new(&*self.machine, shape, manner, dims as usize)?);
+        Ok(())
+    }
+
+    /// So many iterations from number `first` on in one launch, with the particles on the chip.
+    fn on_chip(&mut self, first: u32, iterations: u32) -> Result<()> {
+        self.catch_up()?;
+        let manner = self.manner();
+        let Place::Chip(chip) = &mut self.place else { unreachable!("asked for by `advance`") };
         if self.plan.schedule != Schedule::Constant {
             let numbers = first..first + iterations;
             let inertia = numbers.map(|iteration| self.plan.coefficients(0, iteration).inertia);
             // The old buffer is dropped, which waits for the launch that reads it.
-            self.told.inertia = self.machine.upload(&inertia.collect::<Vec<_>>())?;
+            chip.inertia = self.machine.upload(&inertia.collect::<Vec<_>>())?;
         }
-        let (machine, told) = (&self.machine, &self.told);
+        let round = chip.round;
+        chip.round = round.wrapping_add(iterations);
+        chip.is_held = manner == Manner::Apart;
+        let Shape { blocks, threads, capacity } = chip.shape;
+        let Place::Chip(chip) = &self.place else { unreachable!("as above") };
+        let machine = &self.machine;
         let last = first + (iterations - 1);
         // SAFETY: as in `board`; the guide before may be the one that `board` has.
         let arguments = unsafe {
-            asynchronous::Arguments {
+            resident::Arguments {
                 common: self.common(first),
                 iterations,
-                inertia: machine.read_only(&told.inertia),
+                manner,
+                capacity,
+                stay: STAY,
+                round,
+                inertia: machine.read_only(&chip.inertia),
                 positions: machine.read_write(&self.positions),
                 velocities: machine.read_write(&self.velocities),
                 own_bests: machine.read_write(&self.own_bests),
                 best_fitness: machine.read_write(&self.best_fitness),
                 start: machine.read_write(&self.guides[Self::written_guide(first - 1)]),
-                guides: machine.read_write(&told.guides),
-                held_fitness: machine.read_write(&told.held_fitness),
-                held_particle: machine.read_write(&told.held_particle),
-                exchange: Exchange::new(
-                    machine.read_write(&told.sequence),
-                    machine.read_write(&told.words),
+                rendezvous: Rendezvous::new(
+                    machine.read_write(&chip.words),
+                    machine.read_write(&chip.shelf),
                 ),
+                exchange: Exchange::new(
+                    machine.read_write(&chip.sequence),
+                    machine.read_write(&chip.published),
+                ),
+                held_positions: machine.read_write(&chip.held_positions),
+                held_fitness: machine.read_write(&chip.held_fitness),
+                held_particle: machine.read_write(&chip.held_particle),
                 board: self.board(last),
             }
         };
-        // SAFETY: as in `judge`.
-        unsafe { self.function.asynchronous(machine, (self.blocks, self.threads), arguments)? };
-        self.told.is_held = true;
-        Ok(())
+        // SAFETY: as in `judge`; the shape is one that fits.
+        unsafe { self.function.resident(machine, (blocks, threads), arguments) }
     }
 
     /// Any other iteration, in two launches.
     fn general(&mut self, iteration: u32) -> Result<()> {
+        self.catch_up()?;
         let arguments = self.motion(iteration);
         let kernel = self.kernels.advance.get(&self.machine)?;
         // SAFETY: as in `judge`.
@@ -547,9 +711,14 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         while left > 0 {
             let mut done = 1;
             let next = self.iteration + 1;
-            if self.plan.asynchronous {
-                done = until_record(self.iteration, left, self.history).min(MOST_ITERATIONS);
-                self.asynchronous(next, done)?;
+            let most = until_record(self.iteration, left, self.history).min(MOST_ITERATIONS);
+            let worth = self.plan.asynchronous || most >= FEWEST_ITERATIONS;
+            if usual && worth {
+                self.settle()?;
+            }
+            if worth && matches!(self.place, Place::Chip(_)) {
+                done = most;
+                self.on_chip(next, done)?;
             } else if usual {
                 self.step(next)?;
             } else {
@@ -564,8 +733,21 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         Ok(())
     }
 
+    fn timed(&mut self, iterations: u32) -> Result<Duration> {
+        let machine = self.machine.clone();
+        machine.timed(&mut || self.advance(iterations))
+    }
+
     fn iteration(&self) -> u32 {
         self.iteration
+    }
+
+    fn way(&self) -> Way {
+        match &self.place {
+            Place::Unknown | Place::Memory => Way::Streaming,
+            Place::Chip(_) if self.plan.asynchronous => Way::Asynchronous,
+            Place::Chip(_) => Way::Resident,
+        }
     }
 
     fn bests(&mut self) -> Result<Vec<Best<T>>> {
@@ -585,20 +767,20 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn held(&mut self) -> Result<Vec<Best<T>>> {
-        if !self.told.is_held {
+        let Place::Chip(chip) = &self.place else { return self.bests() };
+        if !chip.is_held {
             return self.bests();
         }
-        let (told, parts, dims) = (&self.told, self.blocks as usize, self.plan.dims() as usize);
-        let values = self.machine.download(&told.held_fitness, parts)?;
-        let particles = self.machine.download(&told.held_particle, parts)?;
-        let positions = self.machine.download(&told.guides, parts * 2 * dims)?;
-        let places = positions.chunks_exact(2 * dims);
-        let held = values.into_iter().zip(particles).zip(places);
+        let (parts, dims) = (chip.shape.blocks as usize, self.plan.dims() as usize);
+        let values = self.machine.download(&chip.held_fitness, parts)?;
+        let particles = self.machine.download(&chip.held_particle, parts)?;
+        let positions = self.machine.download(&chip.held_positions, parts * dims)?;
+        let held = values.into_iter().zip(particles).zip(positions.chunks_exact(dims));
         Ok(held
-            .map(|((value, [particle, side]), places)| Best {
+            .map(|((value, particle), position)| Best {
                 value,
                 particle,
-                position: places[side as usize * dims..][..dims].to_vec(),
+                position: position.to_vec(),
             })
             .collect())
     }
@@ -659,6 +841,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
+        self.catch_up()?;
         let machine = &self.machine;
         let point = machine.upload(point)?;
         // SAFETY: as in `judge`; the point lives until the launch is done: dropping it waits.
@@ -680,6 +863,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot<T>> {
+        self.catch_up()?;
         let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
         let swarms = self.plan.members.len();
         let rows = |buffer| self.each_swarm(buffer, dims, |t| by_particle(t, particles, dims));
@@ -705,6 +889,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
         let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
         snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
+        self.catch_up()?;
         self.positions = self.in_slots(&snapshot.positions, dims)?;
         self.velocities = self.in_slots(&snapshot.velocities, dims)?;
         self.own_bests = self.in_slots(&snapshot.own_bests, dims)?;
@@ -722,7 +907,9 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         self.champion_particle = self.machine.upload(&champions)?;
         self.guides[Self::written_guide(snapshot.iteration)] = self.machine.upload(&guides)?;
         self.iteration = snapshot.iteration;
-        self.told.is_held = false;
+        if let Place::Chip(chip) = &mut self.place {
+            chip.is_held = false;
+        }
         Ok(())
     }
 }

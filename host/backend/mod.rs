@@ -20,6 +20,9 @@ mod emulated;
 mod function_kernels;
 mod kernel_swarm;
 mod plan;
+mod residence;
+
+use std::time::{Duration, Instant};
 
 use flockwork_device::{
     math::Scalar,
@@ -33,6 +36,7 @@ pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
+pub use residence::Residence;
 
 use crate::{
     Error, Result,
@@ -190,6 +194,15 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn advance(&mut self, iterations: u32) -> Result<()>;
 
+    /// As [`Swarm::advance`], and says how long the iterations took: by the clock of the machine that did
+    /// them.
+    fn timed(&mut self, iterations: u32) -> Result<Duration> {
+        let began = Instant::now();
+        self.advance(iterations)?;
+        self.bests()?;
+        Ok(began.elapsed())
+    }
+
     /// Iterations done or under way, after the start.
     ///
     /// ```
@@ -202,6 +215,11 @@ pub trait Swarm<T: Scalar> {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     fn iteration(&self) -> u32;
+
+    /// How [`Swarm::advance`] does many iterations.
+    fn way(&self) -> Way {
+        Way::Processor
+    }
 
     /// The best of each swarm so far.
     ///
@@ -364,6 +382,20 @@ pub trait Swarm<T: Scalar> {
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()>;
 }
 
+named! {
+    /// How a machine does many iterations.
+    pub enum Way("way") {
+        /// On the CPU.
+        Processor = "cpu",
+        /// On a GPU, with the particles in device memory: one or two launches for each iteration.
+        Streaming = "streaming",
+        /// On a GPU, with the particles on the chip: one launch for many iterations.
+        Resident = "resident",
+        /// On a GPU, with the particles on the chip and without waiting for each other.
+        Asynchronous = "asynchronous",
+    }
+}
+
 /// A swarm's best: one particle's own fitness and position.
 ///
 /// ```
@@ -523,6 +555,7 @@ named! {
 /// }
 /// # Ok::<(), flockwork::Error>(())
 /// ```
+#[derive(Clone)]
 pub enum AnyBackend {
     /// The CPU, and why.
     Cpu(Cpu, String),
@@ -557,6 +590,46 @@ impl AnyBackend {
                 Err(Error::Cuda(why)) => cpu(format!("no GPU: {why}")),
                 Err(error) => Err(error),
             },
+        }
+    }
+
+    /// With so many threads in a block, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_block_threads(64);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_block_threads(self, threads: u32) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = threads;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_block_threads(threads), why),
+        }
+    }
+
+    /// With particles where `residence` says, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice, Residence};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_residence(Residence::Streaming);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_residence(self, residence: Residence) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = residence;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_residence(residence), why),
         }
     }
 

@@ -2,17 +2,18 @@
 
 use clap::{Args, Subcommand};
 use flockwork::{
-    backend::Backend,
-    bench::{self, Ceilings, Measurement},
-    objective::Rastrigin,
-    swarm::{Precision, Problem},
+    Error,
+    backend::{AnyBackend, Backend, Residence, Way},
+    bench::{self, Ceilings, Measurement, Trial},
+    objective::{Objective, Rastrigin},
+    swarm::{Mode, Precision, Problem},
 };
 
-use super::machine::Machine;
+use super::{machine::Machine, parse::choice};
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Time one iteration of swarms of many sizes, on Rastrigin's function.
+    /// Time one iteration of swarms of many sizes, done in each way that the machine has.
     Swarm(Swarm),
 }
 
@@ -23,9 +24,15 @@ pub struct Swarm {
     /// Compute in f64 instead of f32.
     #[arg(long)]
     f64: bool,
+    /// The function.
+    #[arg(long, value_name = "NAME", default_value = Rastrigin::INFO.name)]
+    function: String,
     /// Only this size, as PARTICLESxDIMS; may be given several times.
     #[arg(long, value_parser = size)]
     size: Vec<(u32, u32)>,
+    /// Only this way to do iterations; may be given several times.
+    #[arg(long, value_parser = choice(Way::ALL, Way::name))]
+    way: Vec<Way>,
     /// Keep a record of the swarm after so many iterations each, as `optimize --history` does.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     history: Option<u32>,
@@ -55,42 +62,93 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
                 launch_seconds * 1e6
             );
         }
+        if let Some(clocks) = clocks(&backend) {
+            println!("{clocks}");
+        }
         println!(
-            "\nrastrigin, {precision}, shifted, synchronous; floor: bytes over copy rate, or one \
-             launch\n"
+            "\n{}, {precision}, shifted; each result looked at before it is timed; floor: the \
+             bytes that an iteration moves\nif the particles lie in device memory, over the copy rate\n",
+            arguments.function
         );
         println!(
-            "| particles x dims | us per iteration | least to most | floor us | times floor | \
-             particle-dims/s |"
+            "| particles x dims | way | us per iteration | least to most | floor us | \
+             floor / time | particle-dims/s |"
         );
-        println!("|---:|---:|---:|---:|---:|---:|");
+        println!("|---:|:---|---:|---:|---:|---:|---:|");
     }
     for &(particles, dims) in sizes {
-        let problem = Problem::new(Rastrigin, dims)?.shifted(1)?;
-        let measured =
-            bench::iteration(&problem, particles, precision, arguments.history, &backend)?;
-        if arguments.json {
-            println!("{}", serde_json::to_string(&measured)?);
-        } else {
-            print_row(&measured, ceilings);
+        let problem = Problem::named(&arguments.function, dims)?.shifted(1)?;
+        for (mode, residence) in ways(&backend, &arguments.way) {
+            let trial = Trial { particles, precision, mode, history: arguments.history };
+            let backend = backend.clone().with_residence(residence);
+            let measured = match bench::iteration(&problem, trial, &backend) {
+                Ok(measured) => measured,
+                // It does not fit on the chip.
+                Err(Error::Option { option: "residence", .. }) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            if arguments.json {
+                println!("{}", serde_json::to_string(&measured)?);
+            } else {
+                print_row(&measured, ceilings);
+            }
         }
+    }
+    if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
+        println!("\n{clocks}");
     }
     Ok(())
 }
 
+/// The ways to measure: those asked for, or all that the machine has.
+fn ways(backend: &AnyBackend, asked: &[Way]) -> Vec<(Mode, Residence)> {
+    let all: &[Way] = match backend.name() {
+        "cpu" => &[Way::Processor],
+        _ => &[Way::Streaming, Way::Resident, Way::Asynchronous],
+    };
+    let wanted = all.iter().filter(|way| asked.is_empty() || asked.contains(way));
+    wanted
+        .map(|way| match way {
+            Way::Processor => (Mode::Synchronous, Residence::Auto),
+            Way::Streaming => (Mode::Synchronous, Residence::Streaming),
+            Way::Resident => (Mode::Synchronous, Residence::Resident),
+            Way::Asynchronous => (Mode::Asynchronous, Residence::Auto),
+        })
+        .collect()
+}
+
+/// The GPU's clocks now, as its own tool tells them.
+fn clocks(backend: &AnyBackend) -> Option<String> {
+    if backend.name() == "cpu" {
+        return None;
+    }
+    let asked = std::process::Command::new("nvidia-smi")
+        .args([
+            "--query-gpu=clocks.sm,clocks.mem,power.draw,temperature.gpu",
+            "--format=csv,noheader",
+        ])
+        .output();
+    let Ok(answer) = asked else {
+        return Some("clocks: nvidia-smi is not there to ask".to_owned());
+    };
+    let text = String::from_utf8_lossy(&answer.stdout);
+    let first = text.lines().next()?;
+    Some(format!("clocks of multiprocessors and memory, power, temperature: {first}"))
+}
+
 fn print_row(measured: &Measurement, ceilings: Option<Ceilings>) {
     let micro = 1e6;
-    let floor = ceilings
-        .map(|c| (measured.bytes as f64 / c.copy_bytes_per_second).max(c.launch_seconds) * micro);
+    let floor = ceilings.map(|c| measured.bytes as f64 / c.copy_bytes_per_second * micro);
     println!(
-        "| {} x {} | {:.2} | {:.2} to {:.2} | {} | {} | {:.3e} |",
+        "| {} x {} | {} | {:.2} | {:.2} to {:.2} | {} | {} | {:.3e} |",
         measured.particles,
         measured.dims,
+        measured.way,
         measured.seconds * micro,
         measured.range.0 * micro,
         measured.range.1 * micro,
         floor.map_or("".to_owned(), |f| format!("{f:.2}")),
-        floor.map_or("".to_owned(), |f| format!("{:.2}", measured.seconds * micro / f)),
+        floor.map_or("".to_owned(), |f| format!("{:.2}", f / (measured.seconds * micro))),
         measured.rate()
     );
 }

@@ -62,13 +62,13 @@ impl<K: Kernel> LoadedKernel<K> {
         &self.loaded.information
     }
 
-    /// How many blocks of `threads` threads are on the GPU at once, at most: what a cooperative
-    /// launch may have, and what fills the GPU.
+    /// How many blocks of `threads` threads with these arguments are on the GPU at once, at most: what a
+    /// cooperative launch may have, and what fills the GPU.
     ///
     /// # Errors
     /// [`CudaError::Launch`] for a block that no launch takes, or what the driver said.
-    pub fn resident_blocks(&self, threads: u32) -> Result<u32> {
-        let shared = self.check(1, threads)?;
+    pub fn resident_blocks(&self, threads: u32, arguments: &K::Arguments) -> Result<u32> {
+        let shared = self.check(1, threads, arguments)?;
         self.loaded.context().make_current()?;
         let mut blocks: c_int = 0;
         // SAFETY: `blocks` is written before the call returns; the module is loaded.
@@ -84,9 +84,9 @@ impl<K: Kernel> LoadedKernel<K> {
     }
 
     /// Refuses a shape that the kernel does not run in; returns its shared memory in bytes.
-    fn check(&self, blocks: u32, threads: u32) -> Result<u32> {
+    fn check(&self, blocks: u32, threads: u32, arguments: &K::Arguments) -> Result<u32> {
         let Information { most_threads, most_shared_bytes, .. } = self.loaded.information;
-        let shared = K::shared_bytes(threads);
+        let shared = K::shared_bytes(threads, arguments);
         shape(blocks, threads, most_threads, shared, most_shared_bytes)
             .map_err(|source| self.refused(source))?;
         Ok(shared)
@@ -137,7 +137,7 @@ impl Stream {
         arguments: &K::Arguments,
     ) -> Result<()> {
         const { assert!(size_of::<K::Arguments>() <= 4096, "a kernel's parameters are 4 KiB") };
-        let shared = kernel.check(blocks, threads)?;
+        let shared = kernel.check(blocks, threads, arguments)?;
         self.owns(kernel.loaded.context(), "the kernel")?;
         self.context().make_current()?;
         let function = kernel.loaded.function;
@@ -160,10 +160,12 @@ impl Stream {
             }
         };
         launched.map_err(|error| match error.code {
-            Code::COOPERATIVE_LAUNCH_TOO_LARGE => match kernel.resident_blocks(threads) {
-                Ok(most) => kernel.refused(LaunchError::Cooperative { blocks, threads, most }),
-                Err(_) => error.into(),
-            },
+            Code::COOPERATIVE_LAUNCH_TOO_LARGE => {
+                match kernel.resident_blocks(threads, arguments) {
+                    Ok(most) => kernel.refused(LaunchError::Cooperative { blocks, threads, most }),
+                    Err(_) => error.into(),
+                }
+            }
             _ => error.into(),
         })
     }

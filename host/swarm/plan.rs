@@ -184,8 +184,9 @@ fn bound<T: Number>(
     let beyond = if whole { 0.5 } else { 0.0 };
     let (lower, upper) = (given_lower - beyond, given_upper + beyond);
     let bound = Bound {
-        lower: T::nearest(lower),
-        upper: T::nearest(upper),
+        // No side is -0: see `Real::within`.
+        lower: T::nearest(lower) + T::ZERO,
+        upper: T::nearest(upper) + T::ZERO,
         max_velocity: T::nearest(options.max_velocity * (upper - lower)),
         shift: T::nearest(problem.shift()[dimension] + turned),
     };

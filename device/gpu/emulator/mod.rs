@@ -162,7 +162,7 @@ impl Emulator {
             blocks,
             threads,
             resident: resident.min(blocks),
-            shared_bytes: K::shared_bytes(threads),
+            shared_bytes: K::shared_bytes(threads, arguments),
         };
         // SAFETY: `run` is called by every thread of a launch as its contract says; the buffers
         // are the caller's promise.

@@ -158,7 +158,7 @@ kernel!(
             a.least.store(thread::block_index() as usize, least.into());
         }
     },
-    fn shared_bytes(threads: u32) -> u32 {
+    fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         4 * block::reduce_scratch::<u64>(threads)
     }
 );
@@ -250,7 +250,7 @@ kernel!(
             a.out.fetch_add(0, sum, Order::Relaxed, DEVICE);
         }
     },
-    fn shared_bytes(_: u32) -> u32 {
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         4
     }
 );
@@ -465,7 +465,7 @@ kernel!(
         let seen = shared.load((me + 32) % all);
         assert!(!with_barrier || seen as usize == (me + 32) % all);
     },
-    fn shared_bytes(threads: u32) -> u32 {
+    fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         4 * threads
     }
 );
@@ -502,7 +502,7 @@ kernel!(
         }
         assert_eq!(shared.load((me - lane + (lane + 1) % 32) as usize) % 32, (lane + 1) % 32);
     },
-    fn shared_bytes(threads: u32) -> u32 {
+    fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         4 * threads
     }
 );
@@ -532,7 +532,7 @@ kernel!(
             shared.store(0, 2);
         }
     },
-    fn shared_bytes(_: u32) -> u32 {
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         4
     }
 );
@@ -654,7 +654,7 @@ kernel!(
             }
         }
     },
-    fn shared_bytes(_: u32) -> u32 {
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         4 * WORDS
     }
 );

@@ -123,6 +123,11 @@ fn check_alignment<T>(address: usize) {
     );
 }
 
+/// Nothing is to be gained here.
+pub fn opaque(value: u32) -> u32 {
+    value
+}
+
 /// # Safety
 /// `pointer` is valid for reads, and nobody writes there during the launch.
 #[inline]

@@ -109,7 +109,7 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
     const NAME: Name =
         Name { family: "swarm_evaluate", objective: O::INFO.name, precision: T::NAME };
 
-    fn shared_bytes(threads: u32) -> u32 {
+    fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         publish::shared_bytes::<T>(threads)
     }
 
@@ -124,8 +124,13 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
             mine = Candidate { fitness, particle: part.particle };
         }
         if outcome != Outcome::Told {
+            let own_best = |slot, dimension| {
+                let index = layout::index(slot, dimension as usize, view.dims as usize);
+                // SAFETY: slot and dimension exist.
+                unsafe { own_bests.load(index) }
+            };
             // SAFETY: all threads of all blocks come here, since all see the same outcome.
-            unsafe { arguments.board.publish(part, mine, own_bests, view.dims, iteration) };
+            unsafe { arguments.board.publish(part, mine, view.dims, iteration, own_best) };
         }
     }
 }

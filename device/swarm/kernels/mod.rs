@@ -3,8 +3,10 @@
 //! | file | kernels |
 //! |---|---|
 //! | [`step`] | the usual iteration of a single swarm in one launch |
-//! | [`asynchronous`] | many of those in one launch, blocks not waiting for each other |
-//! | [`exchange`] | (a part of that) where blocks tell each other the best |
+//! | [`resident`] | many of those in one launch, with the particles on the chip |
+//! | [`held`] | (a part of that) the particles in shared memory |
+//! | [`rendezvous`] | (a part of that) where all blocks meet and learn the best |
+//! | [`exchange`] | (a part of that) where blocks tell each other the best without waiting |
 //! | [`motion`] | first positions, and a move by any rule: no function inside |
 //! | [`evaluate`] | evaluation of the particles where they are; own bests; the swarm's best |
 //! | [`survey`] | sums for the history |
@@ -15,11 +17,13 @@
 //! neighbourhoods, edges and variables are compiled once and not for every function. The border
 //! between the two is also the barrier that lets a particle read the own bests of others.
 
-pub mod asynchronous;
 pub mod evaluate;
 pub mod exchange;
+pub mod held;
 pub mod implant;
 pub mod motion;
 pub mod publish;
+pub mod rendezvous;
+pub mod resident;
 pub mod step;
 pub mod survey;

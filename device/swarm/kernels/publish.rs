@@ -97,15 +97,15 @@ impl<T: Scalar> Board<T> {
     ///
     /// # Safety
     /// Called once by every thread of the launch, with buffers as documented, at the start of shared
-    /// memory; `own_bests` holds `dims` coordinates for each slot.
+    /// memory; `own_best` gives a coordinate of a slot's own best, as of the launch.
     #[inline(always)]
     pub unsafe fn publish(
         &self,
         part: Part,
         mine: Candidate<T>,
-        own_bests: ReadWrite<T>,
         dims: u32,
         iteration: u32,
+        own_best: impl Fn(usize, u32) -> T,
     ) -> bool {
         let threads = thread::block_threads();
         let scratch = Scratch::of::<T>(threads);
@@ -148,12 +148,45 @@ impl<T: Scalar> Board<T> {
             let winner = part.slot(scratch.winner.load(0));
             let mut dimension = thread::index();
             while dimension < dims {
-                let index = layout::index(winner, dimension as usize, dims as usize);
                 let place = swarm * dims as usize + dimension as usize;
-                self.guide.store(place, own_bests.load(index));
+                self.guide.store(place, own_best(winner, dimension));
                 dimension += threads;
             }
             true
+        }
+    }
+
+    /// Publishes a best that every block knows: the block that is done last writes it, when all the others
+    /// have read what it replaces. `at` gives the coordinates; `failed` is the last iteration without
+    /// a better one.
+    ///
+    /// # Safety
+    /// As [`Board::publish`], of a launch with one swarm; all threads say the same.
+    #[inline(always)]
+    pub unsafe fn settle(
+        &self,
+        part: Part,
+        best: Candidate<T>,
+        failed: u32,
+        dims: u32,
+        at: impl Fn(usize) -> T,
+    ) {
+        let last = Scratch::of::<T>(thread::block_threads()).last;
+        // SAFETY: as in `publish`.
+        unsafe {
+            if !grid::last_block(self.arrivals, part.swarm, part.blocks, last) {
+                return;
+            }
+            let mut dimension = thread::index() as usize;
+            while dimension < dims as usize {
+                self.guide.store(dimension, at(dimension));
+                dimension += thread::block_threads() as usize;
+            }
+            if thread::index() == 0 {
+                self.champion_fitness.store(0, best.fitness);
+                self.champion_particle.store(0, best.particle);
+                self.failed.store(0, failed);
+            }
         }
     }
 }

@@ -80,7 +80,7 @@ impl<T: Scalar> Kernel for SurveyTiles<T> {
 
     const NAME: Name = Name { family: "survey_tiles", objective: "", precision: T::NAME };
 
-    fn shared_bytes(threads: u32) -> u32 {
+    fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         scratch(threads).end()
     }
 
@@ -122,7 +122,7 @@ impl<T: Scalar> Kernel for SurveySwarm<T> {
 
     const NAME: Name = Name { family: "survey_swarm", objective: "", precision: T::NAME };
 
-    fn shared_bytes(threads: u32) -> u32 {
+    fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         scratch(threads).end()
     }
 

@@ -1,0 +1,596 @@
+//! The usual iteration of a single swarm, many times in one launch, with the particles in the shared
+//! memory of the multiprocessors.
+//!
+//! [`Manner`] says how blocks learn of each other's best:
+//!
+//! - **Together**: after each iteration all blocks meet ([`Rendezvous`]), so that the next one knows the
+//!   best of all. The same bits as one launch of [`step`](super::step) for each iteration. The whole
+//!   swarm is on the chip at once.
+//! - **Apart**: after the queue-lock swarm of cuPSO (arXiv 2205.01313), blocks do not wait. A block
+//!   publishes what it finds, and learns what others have published, as it goes ([`Exchange`]). What a
+//!   particle is attracted by depends on how fast the others are: the result is not the same twice. A
+//!   block that has more particles than it can hold takes some, does some iterations with them, puts
+//!   them back and takes the next; so the traffic with device memory is that of a launch for each
+//!   iteration over the number of those iterations.
+//!
+//! An iteration in which nobody finds anything better than what the block knows costs one barrier of
+//! the block (apart), or two and the rendezvous (together).
+
+use core::marker::PhantomData;
+
+use super::{
+    exchange::{Exchange, Published},
+    held::{CHUNK, Held, Home, Share},
+    publish::{self, Board, Part},
+    rendezvous::{Found, Rendezvous},
+};
+use crate::{
+    gpu::{
+        block,
+        memory::{ReadOnly, ReadWrite},
+        shared::Shared,
+        thread,
+        warp::{self, Shuffle},
+    },
+    kernel::{Kernel, Name},
+    math::Scalar,
+    objective::Objective,
+    swarm::{
+        best::Candidate,
+        layout,
+        step::{self, Common},
+        update::Coefficients,
+    },
+};
+
+/// How blocks learn of each other's best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Manner {
+    /// After each iteration, all at once.
+    Together = 0,
+    /// As they go.
+    Apart = 1,
+}
+
+/// What the kernel is passed.
+///
+/// With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
+/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles; `inertia` the
+/// iterations, or nothing; `start` dims; `rendezvous` as documented there, if together; if apart
+/// `exchange` as documented there, `held_positions` dims for each block, `held_fitness` and
+/// `held_particle` one for each block. `start` may be the memory of `board.guide`. No block is without
+/// a chunk.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Arguments<O, T> {
+    /// What all particles share; the iteration is the first of the launch.
+    pub common: Common<O, T>,
+    /// Iterations of the launch: at least 1.
+    pub iterations: u32,
+    /// How blocks learn of each other's best.
+    pub manner: Manner,
+    /// Chunks of particles that a block holds at once: at least 1, and all of its own if together.
+    pub capacity: u32,
+    /// Iterations for which a block holds them, if it has more: at least 1.
+    pub stay: u32,
+    /// Meetings on `rendezvous` since its buffers were zero.
+    pub round: u32,
+    /// Inertia weight of each iteration; nothing if all have that of `common`.
+    pub inertia: ReadOnly<T>,
+    /// Positions, in tiles.
+    pub positions: ReadWrite<T>,
+    /// Velocities, in tiles.
+    pub velocities: ReadWrite<T>,
+    /// Own best positions, in tiles.
+    pub own_bests: ReadWrite<T>,
+    /// Own best fitness, by particle.
+    pub best_fitness: ReadWrite<T>,
+    /// The swarm's best position after the previous launch.
+    pub start: ReadWrite<T>,
+    /// Where blocks meet.
+    pub rendezvous: Rendezvous<T>,
+    /// Where blocks tell each other without waiting.
+    pub exchange: Exchange<T>,
+    /// Receives what each block apart took last for the swarm's best position.
+    pub held_positions: ReadWrite<T>,
+    /// Receives its fitness.
+    pub held_fitness: ReadWrite<T>,
+    /// Receives the particle that had it.
+    pub held_particle: ReadWrite<u32>,
+    /// Where the best is published in the end.
+    pub board: Board<T>,
+}
+
+impl<T> Arguments<(), T> {
+    /// The same for a function.
+    pub fn of<O>(self, objective: O) -> Arguments<O, T> {
+        Arguments {
+            common: self.common.of(objective),
+            iterations: self.iterations,
+            manner: self.manner,
+            capacity: self.capacity,
+            stay: self.stay,
+            round: self.round,
+            inertia: self.inertia,
+            positions: self.positions,
+            velocities: self.velocities,
+            own_bests: self.own_bests,
+            best_fitness: self.best_fitness,
+            start: self.start,
+            rendezvous: self.rendezvous,
+            exchange: self.exchange,
+            held_positions: self.held_positions,
+            held_fitness: self.held_fitness,
+            held_particle: self.held_particle,
+            board: self.board,
+        }
+    }
+}
+
+/// Many iterations of one swarm, on the chip.
+pub struct Resident<O, T>(PhantomData<(O, T)>);
+
+/// The shared memory of a block, behind that of [`Board::publish`].
+#[derive(Clone, Copy)]
+struct Scratch<T> {
+    /// Two sets of what each warp has to say, used in turn: so one barrier is enough.
+    news: Shared<u32>,
+    /// For the reduction over the block.
+    reduction: Shared<u32>,
+    /// The block's best.
+    winner: Shared<u32>,
+    /// For the exchange.
+    word: Shared<u32>,
+    /// The position that attracts, and room for the next.
+    guides: Shared<T>,
+}
+
+impl<T: Scalar> Scratch<T> {
+    #[inline(always)]
+    const fn of(threads: u32, dims: u32) -> Self {
+        let news = Shared::at(publish::shared_bytes::<T>(threads), 2 * threads / warp::LANES);
+        let reduction = Shared::at(news.end(), block::reduce_scratch::<Candidate<T>>(threads));
+        let winner = Shared::at(reduction.end(), Candidate::<T>::WORDS);
+        let word = Shared::at(winner.end(), 1);
+        let guides = Shared::at(word.end().next_multiple_of(16), 2 * dims.next_multiple_of(4));
+        Self { news, reduction, winner, word, guides }
+    }
+
+    /// Where the particles begin.
+    #[inline(always)]
+    const fn end(&self) -> u32 {
+        self.guides.end().next_multiple_of(16)
+    }
+}
+
+/// Shared memory in bytes of a block of `threads` threads that holds so many chunks; `None` if that is
+/// more than 32 bits count.
+pub fn shared_bytes<T: Scalar>(threads: u32, dims: u32, capacity: u32) -> Option<u32> {
+    let chunk = u64::from(dims) * 3 * u64::from(CHUNK) + u64::from(CHUNK);
+    let bytes = u64::from(capacity) * chunk * size_of::<T>() as u64;
+    let guides = 2 * (u64::from(dims) + 3) * size_of::<T>() as u64;
+    if bytes + guides > u64::from(u32::MAX / 2) {
+        return None;
+    }
+    Some(Scratch::<T>::of(threads, dims).end() + bytes as u32)
+}
+
+/// Apart: after so many iterations each a block looks whether there is news.
+const ASK_EVERY: u32 = 4;
+
+/// What a warp has to say: a particle of it is better than what the block knows; or, at a rendezvous,
+/// another block has found something.
+const IMPROVED: u32 = 1;
+/// Another block has published.
+const NEWER: u32 = 2;
+
+/// What a block knows of the swarm's best.
+struct Known<T> {
+    best: Candidate<T>,
+    /// The two places for positions.
+    places: Shared<T>,
+    /// Which of them holds the position: 0 or 1.
+    side: u32,
+    dims: u32,
+}
+
+impl<T: Scalar> Known<T> {
+    /// Where the position lies.
+    #[inline(always)]
+    fn guide(&self) -> Shared<T> {
+        self.places.part(self.side * self.dims.next_multiple_of(4), self.dims)
+    }
+
+    /// Where the next one is put, while all may still read the present one.
+    #[inline(always)]
+    fn next(&self) -> Shared<T> {
+        self.places.part((1 - self.side) * self.dims.next_multiple_of(4), self.dims)
+    }
+
+    /// The position there is this candidate's.
+    #[inline(always)]
+    fn adopt(&mut self, best: Candidate<T>) {
+        self.best = best;
+        self.side = 1 - self.side;
+    }
+}
+
+/// What a block keeps in mind between iterations. All threads of the block have the same.
+struct Course<T> {
+    share: Share,
+    held: Held<T>,
+    known: Known<T>,
+    /// The first of the chunks that are held.
+    chunk: u32,
+    /// Which set of words is the next for news.
+    turn: u32,
+    /// Together: the last iteration without a better best.
+    failed: u32,
+    /// Apart: the number of what this block has read or published last.
+    seen: u32,
+    /// Apart: whether what is known is this block's own and not yet published.
+    pending: bool,
+}
+
+impl<O: Objective, T: Scalar> Kernel for Resident<O, T> {
+    type Arguments = Arguments<O, T>;
+
+    const NAME: Name =
+        Name { family: "swarm_resident", objective: O::INFO.name, precision: T::NAME };
+
+    const COOPERATIVE: bool = true;
+
+    fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
+        shared_bytes::<T>(threads, arguments.common.view.dims, arguments.capacity)
+            .unwrap_or(u32::MAX)
+    }
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let Arguments { iterations, manner, capacity, exchange, board, .. } = *arguments;
+        let Common { particles, iteration: first, .. } = arguments.common;
+        let dims = arguments.common.view.dims;
+        let (this, blocks) = (thread::block_index(), thread::grid_blocks());
+        let scratch = Scratch::<T>::of(thread::block_threads(), dims);
+        let share = Share::of(this, blocks, particles);
+        let end = share.first + share.count;
+        let home = Home {
+            positions: arguments.positions,
+            velocities: arguments.velocities,
+            own_bests: arguments.own_bests,
+            best_fitness: arguments.best_fitness,
+            dims,
+        };
+        // SAFETY: as `Arguments` documents, particles, dimensions and blocks have their elements; this
+        // thread alone touches its particles, and its block alone the block's. Barriers order each
+        // reuse of shared memory and what the block's threads read of each other's.
+        unsafe {
+            let best = Candidate {
+                fitness: board.champion_fitness.load(0),
+                particle: board.champion_particle.load(0),
+            };
+            let mut course = Course {
+                share,
+                held: Held::at(scratch.end(), capacity, dims),
+                known: Known { best, places: scratch.guides, side: 0, dims },
+                chunk: 0,
+                turn: 0,
+                failed: board.failed.load(0),
+                seen: 0,
+                pending: false,
+            };
+            let guide = course.known.guide();
+            each_dimension(dims, |d| guide.store(d, arguments.start.load(d)));
+            block::barrier();
+            // The best of all particles of this thread.
+            let mut mine = Candidate::NONE;
+            let stay = if capacity < share.count { arguments.stay } else { iterations };
+            let mut begun = 0;
+            while begun < iterations {
+                let until = begun + stay.min(iterations - begun);
+                course.chunk = share.first;
+                while course.chunk < end {
+                    let count = capacity.min(end - course.chunk);
+                    course.held.fetch(&home, course.chunk, count);
+                    let best = course.advance(arguments, begun..until, count);
+                    // Own bests only get better: what an earlier stay found does not stand in the way.
+                    mine = mine.better(best);
+                    course.held.put_back(&home, course.chunk, count);
+                    course.chunk += count;
+                }
+                begun = until;
+            }
+            let part = Part {
+                swarm: 0,
+                blocks,
+                particle: mine.particle,
+                stride: layout::stride(particles as usize),
+            };
+            let Known { best, .. } = course.known;
+            let guide = course.known.guide();
+            if manner == Manner::Together {
+                return board.settle(part, best, course.failed, dims, |d| guide.load(d));
+            }
+            let place = this as usize * dims as usize;
+            each_dimension(dims, |d| arguments.held_positions.store(place + d, guide.load(d)));
+            if thread::index() == 0 {
+                arguments.held_fitness.store(this as usize, best.fitness);
+                arguments.held_particle.store(this as usize, best.particle);
+            }
+            let last = first + (iterations - 1);
+            let own_best = |slot, dimension| {
+                home.own_bests.load(layout::index(slot, dimension as usize, dims as usize))
+            };
+            if board.publish(part, mine, dims, last, own_best) && thread::index() == 0 {
+                exchange.clear();
+            }
+        }
+    }
+}
+
+impl<T: Scalar> Course<T> {
+    /// Does the iterations `numbers` of the launch with the `count` chunks that are held; returns the
+    /// best own best of this thread's particles.
+    ///
+    /// # Safety
+    /// Called by all threads, with arguments as documented; the chunks are held.
+    #[inline(always)]
+    unsafe fn advance<O: Objective>(
+        &mut self,
+        arguments: &Arguments<O, T>,
+        numbers: core::ops::Range<u32>,
+        count: u32,
+    ) -> Candidate<T> {
+        let mut common = arguments.common;
+        let (first, particles) = (common.iteration, common.particles);
+        let together = arguments.manner == Manner::Together;
+        let mut mine = Candidate::NONE;
+        let mut nth = numbers.start;
+        while nth < numbers.end {
+            common.iteration = first + nth;
+            // SAFETY: as in `run`.
+            unsafe {
+                if !arguments.inertia.is_empty() {
+                    let inertia = arguments.inertia.at(nth as usize);
+                    common.coefficients = Coefficients { inertia, ..common.coefficients };
+                }
+                // Asked before the step and used after it, and not each time: the answer takes long.
+                let asks = !together && thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
+                let number = if asks { arguments.exchange.number() } else { self.seen };
+                mine = Candidate::NONE;
+                let mut which = warp::index();
+                while which < count {
+                    let particle = (self.chunk + which) * CHUNK + warp::lane();
+                    if particle < particles {
+                        let mut state = self.held.particle(which, self.known.guide());
+                        let fitness = step::step(&common, &mut state, particle);
+                        // Indices rise, so of equals the first stays.
+                        if fitness < mine.fitness || mine.particle == u32::MAX {
+                            mine = Candidate { fitness, particle };
+                        }
+                    }
+                    which += thread::block_threads() / warp::LANES;
+                }
+                if together {
+                    let round = arguments.round + nth;
+                    self.meet(&arguments.rendezvous, round, particles, mine, common.iteration);
+                } else {
+                    self.trade(&arguments.exchange, mine, number);
+                }
+            }
+            nth += 1;
+        }
+        mine
+    }
+
+    /// The end of an iteration together: all blocks learn the best of all.
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn meet(
+        &mut self,
+        rendezvous: &Rendezvous<T>,
+        round: u32,
+        particles: u32,
+        mine: Candidate<T>,
+        iteration: u32,
+    ) {
+        let (dims, blocks) = (self.known.dims, thread::grid_blocks());
+        let before = self.known.best;
+        let mut best = before;
+        let mut found = None;
+        let next = self.known.next();
+        // SAFETY: as in `run`; the winner of the block is one of its own particles, all of which are held.
+        unsafe {
+            if self.news(mine.beats(before), false) & IMPROVED != 0 {
+                best = winner(mine, &self.scratch());
+                let index = best.particle - self.share.first * CHUNK;
+                found = Some(Found { index, fitness: best.fitness });
+                each_dimension(dims, |d| {
+                    let coordinate = self.own_best(best.particle, d as u32);
+                    if blocks == 1 {
+                        next.store(d, coordinate);
+                    } else {
+                        rendezvous.put(round, dims, d as u32, coordinate);
+                    }
+                });
+                block::barrier();
+            }
+            if blocks > 1 {
+                if thread::index() == 0 {
+                    rendezvous.tell(round, found);
+                }
+                let heard = hear_all(rendezvous, round, particles);
+                if self.news(heard.particle != u32::MAX, false) & IMPROVED != 0 {
+                    best = winner(heard, &self.scratch());
+                    let owner = Share::owner(best.particle, blocks, particles);
+                    each_dimension(dims, |d| {
+                        next.store(d, rendezvous.take(round, owner, dims, d as u32));
+                    });
+                    block::barrier();
+                }
+            }
+        }
+        if best.fitness == before.fitness {
+            self.failed = iteration;
+        }
+        if best.beats(before) {
+            self.known.adopt(best);
+        }
+    }
+
+    /// The end of an iteration apart: what others have published is learnt, and what this block found is
+    /// published. `number` is what thread 0 was told by [`Exchange::number`].
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn trade(&mut self, exchange: &Exchange<T>, mine: Candidate<T>, number: u32) {
+        let dims = self.known.dims;
+        let word = self.scratch().word;
+        // SAFETY: as in `meet`.
+        unsafe {
+            let newer = number != self.seen && number.is_multiple_of(2);
+            let news = self.news(mine.fitness < self.known.best.fitness, newer);
+            if news & NEWER != 0 {
+                let next = self.known.next();
+                let keep = |d: u32, x| next.store(d as usize, x);
+                if let Some((number, candidate)) = exchange.read(word, dims, keep) {
+                    self.seen = number;
+                    if candidate.fitness < self.known.best.fitness {
+                        self.known.adopt(candidate);
+                        self.pending = false;
+                    }
+                }
+            }
+            if news & IMPROVED != 0 {
+                let best = winner(mine, &self.scratch());
+                if best.fitness < self.known.best.fitness {
+                    let next = self.known.next();
+                    each_dimension(dims, |d| {
+                        next.store(d, self.own_best(best.particle, d as u32));
+                    });
+                    block::barrier();
+                    self.known.adopt(best);
+                    self.pending = true;
+                }
+            }
+            if self.pending {
+                let guide = self.known.guide();
+                let at = |d: u32| guide.load(d as usize);
+                match exchange.publish(word, dims, self.known.best, at) {
+                    Published::Done(number) => (self.seen, self.pending) = (number, false),
+                    Published::Beaten => self.pending = false,
+                    Published::Busy => {}
+                }
+            }
+        }
+    }
+
+    /// Where the block's scratch lies: rarely needed, and not worth a register.
+    #[inline(always)]
+    fn scratch(&self) -> Scratch<T> {
+        Scratch::of(thread::opaque(thread::block_threads()), self.known.dims)
+    }
+
+    /// A coordinate of the own best of a particle that is held.
+    ///
+    /// # Safety
+    /// It is, and a barrier lies behind its last step.
+    #[inline(always)]
+    unsafe fn own_best(&self, particle: u32, dimension: u32) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.held.own_best(particle / CHUNK - self.chunk, particle % CHUNK, dimension) }
+    }
+
+    /// What the threads of the block have to say, all together: [`IMPROVED`] if `better` anywhere,
+    /// [`NEWER`] if `newer` in thread 0. Collective, and contains one barrier.
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn news(&mut self, better: bool, newer: bool) -> u32 {
+        let warps = thread::block_threads() / warp::LANES;
+        let (words, first) = (self.scratch().news, self.turn * warps);
+        self.turn = 1 - self.turn;
+        let better = warp::ballot(better) != 0;
+        if warp::lane() == 0 {
+            let said = (u32::from(better) * IMPROVED) | (u32::from(newer) * NEWER);
+            // SAFETY: one of two sets with a word for each warp; all have read the other one, and left
+            // it, before the barrier of the last call but one was passed.
+            unsafe { words.store((first + warp::index()) as usize, said) };
+        }
+        block::barrier();
+        let mut heard = 0;
+        if warp::lane() < warps {
+            // SAFETY: as above; the barrier orders it behind the store.
+            heard = unsafe { words.load((first + warp::lane()) as usize) };
+        }
+        let improved = warp::ballot(heard & IMPROVED != 0) != 0;
+        let newer = warp::ballot(heard & NEWER != 0) != 0;
+        (u32::from(improved) * IMPROVED) | (u32::from(newer) * NEWER)
+    }
+}
+
+/// What all blocks tell, the block's threads sharing them: the best of what this thread has heard.
+///
+/// # Safety
+/// As [`Rendezvous::hear`].
+#[inline(always)]
+unsafe fn hear_all<T: Scalar>(
+    rendezvous: &Rendezvous<T>,
+    round: u32,
+    particles: u32,
+) -> Candidate<T> {
+    let blocks = thread::grid_blocks();
+    let mut best = Candidate::NONE;
+    let mut block = thread::index();
+    while block < blocks {
+        // SAFETY: the caller's promise.
+        if let Some(Found { index, fitness }) = unsafe { rendezvous.hear(round, block) } {
+            let particle = Share::of(block, blocks, particles).first * CHUNK + index;
+            best = best.better(Candidate { fitness, particle });
+        }
+        block += thread::block_threads();
+    }
+    best
+}
+
+/// Calls `f` for all dimensions, the block's threads sharing them.
+#[inline(always)]
+fn each_dimension(dims: u32, f: impl Fn(usize)) {
+    let mut dimension = thread::index();
+    while dimension < dims {
+        f(dimension as usize);
+        dimension += thread::block_threads();
+    }
+}
+
+/// The best of the block, in every thread. Collective.
+///
+/// # Safety
+/// Called behind a barrier since the last call, with the block's scratch.
+#[inline(always)]
+unsafe fn winner<T: Scalar>(mine: Candidate<T>, scratch: &Scratch<T>) -> Candidate<T> {
+    // SAFETY: the arrays are as long as asked; barriers order each reuse.
+    unsafe {
+        let best = block::reduce(mine, Candidate::NONE, scratch.reduction, Candidate::better);
+        if thread::index() == 0 {
+            let mut word = 0;
+            best.map_words(|bits| {
+                scratch.winner.store(word, bits);
+                word += 1;
+                bits
+            });
+        }
+        block::barrier();
+        let mut word = 0;
+        mine.map_words(|_| {
+            let bits = scratch.winner.load(word);
+            word += 1;
+            bits
+        })
+    }
+}

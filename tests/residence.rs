@@ -1,0 +1,72 @@
+//! A swarm's iterations with its particles on the chip and in device memory: the same bits, whichever and
+//! in turn. In the emulator; on a real GPU in `gpu.rs`.
+
+mod common;
+
+use common::{Case, Machine, cpu, problem, same_bits};
+use flockwork::{
+    backend::{Backend, Emulated, Plan, Residence, Snapshot, Way},
+    objective::{Rastrigin, Sphere},
+    swarm::{Neighbourhood, Options, Problem, Rule},
+};
+
+/// Blocks meet after every iteration, in many orders.
+#[test]
+fn blocks_that_wait_know_the_same_best_under_many_schedules() {
+    for seed in 0..60 {
+        let particles = 33 + 7 * (seed as u32 % 11);
+        let case = Case { particles, dims: 1 + seed as u32 % 5, looks: &[1, 25] };
+        let objective = ["sphere", "rastrigin", "rosenbrock"][seed as usize % 3];
+        let dims = case.dims.max(2);
+        let emulated = Emulated::new(seed, [32, 64][seed as usize % 2]);
+        same_bits(objective, Case { dims, ..case }, &cpu(), &emulated).unwrap();
+    }
+}
+
+/// The state after so many iterations, in advances of these lengths.
+fn after(residence: Residence, advances: &[u32]) -> (Snapshot<f32>, Way) {
+    let options = Options { particles: 140, ..Options::for_rule(Rule::Inertia) };
+    let problem = problem(Rastrigin, 6);
+    let plan = Plan::<f32>::new(&problem, &options).unwrap();
+    let emulated = Emulated::new(5, 32).with_residence(residence);
+    let mut swarm = Machine::swarm(&emulated, Rastrigin, &problem, plan).unwrap();
+    swarm.start(None).unwrap();
+    for &iterations in advances {
+        swarm.advance(iterations).unwrap();
+    }
+    (swarm.snapshot().unwrap(), swarm.way())
+}
+
+#[test]
+fn both_ways_in_turn_give_the_same_bits() {
+    let (streaming, way) = after(Residence::Streaming, &[60]);
+    assert_eq!(way, Way::Streaming);
+    // Few iterations at a time are launches of their own, many are one launch.
+    for advances in [&[60][..], &[1, 2, 57], &[20, 1, 1, 30, 3, 5]] {
+        let (resident, way) = after(Residence::Resident, advances);
+        assert_eq!(way, Way::Resident);
+        assert!(resident == streaming, "in advances of {advances:?}");
+    }
+}
+
+fn refused(dims: u32, options: &Options) -> String {
+    let problem = Problem::new(Sphere, dims).unwrap();
+    let plan = Plan::<f64>::new(&problem, options).unwrap();
+    let emulated = Emulated::new(1, 32).with_residence(Residence::Resident).with(Sphere);
+    match emulated.swarm(problem.function(), plan) {
+        Ok(_) => panic!("{dims} dimensions were taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn what_does_not_fit_gets_a_sentence() {
+    let usual = Options { particles: 200, ..Options::for_rule(Rule::Inertia) };
+    assert_eq!(
+        refused(700, &usual),
+        "residence is resident; it must be auto or streaming for 200 particles in 700 dimensions: they \
+         do not fit on the chip"
+    );
+    let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
+    assert!(refused(2, &ring).contains("only the usual swarm runs there"));
+}
