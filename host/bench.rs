@@ -40,6 +40,14 @@ pub const SIZES: &[(u32, u32)] = &[
 ];
 
 /// What is measured.
+///
+/// ```
+/// use flockwork::{bench::Trial, swarm::{Mode, Precision}};
+///
+/// let (precision, mode) = (Precision::F64, Mode::Synchronous);
+/// let trial = Trial { particles: 500, precision, mode, history: Some(20) };
+/// assert_eq!(trial.history, Some(20));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     /// Number of particles.

@@ -196,6 +196,17 @@ pub trait Swarm<T: Scalar> {
 
     /// As [`Swarm::advance`], and says how long the iterations took: by the clock of the machine that did
     /// them.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// let took = swarm.timed(100)?;
+    /// assert!(swarm.iteration() == 100 && took.as_nanos() > 0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn timed(&mut self, iterations: u32) -> Result<Duration> {
         let began = Instant::now();
         self.advance(iterations)?;
@@ -217,6 +228,16 @@ pub trait Swarm<T: Scalar> {
     fn iteration(&self) -> u32;
 
     /// How [`Swarm::advance`] does many iterations.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// assert_eq!(swarm.way(), Way::Processor);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn way(&self) -> Way {
         Way::Processor
     }
@@ -384,6 +405,13 @@ pub trait Swarm<T: Scalar> {
 
 named! {
     /// How a machine does many iterations.
+    ///
+    /// ```
+    /// use flockwork::backend::Way;
+    ///
+    /// assert_eq!("resident".parse::<Way>()?, Way::Resident);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub enum Way("way") {
         /// On the CPU.
         Processor = "cpu",

@@ -14,6 +14,15 @@ named! {
     /// Where the particles of a synchronous swarm are between iterations on a GPU. The result is the
     /// same to the bit; it is for swarms with the rule, neighbourhood, edge and randomness of
     /// [`Options::default`](crate::swarm::Options), continuous variables and no rotation.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Choice, Residence};
+    ///
+    /// let residence: Residence = "streaming".parse()?;
+    /// let backend = AnyBackend::select(Choice::Auto, 1)?.with_residence(residence);
+    /// println!("{}", backend.reason());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     #[derive(Default)]
     pub enum Residence("residence") {
         /// On the chip where they fit, or else in device memory.

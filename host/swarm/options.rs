@@ -66,9 +66,9 @@ named! {
     /// ```
     /// use flockwork::swarm::{Options, Randomness};
     ///
-    /// let options = Options { randomness: Randomness::PerParticle, ..Options::default() };
+    /// let options = Options { randomness: Some(Randomness::PerParticle), ..Options::default() };
     /// options.check()?;
-    /// assert_eq!(options.randomness.name(), "per-particle");
+    /// assert_eq!(Randomness::PerParticle.name(), "per-particle");
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Randomness("randomness") {
@@ -126,7 +126,7 @@ named! {
     ///
     /// let coefficients =
     ///     Coefficients { inertia: 0.9, last_inertia: 0.4, ..Coefficients::CONSTRICTION };
-    /// let schedule = Schedule::Linear;
+    /// let (coefficients, schedule) = (Some(coefficients), Schedule::Linear);
     /// Options { coefficients, schedule, ..Options::default() }.check()?;
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -243,9 +243,9 @@ impl FromStr for Neighbourhood {
 ///
 /// // Attracted by the own best alone, the particles do not gather.
 /// let hermits = Coefficients { social: 0.0, ..Coefficients::CONSTRICTION };
-/// let search = Search::new(Problem::new(Sphere, 2)?).particles(20).iterations(100).history(100);
+/// let search = Search::new(Problem::new(Sphere, 2)?).particles(200).iterations(100).history(100);
 /// let usual = search.clone().run()?.history;
-/// let alone = search.with(|options| options.coefficients = hermits).run()?.history;
+/// let alone = search.with(|options| options.coefficients = Some(hermits)).run()?.history;
 /// assert!(alone[1].spread > usual[1].spread);
 /// # Ok::<(), flockwork::Error>(())
 /// ```

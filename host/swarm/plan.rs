@@ -27,10 +27,10 @@ use crate::{
 ///
 /// // The same seed with more and more of the own experience.
 /// let four = [0.5, 1.0, 1.5, 2.0].map(|cognitive| {
-///     let coefficients = Coefficients { cognitive, ..Coefficients::CONSTRICTION };
+///     let coefficients = Some(Coefficients { cognitive, ..Coefficients::CONSTRICTION });
 ///     Variation { seed: 1, coefficients }
 /// });
-/// assert_eq!(four[3].coefficients.cognitive, 2.0);
+/// assert_eq!(four[3].coefficients.unwrap().cognitive, 2.0);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Variation {
