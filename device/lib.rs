@@ -31,6 +31,7 @@ pub mod gpu;
 pub mod kernel;
 pub mod math;
 pub mod objective;
+pub mod paths;
 pub mod random;
 pub mod registry;
 pub mod swarm;

@@ -29,4 +29,4 @@ mod trigonometric;
 
 pub use lanes::Lanes;
 pub use partial::{Partial, Product};
-pub use real::{PerLane, Real, Scalar};
+pub use real::{HostScalar, PerLane, Real, Scalar};
