@@ -15,6 +15,8 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
+pub mod paths;
+
 use std::time::Duration;
 
 use flockwork_device::swarm::layout::{self, TILE};

@@ -40,6 +40,19 @@ pub enum Error {
         expected: String,
     },
 
+    /// Distances that were to be measured are wrong.
+    #[error("the distance from {from} to {to} came out as {found}; it should be {expected}")]
+    WrongDistance {
+        /// From which vertex.
+        from: usize,
+        /// To which vertex.
+        to: usize,
+        /// What was found; infinity for no path.
+        found: f64,
+        /// What should have been.
+        expected: f64,
+    },
+
     /// No objective function has this name.
     #[error("there is no objective function called {name:?}; there are: {known}")]
     UnknownObjective {
@@ -119,6 +132,65 @@ pub enum Error {
         evaluations: u64,
     },
 
+    /// A cycle of edges has a negative weight: going round it once more is always shorter.
+    #[error(
+        "a cycle of edges weighs {weight}, so there is no shortest path for what it connects: {}; \
+         every cycle must weigh zero or more", cycle(.vertices)
+    )]
+    NegativeCycle {
+        /// The vertices of the cycle in order, each once, from 0 as the library counts them.
+        vertices: Vec<usize>,
+        /// The sum of its edges' weights.
+        weight: f64,
+    },
+
+    /// A cycle that weighs nothing seems to be negative once sums are rounded.
+    #[error(
+        "the distance from vertex {vertex} to itself came out as {distance:e} because sums are \
+         rounded in {weights}; take f64, or whole numbers (weights multiplied by a common factor)"
+    )]
+    RoundedCycle {
+        /// A vertex on the cycle, from 0.
+        vertex: usize,
+        /// What its distance to itself came out as.
+        distance: f64,
+        /// The type of the weights.
+        weights: &'static str,
+    },
+
+    /// Distances may leave the range of the type that they were to be computed in.
+    #[error(
+        "distances may be as large as {bound:e}, and {weights} holds them up to {limit:e}; \
+         accepted are {accepted}"
+    )]
+    Range {
+        /// The type asked for.
+        weights: &'static str,
+        /// No path without repeated vertices weighs more than this.
+        bound: f64,
+        /// What the type holds.
+        limit: f64,
+        /// What would be accepted.
+        accepted: &'static str,
+    },
+
+    /// An edge of a graph cannot be had.
+    #[error("the edge from {from} to {to} has the weight {weight}; {accepted}")]
+    Edge {
+        /// Where it starts, from 0.
+        from: usize,
+        /// Where it ends, from 0.
+        to: usize,
+        /// Its weight.
+        weight: f64,
+        /// What would be accepted, as a sentence.
+        accepted: String,
+    },
+
+    /// Someone asked to stop.
+    #[error("stopped before the end, as asked; there is no result")]
+    Interrupted,
+
     /// Something does not fit into memory.
     #[error("{} of memory are needed, which cannot be had{}", size(*.needed), hint(.available))]
     Memory {
@@ -168,6 +240,17 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
+}
+
+/// The vertices of a cycle, and the first again; only some of a long one.
+fn cycle(vertices: &[usize]) -> String {
+    const SHOWN: usize = 20;
+    let mut text: Vec<_> = vertices.iter().take(SHOWN).map(usize::to_string).collect();
+    if vertices.len() > SHOWN {
+        text.push(format!("... ({} more)", vertices.len() - SHOWN));
+    }
+    text.extend(vertices.first().map(usize::to_string));
+    text.join(" -> ")
 }
 
 fn hint(available: &Option<u64>) -> String {

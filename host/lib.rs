@@ -33,6 +33,7 @@ pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod memory;
+pub mod paths;
 pub mod plot;
 pub mod points;
 pub mod swarm;

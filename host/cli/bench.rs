@@ -3,9 +3,10 @@
 use clap::{Args, Subcommand};
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Residence, Way},
+    backend::{AnyBackend, Backend, Cpu, Residence, Way},
     bench::{self, Ceilings, Measurement, Trial},
     objective::{Objective, Rastrigin},
+    paths::Weights,
     swarm::{Mode, Precision, Problem},
 };
 
@@ -15,6 +16,24 @@ use super::{machine::Machine, parse::choice};
 pub enum Command {
     /// Time one iteration of swarms of many sizes, done in each way that the machine has.
     Swarm(Swarm),
+    /// Time all distances of random graphs of some sizes, in each type of weights.
+    Paths(Paths),
+}
+
+#[derive(Args)]
+pub struct Paths {
+    /// CPU threads [default: one per core].
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Only this number of vertices; may be given several times.
+    #[arg(long)]
+    vertices: Vec<usize>,
+    /// Only this type of weights; may be given several times.
+    #[arg(long, value_parser = choice(Weights::ALL, Weights::name))]
+    weights: Vec<Weights>,
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -48,7 +67,66 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 }
 
 pub fn run(command: &Command) -> anyhow::Result<()> {
-    let Command::Swarm(arguments) = command;
+    match command {
+        Command::Swarm(arguments) => swarm(arguments),
+        Command::Paths(arguments) => paths(arguments),
+    }
+}
+
+fn paths(arguments: &Paths) -> anyhow::Result<()> {
+    let cpu = Cpu::new(arguments.threads)?;
+    let sizes = match &*arguments.vertices {
+        [] => bench::paths::SIZES,
+        sizes => sizes,
+    };
+    let weights = match &*arguments.weights {
+        [] => &[Weights::F32, Weights::F64, Weights::I32, Weights::U16],
+        weights => weights,
+    };
+    if !arguments.json {
+        println!("{}: {}", cpu.name(), cpu.description());
+        println!(
+            "\nRandom graphs with every edge, whole weights from 1 to 100; each result compared with \
+             Dijkstra's search\nbefore it is timed. Ceiling: an addition and a minimum each, in \
+             registers.\n"
+        );
+        println!("| vertices | weights | | ms | least to most | relaxations/s | of the ceiling |");
+        println!("|---:|:---|:---|---:|---:|---:|---:|");
+    }
+    for &weights in weights {
+        let ceiling = bench::paths::ceiling(weights, &cpu);
+        for &vertices in sizes {
+            for (undirected, paths) in [(false, false), (false, true), (true, false)] {
+                let trial = bench::paths::Trial { vertices, weights, paths, undirected };
+                let measured = bench::paths::closure(&trial, &cpu)?;
+                if arguments.json {
+                    let mut object = serde_json::to_value(measured)?;
+                    object["relaxations_per_second"] = measured.rate().into();
+                    object["ceiling"] = ceiling.into();
+                    println!("{object}");
+                    continue;
+                }
+                let kind = match (undirected, paths) {
+                    (true, _) => "undirected",
+                    (_, true) => "with paths",
+                    _ => "",
+                };
+                println!(
+                    "| {vertices} | {} | {kind} | {:.2} | {:.2} to {:.2} | {:.3e} | {:.2} |",
+                    measured.weights,
+                    measured.seconds * 1e3,
+                    measured.range.0 * 1e3,
+                    measured.range.1 * 1e3,
+                    measured.rate(),
+                    measured.rate() / ceiling,
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+fn swarm(arguments: &Swarm) -> anyhow::Result<()> {
     let backend = arguments.machine.select()?;
     let precision = if arguments.f64 { Precision::F64 } else { Precision::F32 };
     let sizes = if arguments.size.is_empty() { bench::SIZES } else { &arguments.size };

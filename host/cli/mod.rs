@@ -3,8 +3,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `optimize`, `resume` | a run, and going on with a saved one |
+//! | `paths` | every distance in a graph |
 //! | `functions`, `devices`, `completions` | what there is, for people and shells |
-//! | `generate`, `bench` | data sets; figures of this machine |
+//! | `generate`, `bench` | data sets and graphs; figures of this machine |
 //! | `problem`, `swarm` | arguments that state a problem, and how the swarm searches |
 //! | `limits`, `machine`, `records` | arguments of every run: when it ends, on what, what it leaves behind |
 //! | `parse` | from words to values |
@@ -24,6 +25,7 @@ mod log;
 mod machine;
 mod optimize;
 mod parse;
+mod paths;
 mod pictures;
 mod problem;
 mod progress;
@@ -36,7 +38,7 @@ use std::io::{self, Write};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Particle-swarm global optimization on NVIDIA GPUs and CPUs.
+/// Particle-swarm global optimization on NVIDIA GPUs and CPUs, and all-pairs shortest paths on CPUs.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {
@@ -52,11 +54,13 @@ enum Command {
     /// Go on with a run that was saved. What is not given stays as it was.
     #[command(args_override_self = true)]
     Resume(Box<resume::Arguments>),
+    /// Find every distance in a graph, and its paths.
+    Paths(Box<paths::Arguments>),
     /// List the functions, or tell all about one.
     Functions(functions::Arguments),
     /// List what swarms can run on.
     Devices(devices::Arguments),
-    /// Write a data set.
+    /// Write a data set or a graph.
     #[command(subcommand)]
     Generate(generate::Command),
     /// Measure this machine.
@@ -71,6 +75,7 @@ pub fn run() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Optimize(arguments) => optimize::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
+        Command::Paths(arguments) => paths::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Generate(command) => generate::run(&command),

@@ -15,12 +15,7 @@ pub struct Bar<'a> {
 
 impl<'a> Bar<'a> {
     pub fn new(options: &'a Options, quiet: bool) -> Self {
-        // Without a terminal the bar would only clutter a log.
-        let target = if quiet || !std::io::stderr().is_terminal() {
-            ProgressDrawTarget::hidden()
-        } else {
-            ProgressDrawTarget::stderr()
-        };
+        let target = target(quiet);
         let style = ProgressStyle::with_template("{bar:40} {prefix}, {eta} left, best {msg}")
             .expect("a valid template");
         let bar = ProgressBar::with_draw_target(Some(PARTS as u64), target).with_style(style);
@@ -37,6 +32,22 @@ impl<'a> Bar<'a> {
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }
+}
+
+/// Where a bar is drawn: without a terminal it would only clutter a log.
+fn target(quiet: bool) -> ProgressDrawTarget {
+    if quiet || !std::io::stderr().is_terminal() {
+        ProgressDrawTarget::hidden()
+    } else {
+        ProgressDrawTarget::stderr()
+    }
+}
+
+/// A bar over blocks of vertices.
+pub fn blocks(quiet: bool) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} blocks of vertices, {eta} left")
+        .expect("a valid template");
+    ProgressBar::with_draw_target(None, target(quiet)).with_style(style)
 }
 
 /// Of iterations, evaluations and time, whichever will end the run first: how far it is, in words.

@@ -13,13 +13,20 @@
 //! ```
 
 pub(crate) mod checkpoint;
+mod dimacs;
+mod edge_list;
+mod graph;
 mod hosala;
+mod matrix_market;
+mod npy;
 mod points;
 mod table;
 
 use std::path::Path;
 
+pub use graph::{First, GraphHints, ReadGraph, parse_graph, read_graph, write_graph};
 pub use hosala::{Layout, read as read_hosala, write as write_hosala};
+pub use npy::{Element as NpyElement, write as write_npy};
 pub use points::read_points;
 pub use table::Table;
 

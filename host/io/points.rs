@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use super::npy;
 use crate::{Error, Result, memory};
 
 const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by commas, \
@@ -43,9 +44,9 @@ pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
     memory::check(fs::metadata(path).map_err(failed)?.len().into())?;
     let bytes = fs::read(path).map_err(failed)?;
     let points = if npy::is(&bytes) {
-        let array = npy::array(&bytes, dims).map_err(wrong)?;
+        let array = array(&bytes, dims).map_err(wrong)?;
         memory::check(array.len() as u128 * size_of::<f64>() as u128)?;
-        array.numbers()
+        finite(&array)
     } else {
         let most = at_most(&bytes, dims);
         memory::check(most as u128 * size_of::<f64>() as u128)?;
@@ -56,6 +57,36 @@ pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
         return Err(wrong(format!("it has no points; {ACCEPTED}")));
     }
     Ok(points)
+}
+
+/// The array in a file, whose rows must have `dims` numbers.
+fn array(bytes: &[u8], dims: usize) -> Result<npy::Array<'_>, String> {
+    let array = npy::array(bytes, npy::FLOATS, "a row for each point")?;
+    if array.columns != dims {
+        return Err(format!(
+            "it is an array of {} rows and {} columns; a point has {dims} coordinates here, so \
+             there must be {dims} columns",
+            array.rows, array.columns
+        ));
+    }
+    Ok(array)
+}
+
+/// The numbers, row by row.
+fn finite(array: &npy::Array<'_>) -> Result<Vec<f64>, String> {
+    let mut numbers = Vec::with_capacity(array.len());
+    for row in 0..array.rows {
+        for column in 0..array.columns {
+            let value = array.at(row, column);
+            if !value.is_finite() {
+                return Err(format!(
+                    "row {row}, column {column} (from 0) is {value}; every number must be finite"
+                ));
+            }
+            numbers.push(value);
+        }
+    }
+    Ok(numbers)
 }
 
 /// How many numbers a text can have: `dims` in a line, and no more than every second byte.
@@ -123,147 +154,6 @@ fn quoted(field: &str) -> String {
             format!("{:?}..., which is no number", field.chars().take(40).collect::<String>())
         }
         Err(_) => format!("{field:?}, which is no number"),
-    }
-}
-
-/// NumPy's format for one array:
-/// <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
-mod npy {
-    const MAGIC: &[u8] = b"\x93NUMPY";
-
-    /// A two-dimensional array of floating-point numbers.
-    pub struct Array<'a> {
-        rows: usize,
-        columns: usize,
-        size: usize,
-        big_endian: bool,
-        fortran: bool,
-        data: &'a [u8],
-    }
-
-    /// Whether a file is in this format.
-    pub fn is(bytes: &[u8]) -> bool {
-        bytes.starts_with(MAGIC)
-    }
-
-    /// The array in a file, whose rows must have `dims` numbers.
-    pub fn array(bytes: &[u8], dims: usize) -> Result<Array<'_>, String> {
-        let (header, data) =
-            parts(&bytes[MAGIC.len()..]).ok_or("its NumPy header is cut short or damaged")?;
-        let array = described(header, data)?;
-        if array.columns != dims {
-            return Err(format!(
-                "it is an array of {} rows and {} columns; a point has {dims} coordinates here, so \
-                 there must be {dims} columns",
-                array.rows, array.columns
-            ));
-        }
-        Ok(array)
-    }
-
-    /// The header and the numbers, of a file without its first bytes.
-    fn parts(rest: &[u8]) -> Option<(&str, &[u8])> {
-        let (version, rest) = rest.split_first_chunk::<2>()?;
-        let (length, rest) = if version[0] == 1 {
-            let (length, rest) = rest.split_first_chunk()?;
-            (u16::from_le_bytes(*length).into(), rest)
-        } else {
-            let (length, rest) = rest.split_first_chunk()?;
-            (u32::from_le_bytes(*length), rest)
-        };
-        let (header, data) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        Some((str::from_utf8(header).ok()?, data))
-    }
-
-    /// From a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }`.
-    fn described<'a>(header: &str, data: &'a [u8]) -> Result<Array<'a>, String> {
-        let entry = |key: &str| {
-            let (_, after) = header.split_once(&format!("'{key}'"))?;
-            Some(after.trim_start().strip_prefix(':')?.trim_start())
-        };
-        let missing = |key| format!("its NumPy header has no {key}");
-        let descr = entry("descr").ok_or_else(|| missing("descr"))?;
-        let shape = entry("shape").ok_or_else(|| missing("shape"))?;
-        let fortran = entry("fortran_order").ok_or_else(|| missing("fortran_order"))?;
-
-        let kind = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next());
-        let (size, big_endian) = match kind {
-            Some("<f4") => (4, false),
-            Some("<f8") => (8, false),
-            Some(">f4") => (4, true),
-            Some(">f8") => (8, true),
-            other => {
-                return Err(format!(
-                    "it is an array of {}; accepted are f4 and f8: convert it with .astype('f8')",
-                    other.unwrap_or("records")
-                ));
-            }
-        };
-        let inside = shape.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-        let shape = inside.map_or("", |(inside, _)| inside);
-        let sides: Option<Vec<usize>> = shape
-            .split(',')
-            .map(str::trim)
-            .filter(|side| !side.is_empty())
-            .map(|side| side.parse().ok())
-            .collect();
-        let Some([rows, columns]) = sides.as_deref() else {
-            return Err(format!(
-                "it is an array of shape ({shape}); accepted are two dimensions, a \
-                 row for each point"
-            ));
-        };
-        let (rows, columns) = (*rows, *columns);
-        let needed = rows.checked_mul(columns).and_then(|numbers| numbers.checked_mul(size));
-        if needed != Some(data.len()) {
-            return Err(format!(
-                "it has {} bytes of numbers, which are not {rows} rows of {columns} numbers \
-                 of {size} bytes: it is cut short or damaged",
-                data.len()
-            ));
-        }
-        let fortran = fortran.starts_with("True");
-        Ok(Array { rows, columns, size, big_endian, fortran, data })
-    }
-
-    impl Array<'_> {
-        /// How many numbers there are.
-        pub fn len(&self) -> usize {
-            self.rows * self.columns
-        }
-
-        /// The numbers, row by row.
-        pub fn numbers(&self) -> Result<Vec<f64>, String> {
-            let mut numbers = Vec::with_capacity(self.len());
-            for row in 0..self.rows {
-                for column in 0..self.columns {
-                    let value = self.at(row, column);
-                    if !value.is_finite() {
-                        return Err(format!(
-                            "row {row}, column {column} (from 0) is {value}; every number must \
-                             be finite"
-                        ));
-                    }
-                    numbers.push(value);
-                }
-            }
-            Ok(numbers)
-        }
-
-        fn at(&self, row: usize, column: usize) -> f64 {
-            let index =
-                if self.fortran { column * self.rows + row } else { row * self.columns + column };
-            let bytes = &self.data[index * self.size..][..self.size];
-            let mut little = [0; 8];
-            little[..self.size].copy_from_slice(bytes);
-            if self.big_endian {
-                little[..self.size].reverse();
-            }
-            match self.size {
-                4 => f32::from_bits(u64::from_le_bytes(little) as u32).into(),
-                _ => f64::from_le_bytes(little),
-            }
-        }
     }
 }
 

@@ -83,6 +83,16 @@ impl Cpu {
         Ok(Self { pool: Arc::new(pool), simd })
     }
 
+    /// The threads.
+    pub(crate) fn pool(&self) -> &rayon::ThreadPool {
+        &self.pool
+    }
+
+    /// The vector instructions, which the processor has.
+    pub(crate) fn simd(&self) -> Simd {
+        self.simd
+    }
+
     /// A swarm whose points someone else evaluates: see [`CpuSwarm::propose`].
     pub(crate) fn headless<T: Number>(&self, plan: Plan<T>) -> Result<CpuSwarm<T>> {
         CpuSwarm::new(Arc::clone(&self.pool), self.simd, None, plan)

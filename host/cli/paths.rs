@@ -1,0 +1,297 @@
+//! `flockwork paths`: every distance in a graph.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use anyhow::bail;
+use clap::Args;
+use flockwork::{
+    Error,
+    backend::{Backend, Cpu},
+    io::{self, First, GraphHints, NpyElement, ReadGraph},
+    paths::{AnyDistances, Distances, Graph, Options, Weight, Weights},
+};
+use serde_json::{Value, json};
+
+use super::{interrupt, parse::choice, progress};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The graph: DIMACS (.gr), Matrix Market (.mtx), a list of edges (FROM TO WEIGHT in each line, by
+    /// blanks or commas), or a dense matrix (.npy; infinity is no edge). Its first bytes tell which.
+    graph: PathBuf,
+    /// How the file numbers its vertices: as its format says, or, in a list of edges, from 0 if a 0
+    /// occurs and from 1 otherwise (auto).
+    #[arg(long, value_parser = choice(First::ALL, First::name), default_value_t = First::default())]
+    first: First,
+    /// How many vertices there are, in a list of edges that does not mention all.
+    #[arg(long, value_name = "N")]
+    vertices: Option<usize>,
+    /// Every edge leads both ways.
+    #[arg(long)]
+    undirected: bool,
+    /// The type to compute in. `auto` takes u16 or i32 if all weights are whole and no distance can be too
+    /// great for them, and f64 otherwise.
+    #[arg(
+        long,
+        short = 'w',
+        value_parser = choice(Weights::ALL, Weights::name),
+        default_value_t = Weights::default()
+    )]
+    weights: Weights,
+    /// CPU threads [default: one per core].
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Write all distances: a matrix in the type that was computed in, with infinity, or the greatest whole
+    /// number of the type, where there is no path.
+    #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
+    distances: Option<PathBuf>,
+    /// Write all predecessors: a matrix of i4, vertices from 0, -9999 where there is none (as SciPy).
+    #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
+    predecessors: Option<PathBuf>,
+    /// Print a shortest path, with vertices as the file numbers them; may be given several times.
+    #[arg(long, value_name = "FROM,TO", value_parser = pair, help_heading = "Results")]
+    query: Vec<(usize, usize)>,
+    /// Print each vertex's greatest distance to another that it can reach.
+    #[arg(long, help_heading = "Results")]
+    eccentricity: bool,
+    /// Print each vertex's closeness: (r / (n - 1)) * r / (sum of the distances to the r others that it can
+    /// reach).
+    #[arg(long, help_heading = "Results")]
+    closeness: bool,
+    /// Print one JSON object.
+    #[arg(long, help_heading = "Results")]
+    json: bool,
+}
+
+fn pair(text: &str) -> Result<(usize, usize), String> {
+    text.split_once(',')
+        .and_then(|(from, to)| Some((from.trim().parse().ok()?, to.trim().parse().ok()?)))
+        .ok_or_else(|| format!("{text:?} is no pair of vertices; expected two numbers, as 0,17"))
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let hints = GraphHints {
+        first: arguments.first,
+        vertices: arguments.vertices,
+        undirected: arguments.undirected,
+    };
+    let ReadGraph { graph, first } = io::read_graph(&arguments.graph, hints)?;
+    let reading = began.elapsed().as_secs_f64();
+    // What cannot be answered is said before anything is computed.
+    for &(from, to) in &arguments.query {
+        for vertex in [from, to] {
+            if vertex < first || vertex - first >= graph.vertices() {
+                bail!("--query {from},{to}: there is no vertex {vertex}; {}", known(&graph, first));
+            }
+        }
+    }
+    let cpu = Cpu::new(arguments.threads)?;
+    let options =
+        Options { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
+    interrupt::listen()?;
+    let bar = progress::blocks(arguments.json);
+    let watch = |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let distances = AnyDistances::compute(&graph, arguments.weights, &cpu, options, watch);
+    bar.finish_and_clear();
+    let found = Found { arguments, graph: &graph, first, cpu: &cpu, reading };
+    match distances.map_err(|error| renumbered(error, first))? {
+        AnyDistances::F32(distances) => found.report(&distances, f32::INFINITY),
+        AnyDistances::F64(distances) => found.report(&distances, f64::INFINITY),
+        AnyDistances::I32(distances) => found.report(&distances, i32::MAX),
+        AnyDistances::U16(distances) => found.report(&distances, u16::MAX),
+    }
+}
+
+/// Which vertices there are, as the file numbers them.
+fn known(graph: &Graph, first: usize) -> String {
+    match graph.vertices() {
+        0 => "there are none".to_owned(),
+        n => format!("they are {first} to {}", n - 1 + first),
+    }
+}
+
+/// An error whose vertices are numbered as in the file.
+fn renumbered(error: Error, first: usize) -> Error {
+    match error {
+        Error::NegativeCycle { mut vertices, weight } => {
+            vertices.iter_mut().for_each(|vertex| *vertex += first);
+            Error::NegativeCycle { vertices, weight }
+        }
+        Error::RoundedCycle { vertex, distance, weights } => {
+            Error::RoundedCycle { vertex: vertex + first, distance, weights }
+        }
+        Error::Edge { from, to, weight, accepted } => {
+            Error::Edge { from: from + first, to: to + first, weight, accepted }
+        }
+        other => other,
+    }
+}
+
+/// What there is to report on.
+struct Found<'a> {
+    arguments: &'a Arguments,
+    graph: &'a Graph,
+    first: usize,
+    cpu: &'a Cpu,
+    /// Seconds.
+    reading: f64,
+}
+
+impl Found<'_> {
+    /// `none` stands in files where there is no path.
+    fn report<W: Weight + NpyElement>(
+        &self,
+        distances: &Distances<W>,
+        none: W,
+    ) -> anyhow::Result<()> {
+        let arguments = self.arguments;
+        let n = distances.vertices();
+        let mut paths = Vec::new();
+        for &(from, to) in &arguments.query {
+            paths.push(distances.path(from - self.first, to - self.first)?);
+        }
+        // What fails now must not take the result along: it is printed first.
+        let written = self.write(distances, none);
+        let report = if arguments.json {
+            self.json(distances, &paths)
+        } else {
+            self.text(distances, &paths)
+        };
+        super::print(&report)?;
+        for (path, written) in written {
+            written?;
+            if !arguments.json {
+                super::print(&format!("written     {}: {n} x {n}\n", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write<W: Weight + NpyElement>(
+        &self,
+        distances: &Distances<W>,
+        none: W,
+    ) -> Vec<(&Path, flockwork::Result<()>)> {
+        let (arguments, n) = (self.arguments, distances.vertices());
+        let mut written = Vec::new();
+        if let Some(path) = &arguments.distances {
+            let entries = distances.matrix().entries().iter();
+            let entries = entries.map(|&entry| if entry.reachable() { entry } else { none });
+            written.push((&**path, io::write_npy(path, n, n, entries)));
+        }
+        if let Some(path) = &arguments.predecessors {
+            let predecessors = distances.predecessors(self.cpu);
+            let result = predecessors.and_then(|all| io::write_npy(path, n, n, all));
+            written.push((&**path, result));
+        }
+        written
+    }
+
+    /// Relaxations per second: n^3 over the time, also where symmetry saves half of them.
+    fn rate<W: Weight>(&self, distances: &Distances<W>) -> f64 {
+        (distances.vertices() as f64).powi(3) / distances.elapsed().as_secs_f64()
+    }
+
+    fn json<W: Weight>(&self, distances: &Distances<W>, paths: &[Option<Vec<usize>>]) -> String {
+        let (arguments, graph, summary) = (self.arguments, self.graph, distances.summary());
+        let queries = arguments.query.iter().zip(paths).map(|(&(from, to), path)| {
+            let length = distances.get(from - self.first, to - self.first).map(Weight::to_f64);
+            let path = path
+                .as_ref()
+                .map(|path| path.iter().map(|vertex| vertex + self.first).collect::<Vec<_>>());
+            json!({ "from": from, "to": to, "length": length, "path": path })
+        });
+        let mut object = json!({
+            "graph": arguments.graph,
+            "vertices": graph.vertices(),
+            "first_vertex": self.first,
+            "edges": graph.edges(),
+            "undirected": graph.is_symmetric(),
+            "least_weight": graph.range().map(|range| range.0),
+            "greatest_weight": graph.range().map(|range| range.1),
+            "weights": W::NAME,
+            "backend": { "name": self.cpu.name(), "description": self.cpu.description() },
+            "reachable_pairs": summary.pairs,
+            "diameter": summary.diameter,
+            "mean_distance": summary.mean,
+            "seconds": distances.elapsed().as_secs_f64(),
+            "reading_seconds": self.reading,
+            "relaxations_per_second": self.rate(distances),
+            "queries": queries.collect::<Vec<_>>(),
+        });
+        if arguments.eccentricity {
+            object["eccentricity"] = json!(distances.eccentricities());
+        }
+        if arguments.closeness {
+            object["closeness"] = Value::from(distances.closeness());
+        }
+        format!("{object}\n")
+    }
+
+    fn text<W: Weight>(&self, distances: &Distances<W>, paths: &[Option<Vec<usize>>]) -> String {
+        let (arguments, graph, summary) = (self.arguments, self.graph, distances.summary());
+        let n = graph.vertices();
+        let weights = match graph.range() {
+            Some((least, most)) => format!("weights {least} to {most}"),
+            None => "no edges".to_owned(),
+        };
+        let kind = if graph.is_symmetric() { "undirected" } else { "directed" };
+        let chosen = if arguments.weights == Weights::Auto { ", chosen from the data" } else { "" };
+        let number =
+            |value: Option<f64>| value.map_or("none".to_owned(), |value| value.to_string());
+        let mut text = format!(
+            "{}: {n} vertices, {} edges, {kind}, {weights}\n\
+             back end    {}: {}; computed in {}{chosen}\n\
+             done        in {:.3} s: {:.4e} relaxations a second (reading {:.3} s)\n\
+             connected   {} of {} pairs\n\
+             diameter    {}\n\
+             mean        {}\n",
+            arguments.graph.display(),
+            graph.edges(),
+            self.cpu.name(),
+            self.cpu.description(),
+            W::NAME,
+            distances.elapsed().as_secs_f64(),
+            self.rate(distances),
+            self.reading,
+            summary.pairs,
+            n as u64 * (n as u64).saturating_sub(1),
+            number(summary.diameter),
+            number(summary.mean),
+        );
+        for (&(from, to), path) in arguments.query.iter().zip(paths) {
+            let length = distances.get(from - self.first, to - self.first);
+            text += &match (path, length) {
+                (Some(path), Some(length)) => {
+                    let vertices: Vec<_> =
+                        path.iter().map(|vertex| (vertex + self.first).to_string()).collect();
+                    format!("{from} to {to}: length {length}: {}\n", vertices.join(" -> "))
+                }
+                _ => format!("{from} to {to}: no path\n"),
+            };
+        }
+        if arguments.eccentricity || arguments.closeness {
+            let (eccentricities, closeness) = (distances.eccentricities(), distances.closeness());
+            let mut columns = vec!["vertex"];
+            columns.extend(arguments.eccentricity.then_some("eccentricity"));
+            columns.extend(arguments.closeness.then_some("closeness"));
+            text += &(columns.join("\t") + "\n");
+            for (vertex, (most, close)) in eccentricities.into_iter().zip(closeness).enumerate() {
+                let mut fields = vec![(vertex + self.first).to_string()];
+                fields.extend(arguments.eccentricity.then(|| number(most)));
+                fields.extend(arguments.closeness.then(|| close.to_string()));
+                text += &(fields.join("\t") + "\n");
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,124 @@
+//! The format of the ninth DIMACS challenge: `p sp N M`, and `a FROM TO WEIGHT` for each edge.
+
+use super::graph::{First, GraphHints, List, MOST, lines, shown, vertex, weight};
+use crate::paths::Edge;
+
+/// Whether the first line that says something is one of this format.
+pub fn is(bytes: &[u8]) -> bool {
+    let said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
+    let first = said.map(|line| line.split_whitespace().next().unwrap_or_default());
+    first
+        .into_iter()
+        .find(|word| !matches!(*word, "" | "c"))
+        .is_some_and(|w| matches!(w, "p" | "a"))
+}
+
+pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
+    let mut edges = Vec::new();
+    // Of the line with `p`: its number, vertices and edges.
+    let mut stated: Option<(u64, usize, usize)> = None;
+    let (mut least, mut most, mut zero_at) = (usize::MAX, 0, None);
+    let mut last = 0;
+    for line in lines(bytes) {
+        let (number, line) = line?;
+        let mut fields = line.split_whitespace();
+        let kind = fields.next();
+        if kind.is_some() {
+            last = number;
+        }
+        let fields: Vec<_> = fields.collect();
+        match kind {
+            None | Some("c") => {}
+            Some("p") => {
+                if let Some((before, ..)) = stated {
+                    return Err(format!(
+                        "line {number}: there is a line `p` already, line {before}; accepted is one"
+                    ));
+                }
+                if !edges.is_empty() {
+                    return Err(format!("line {number}: the line `p` must come before all edges"));
+                }
+                let counts = match *fields {
+                    ["sp", n, m] => n.parse().ok().zip(m.parse().ok()),
+                    _ => None,
+                };
+                let Some((n, m)) = counts.filter(|&(n, _)| n <= MOST) else {
+                    return Err(format!(
+                        "line {number}: it is {}; expected `p sp N M` with N vertices (up to {MOST}) \
+                         and M edges",
+                        shown(line)
+                    ));
+                };
+                stated = Some((number, n, m));
+            }
+            Some("a") => {
+                let [from, to, weighs] = *fields else {
+                    return Err(format!(
+                        "line {number}: it is {}; expected `a FROM TO WEIGHT`",
+                        shown(line)
+                    ));
+                };
+                let range = match (stated, hints.first) {
+                    (Some((_, n, _)), First::Zero) => (0, n.wrapping_sub(1)),
+                    (Some((_, n, _)), _) => (1, n),
+                    (None, First::One) => (1, MOST),
+                    (None, _) => (0, MOST - 1),
+                };
+                if let Some((_, 0, _)) = stated {
+                    vertex(from, number, 1, 0)?;
+                }
+                let from = vertex(from, number, range.0, range.1)?;
+                let to = vertex(to, number, range.0, range.1)?;
+                let low = from.min(to) as usize;
+                if low == 0 && zero_at.is_none() {
+                    zero_at = Some(number);
+                }
+                (least, most) = (least.min(low), most.max(from.max(to) as usize));
+                edges.push(Edge { from, to, weight: weight(weighs, number)? });
+            }
+            Some(other) => {
+                return Err(format!(
+                    "line {number}: it starts with {}; expected `c`, `p` or `a`",
+                    shown(other)
+                ));
+            }
+        }
+    }
+    if let Some((_, vertices, expected)) = stated {
+        if edges.len() != expected {
+            return Err(format!(
+                "line {last}: it ends here with {} edges; its line `p` promises {expected}, so it is \
+                 cut short or damaged",
+                edges.len()
+            ));
+        }
+        let first = if hints.first == First::Zero { 0 } else { 1 };
+        return Ok(List { edges, vertices, first, symmetric: false });
+    }
+    unstated(edges, least, most, hints, last)
+}
+
+/// Of a list that does not say how many vertices there are.
+pub fn unstated(
+    edges: Vec<Edge>,
+    least: usize,
+    most: usize,
+    hints: GraphHints,
+    last: u64,
+) -> Result<List, String> {
+    let first = match hints.first {
+        First::Zero => 0,
+        First::One => 1,
+        First::Auto if least == 0 || edges.is_empty() => 0,
+        First::Auto => 1,
+    };
+    let found = if edges.is_empty() { 0 } else { most + 1 - first };
+    let vertices = hints.vertices.unwrap_or(found);
+    if vertices < found {
+        return Err(format!(
+            "line {last}: up to here there are vertices from {first} to {most}, which are more than the \
+             {vertices} that were stated"
+        ));
+    }
+    Ok(List { edges, vertices, first, symmetric: false })
+}

@@ -1,0 +1,328 @@
+//! Graphs: one door for four formats, which a file's first bytes tell.
+
+use std::{fs, io::Write, path::Path};
+
+use super::{dimacs, edge_list, matrix_market, npy};
+use crate::{
+    Error, Result, memory,
+    paths::{Edge, Graph},
+    swarm::named,
+};
+
+named! {
+    /// How a file numbers its vertices.
+    ///
+    /// ```
+    /// use flockwork::io::First;
+    ///
+    /// assert_eq!("1".parse::<First>()?, First::One);
+    /// assert_eq!(First::default(), First::Auto);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    #[derive(Default)]
+    pub enum First("first") {
+        /// As the format says; a list of edges without a count of vertices from 0 if a 0 occurs in
+        /// it, and from 1 otherwise.
+        #[default]
+        Auto = "auto",
+        /// From 0.
+        Zero = "0",
+        /// From 1.
+        One = "1",
+    }
+}
+
+/// What a caller knows of a graph that its file may not tell.
+///
+/// ```
+/// use flockwork::io::{GraphHints, parse_graph};
+///
+/// let hints = GraphHints { undirected: true, vertices: Some(5), ..GraphHints::default() };
+/// let read = parse_graph(b"0 1 2.5\n", "edges.txt".as_ref(), hints)?;
+/// assert_eq!((read.graph.vertices(), read.graph.weight(1, 0)), (5, Some(2.5)));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GraphHints {
+    /// How vertices are numbered.
+    pub first: First,
+    /// How many there are, in a list of edges that does not say it: those that it does not
+    /// mention have no edges.
+    pub vertices: Option<usize>,
+    /// Every edge leads both ways.
+    pub undirected: bool,
+}
+
+/// A graph from a file.
+///
+/// ```
+/// use flockwork::io::{GraphHints, parse_graph};
+///
+/// let read = parse_graph(b"1,2\n2,3\n", "edges.csv".as_ref(), GraphHints::default())?;
+/// // The library counts vertices from 0, the file from 1.
+/// assert_eq!((read.first, read.graph.weight(0, 1)), (1, Some(1.0)));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadGraph {
+    /// The graph, with vertices from 0.
+    pub graph: Graph,
+    /// What the file calls vertex 0.
+    pub first: usize,
+}
+
+/// Reads a graph from a file: DIMACS (`.gr`), Matrix Market (`.mtx`), a list of edges, or a dense matrix
+/// in NumPy's format (`.npy`). The file's first bytes tell which it is.
+///
+/// - **DIMACS**: `p sp N M`, then a line `a FROM TO WEIGHT` for each of M edges, vertices from 1; comments
+///   after `c`. The line with `p` may be missing: see [`First`].
+/// - **Matrix Market**: `coordinate` matrices of `real` or `integer` numbers or of a `pattern` (weights of
+///   1), `general` or `symmetric`, vertices from 1.
+/// - **Lists of edges**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) in each line, separated by commas, by
+///   semicolons, or by blanks; an optional first line of names; comments after `#` or `%`.
+/// - **NumPy**: a square matrix of floating-point or whole numbers. Infinity is no edge, and among whole
+///   numbers the greatest that their kind has; zero is an edge that weighs nothing, but for the diagonal.
+///
+/// ```
+/// use flockwork::io::{GraphHints, read_graph};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("small.gr");
+/// std::fs::write(&path, "c three in a row\np sp 3 2\na 1 2 7\na 2 3 1\n").unwrap();
+/// let read = read_graph(&path, GraphHints::default())?;
+/// assert_eq!((read.graph.vertices(), read.graph.weight(0, 1)), (3, Some(7.0)));
+///
+/// std::fs::write(&path, "p sp 3 2\na 1 4 7\n").unwrap();
+/// let message = read_graph(&path, GraphHints::default()).unwrap_err().to_string();
+/// assert!(message.contains("small.gr: line 2: ") && message.contains("1 to 3"));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read; [`Error::Format`], with the line, if something in it is wrong or
+/// missing; [`Error::Memory`].
+pub fn read_graph(path: &Path, hints: GraphHints) -> Result<ReadGraph> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    memory::check(fs::metadata(path).map_err(failed)?.len().into())?;
+    parse_graph(&fs::read(path).map_err(failed)?, path, hints)
+}
+
+/// The same from bytes that are already there; `path` is for messages.
+///
+/// ```
+/// use flockwork::io::{GraphHints, parse_graph};
+///
+/// let hints = GraphHints::default();
+/// let text = b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n";
+/// assert_eq!(parse_graph(text, "two.mtx".as_ref(), hints)?.graph.edges(), 2);
+/// assert!(parse_graph(b"a 1 2 NaN", "bad.gr".as_ref(), hints).is_err());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read_graph`].
+pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadGraph> {
+    let wrong = |message| Error::Format { path: path.to_owned(), message };
+    if npy::is(bytes) {
+        return dense(bytes, hints).map_err(|error| match error {
+            Failure::Message(message) => wrong(message),
+            Failure::Other(error) => error,
+        });
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let count = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
+    // The list while it is read, and the graph.
+    let both = if hints.undirected { 2 } else { 1 };
+    memory::check(both * count as u128 * (size_of::<Edge>() as u128 + 12))?;
+    let list = if bytes.starts_with(matrix_market::START) {
+        matrix_market::read(bytes)
+    } else if dimacs::is(bytes) {
+        dimacs::read(bytes, hints)
+    } else {
+        edge_list::read(bytes, hints)
+    };
+    let List { mut edges, vertices, first, symmetric } = list.map_err(wrong)?;
+    if first == 1 {
+        for edge in &mut edges {
+            (edge.from, edge.to) = (edge.from - 1, edge.to - 1);
+        }
+    }
+    let graph = if symmetric || hints.undirected {
+        Graph::undirected(vertices, edges)?
+    } else {
+        Graph::new(vertices, edges)?
+    };
+    Ok(ReadGraph { graph, first })
+}
+
+/// Edges as a file has them.
+pub(super) struct List {
+    /// With the file's numbers of vertices, which have been compared with `first` and `vertices`.
+    pub edges: Vec<Edge>,
+    pub vertices: usize,
+    /// 0 or 1.
+    pub first: usize,
+    pub symmetric: bool,
+}
+
+enum Failure {
+    Message(String),
+    Other(Error),
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Message(message)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Other(error)
+    }
+}
+
+fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
+    let array = npy::array(bytes, npy::NUMBERS, "a row and a column for each vertex")?;
+    let n = array.rows;
+    if n != array.columns {
+        return Err(Failure::Message(format!(
+            "it is an array of {n} rows and {} columns; a graph has as many rows as columns",
+            array.columns
+        )));
+    }
+    memory::check(n as u128 * n as u128 * (size_of::<f64>() as u128 + 12))?;
+    let mut weights = Vec::with_capacity(n * n);
+    for row in 0..n {
+        for column in 0..n {
+            let mut weight = array.at(row, column);
+            if array.is_greatest(row, column) {
+                weight = f64::INFINITY;
+            }
+            if weight.is_nan() || weight == f64::NEG_INFINITY {
+                return Err(Failure::Message(format!(
+                    "row {row}, column {column} (from 0) is {weight}; accepted are finite weights, \
+                     and infinity for no edge"
+                )));
+            }
+            weights.push(weight);
+        }
+    }
+    if hints.undirected {
+        for row in 0..n {
+            for column in 0..row {
+                let (one, other) = (row * n + column, column * n + row);
+                let least = weights[one].min(weights[other]);
+                (weights[one], weights[other]) = (least, least);
+            }
+        }
+    }
+    let first = if hints.first == First::One { 1 } else { 0 };
+    Ok(ReadGraph { graph: Graph::from_dense(n, &weights)?, first })
+}
+
+/// The lines of a text with their numbers from 1, without blanks around them.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, &str), String>> {
+    bytes.split(|&byte| byte == b'\n').zip(1_u64..).map(|(line, number)| {
+        let text = str::from_utf8(line).ok().filter(|line| !line.contains('\0'));
+        let text = text.ok_or_else(|| {
+            format!(
+                "line {number}: it is no text; accepted are DIMACS, Matrix Market, lists of edges, \
+                 and NumPy's .npy"
+            )
+        })?;
+        Ok((number, text.trim()))
+    })
+}
+
+/// The number of a vertex, from `least` to `most`.
+pub(super) fn vertex(field: &str, line: u64, least: usize, most: usize) -> Result<u32, String> {
+    let number = field.parse::<u64>().ok().filter(|&v| v >= least as u64 && v <= most as u64);
+    number.map(|v| v as u32).ok_or_else(|| {
+        let field = shown(field);
+        match most < least {
+            true => format!("line {line}: there is no vertex {field}, since there are none at all"),
+            false => {
+                format!("line {line}: {field} is no vertex; accepted are whole numbers, {least} to {most}")
+            }
+        }
+    })
+}
+
+/// A weight, finite.
+pub(super) fn weight(field: &str, line: u64) -> Result<f64, String> {
+    field.parse::<f64>().ok().filter(|weight| weight.is_finite()).ok_or_else(|| {
+        format!(
+            "line {line}: the weight is {}; accepted are finite numbers, as 3, -0.5 or 1e6 (leave out \
+             what is no edge)",
+            shown(field)
+        )
+    })
+}
+
+/// What stands in a file, as a message may show it.
+pub(super) fn shown(field: &str) -> String {
+    match field.char_indices().nth(40) {
+        Some((end, _)) => format!("{:?}...", &field[..end]),
+        None => format!("{field:?}"),
+    }
+}
+
+/// Greatest number of a vertex in a file that does not say how many there are.
+pub(super) const MOST: usize = i32::MAX as usize;
+
+/// Writes a graph in the format that the file's name says: `.gr` (DIMACS), `.mtx` (Matrix Market), `.npy`
+/// (a dense matrix of `f8`, infinity for no edge), and a list of edges from 0 otherwise, separated by commas
+/// in a `.csv` and by blanks in others.
+///
+/// ```
+/// use flockwork::{io::{GraphHints, read_graph, write_graph}, paths::Graph};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let graph = Graph::new(3, [(0, 1, 0.1), (2, 0, -4.0)])?;
+/// for name in ["one.gr", "one.mtx", "one.npy", "one.csv", "one.txt"] {
+///     let path = folder.path().join(name);
+///     write_graph(&path, &graph)?;
+///     assert_eq!(read_graph(&path, GraphHints::default())?.graph, graph);
+/// }
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
+    let n = graph.vertices();
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let separator = match extension {
+        Some("npy") => {
+            let row = |from: usize| {
+                let mut row = vec![f64::INFINITY; n];
+                row[from] = 0.0;
+                graph.edges_from(from).for_each(|(to, weight)| row[to] = weight);
+                row
+            };
+            return npy::write(path, n, n, (0..n).flat_map(row));
+        }
+        Some("csv") => ",",
+        _ => " ",
+    };
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    let mut file = std::io::BufWriter::new(fs::File::create(path).map_err(failed)?);
+    let (head, mark, first) = match extension {
+        Some("gr") => (format!("p sp {n} {}\n", graph.edges()), "a ", 1),
+        Some("mtx") => {
+            let head = format!("{}coordinate real general\n", matrix_market::HEAD);
+            (format!("{head}{n} {n} {}\n", graph.edges()), "", 1)
+        }
+        _ => (["from", "to", "weight\n"].join(separator), "", 0),
+    };
+    file.write_all(head.as_bytes()).map_err(failed)?;
+    for from in 0..n {
+        for (to, weight) in graph.edges_from(from) {
+            let (from, to) = (from + first, to + first);
+            let line = write!(file, "{mark}{from}{separator}{to}{separator}{weight}\n");
+            line.map_err(failed)?;
+        }
+    }
+    file.flush().map_err(failed)
+}

@@ -1,0 +1,401 @@
+//! The result, and questions to it.
+
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use flockwork_device::paths::PIVOT;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::{
+    Graph, Length, Matrix, Weight, check, cpu,
+    route::{From, NONE, Routes},
+};
+use crate::{Error, Result, backend::Cpu, memory};
+
+/// What is to be computed.
+///
+/// ```
+/// use flockwork::{backend::Cpu, paths::{Graph, Options}};
+///
+/// let graph = Graph::new(2, [(0, 1, 1.0)])?;
+/// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options { paths: false })?;
+/// assert!(distances.path(0, 1).is_err());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Keep what it takes to tell paths: 4 bytes more for each pair, and somewhat more time.
+    pub paths: bool,
+}
+
+impl Default for Options {
+    /// With paths.
+    fn default() -> Self {
+        Self { paths: true }
+    }
+}
+
+/// The distances between all vertices of a graph, and its paths if they were wanted.
+///
+/// ```
+/// use flockwork::{backend::Cpu, paths::{Graph, Options}};
+///
+/// let graph = Graph::undirected(4, [(0, 1, 1.0), (1, 2, 1.5)])?;
+/// let distances = graph.distances::<f64>(&Cpu::new(0)?, Options::default())?;
+/// assert_eq!(distances.row(0), [0.0, 1.0, 2.5, f64::INFINITY]);
+/// let summary = distances.summary();
+/// assert_eq!((summary.pairs, summary.diameter), (6, Some(2.5)));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Distances<W> {
+    matrix: Matrix<W>,
+    routes: Option<Routes<W>>,
+    elapsed: Duration,
+}
+
+/// All distances in a few numbers. Pairs are those of two different vertices, in order.
+///
+/// ```
+/// use flockwork::{backend::Cpu, paths::{Graph, Options, Summary}};
+///
+/// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?;
+/// let summary = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?.summary();
+/// assert_eq!(summary, Summary { pairs: 3, diameter: Some(3.0), mean: Some(2.0) });
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How many pairs are connected by a path.
+    pub pairs: u64,
+    /// The greatest distance among those, if there are any.
+    pub diameter: Option<f64>,
+    /// Their mean distance.
+    pub mean: Option<f64>,
+}
+
+impl Graph {
+    /// The distances between all vertices, and their paths if `options` say so.
+    ///
+    /// Takes n^3 sums and minima for n vertices, half of that if the graph is symmetric, and n^2 times
+    /// the size of `W`, padded to whole tiles of 64 x 64; 4 bytes more with paths.
+    ///
+    /// ```
+    /// use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    ///
+    /// let graph = Graph::new(3, [(0, 1, 1e8), (1, 2, 1.0)])?;
+    /// let cpu = Cpu::new(0)?;
+    /// // Rounded in f32.
+    /// assert_eq!(graph.distances::<f32>(&cpu, Options::default())?.get(0, 2), Some(1e8));
+    /// assert_eq!(graph.distances::<f64>(&cpu, Options::default())?.get(0, 2), Some(1e8 + 1.0));
+    /// assert!(graph.distances::<u16>(&cpu, Options::default()).is_err());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Edge`] if `W` cannot hold a weight, [`Error::Range`] if it might not hold a distance,
+    /// [`Error::NegativeCycle`], [`Error::RoundedCycle`], and [`Error::Memory`] before anything is
+    /// allocated.
+    pub fn distances<W: Length>(&self, cpu: &Cpu, options: Options) -> Result<Distances<W>> {
+        self.distances_while(cpu, options, |_, _| ControlFlow::Continue(()))
+    }
+
+    /// The same; `watch` is told from time to time how many blocks of vertices of how many are done, and
+    /// may end it.
+    ///
+    /// ```
+    /// use flockwork::{Error, backend::Cpu, paths::{Graph, Options}};
+    /// use std::ops::ControlFlow;
+    ///
+    /// let graph = Graph::new(100, [(0, 1, 1.0)])?;
+    /// let stop = |done, of| {
+    ///     println!("{done} of {of}");
+    ///     ControlFlow::Break(())
+    /// };
+    /// let stopped = graph.distances_while::<f32>(&Cpu::new(1)?, Options::default(), stop);
+    /// assert!(matches!(stopped, Err(Error::Interrupted)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::distances`], and [`Error::Interrupted`].
+    pub fn distances_while<W: Length>(
+        &self,
+        cpu: &Cpu,
+        options: Options,
+        mut watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
+    ) -> Result<Distances<W>> {
+        check::in_range::<W>(self, check::bound(self))?;
+        let negative = self.range().is_some_and(|(least, _)| least < 0.0);
+        // Where the taking apart of paths may not end.
+        let keep = options.paths && negative && !W::EXACT;
+        memory::check(needed::<W>(self.vertices(), options.paths, keep))?;
+        check::no_negative_cycle(self)?;
+        let n = self.vertices();
+        let symmetric = self.is_symmetric();
+        let start = Instant::now();
+        let matrix = Matrix::<W>::of_graph(self)?;
+        let edges = keep.then(|| matrix.entries().to_vec());
+        let closing =
+            cpu::Closing { n, entries: matrix.into_entries(), symmetric, vias: options.paths };
+        let (entries, vias) = cpu::close(cpu, closing, &mut watch)?;
+        let elapsed = start.elapsed();
+        for vertex in 0..n {
+            let distance = entries[vertex * n + vertex];
+            if distance.less(W::ZERO) {
+                let (distance, weights) = (distance.to_f64(), W::NAME);
+                return Err(Error::RoundedCycle { vertex, distance, weights });
+            }
+        }
+        let matrix = Matrix::new(n, n, entries)?;
+        let routes = vias.map(|vias| Routes { vias, edges });
+        Ok(Distances { matrix, routes, elapsed })
+    }
+}
+
+/// Bytes for `n` vertices.
+fn needed<W>(n: usize, paths: bool, keep: bool) -> u128 {
+    let (n, side) = (n as u128, n.next_multiple_of(PIVOT) as u128);
+    let (weight, via) = (size_of::<W>() as u128, if paths { 4 } else { 0 });
+    let kept = if keep { n * n * weight } else { 0 };
+    // The matrix, and the panels of a row and a column of tiles before and after each step.
+    side * side * (weight + via) + side * PIVOT as u128 * (5 * weight + 8) + kept
+}
+
+impl<W: Weight> Distances<W> {
+    /// Number of vertices.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
+    /// assert_eq!(graph.distances::<u16>(&Cpu::new(1)?, Options::default())?.vertices(), 2);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn vertices(&self) -> usize {
+        self.matrix.rows()
+    }
+
+    /// The distance from one vertex to another; `None` if there is no path, or no such vertex.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
+    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?;
+    /// assert_eq!((distances.get(0, 1), distances.get(1, 0)), (Some(3), None));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn get(&self, from: usize, to: usize) -> Option<W> {
+        let n = self.vertices();
+        let there = from < n && to < n;
+        there.then(|| self.matrix.row(from)[to]).filter(|entry| entry.reachable())
+    }
+
+    /// The distances from a vertex, [`Weight::UNREACHABLE`] where there is no path.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// assert_eq!(distances.row(1), [f32::INFINITY, 0.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no such vertex.
+    pub fn row(&self, from: usize) -> &[W] {
+        self.matrix.row(from)
+    }
+
+    /// All distances: the entry of row i and column j is the distance from i to j.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(2, [(0, 1, 3.0), (1, 0, 1.0)])?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// assert_eq!(distances.matrix().entries(), [0.0, 3.0, 1.0, 0.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn matrix(&self) -> &Matrix<W> {
+        &self.matrix
+    }
+
+    /// How long it took, from the edges to the distances.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// assert!(distances.elapsed().as_secs_f64() > 0.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed
+    }
+
+    /// Whether paths can be asked for.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
+    /// assert!(graph.distances::<f32>(&Cpu::new(1)?, Options::default())?.has_paths());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn has_paths(&self) -> bool {
+        self.routes.is_some()
+    }
+
+    /// A shortest path: its vertices, first and last included, none of them twice. `None` if there is no
+    /// path. Which of several of the same length it is does not depend on the machine.
+    ///
+    /// In integers its edges add up to the distance; in floating-point numbers they do but for rounding.
+    /// Takes time proportional to its length and to the number of vertices.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 5.0)])?;
+    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?;
+    /// assert_eq!(distances.path(0, 2)?, Some(vec![0, 1, 2]));
+    /// assert_eq!(distances.path(1, 1)?, Some(vec![1]));
+    /// assert_eq!(distances.path(2, 0)?, None);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] if there is no such vertex, or if [`Options::paths`] was false.
+    pub fn path(&self, from: usize, to: usize) -> Result<Option<Vec<usize>>> {
+        let n = self.vertices();
+        for vertex in [from, to] {
+            if vertex >= n {
+                return Err(Error::Option {
+                    option: "vertex",
+                    value: vertex.to_string(),
+                    accepted: format!("below the number of vertices, {n}"),
+                });
+            }
+        }
+        Ok(From::new(&self.matrix, self.routes()?, from).path(to))
+    }
+
+    /// The predecessor of each vertex j on the way from each vertex i, at i * n + j; -9999 where i is j and
+    /// where there is no path, as in SciPy. For each i they are a tree. Takes 4 bytes for each pair
+    /// and time proportional to their number.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 1.0)])?;
+    /// let cpu = Cpu::new(1)?;
+    /// let distances = graph.distances::<f32>(&cpu, Options::default())?;
+    /// let none = -9999;
+    /// let rows = [[none, 0, 1], [none, none, 1], [none, none, none]];
+    /// assert_eq!(distances.predecessors(&cpu)?, rows.concat());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Option`] if [`Options::paths`] was false, [`Error::Memory`].
+    pub fn predecessors(&self, cpu: &Cpu) -> Result<Vec<i32>> {
+        let (n, routes) = (self.vertices(), self.routes()?);
+        memory::check(4 * n as u128 * n as u128)?;
+        let mut all = vec![-9999; n * n];
+        cpu.pool().install(|| {
+            all.par_chunks_mut(n.max(1)).enumerate().for_each(|(from, row)| {
+                let predecessors = From::new(&self.matrix, routes, from).predecessors();
+                for (to, vertex) in row.iter_mut().zip(predecessors) {
+                    if vertex != NONE {
+                        *to = vertex as i32;
+                    }
+                }
+            });
+        });
+        Ok(all)
+    }
+
+    fn routes(&self) -> Result<&Routes<W>> {
+        self.routes.as_ref().ok_or_else(|| Error::Option {
+            option: "paths",
+            value: "false".to_owned(),
+            accepted: "true for paths and predecessors to be kept".to_owned(),
+        })
+    }
+
+    /// All distances in a few numbers.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(3, [(0, 1, 3.0)])?;
+    /// let summary = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?.summary();
+    /// assert_eq!((summary.pairs, summary.mean), (1, Some(3.0)));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn summary(&self) -> Summary {
+        let (mut pairs, mut sum, mut diameter) = (0, 0.0, None::<f64>);
+        for from in 0..self.vertices() {
+            let of_row = self.others(from);
+            pairs += of_row.count;
+            sum += of_row.sum;
+            diameter = match (diameter, of_row.most) {
+                (Some(one), Some(other)) => Some(one.max(other)),
+                (one, other) => one.or(other),
+            };
+        }
+        Summary { pairs, diameter, mean: (pairs > 0).then(|| sum / pairs as f64) }
+    }
+
+    /// The eccentricity of each vertex: the greatest distance from it to another that it can reach;
+    /// `None` if there is none.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(3, [(0, 1, 3.0), (1, 2, 1.0)])?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// assert_eq!(distances.eccentricities(), [Some(4.0), Some(1.0), None]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn eccentricities(&self) -> Vec<Option<f64>> {
+        (0..self.vertices()).map(|from| self.others(from).most).collect()
+    }
+
+    /// The closeness of each vertex: with r others that it can reach, of n - 1 that there are, it is r over
+    /// the sum of the distances to them, times r / (n - 1) (Wasserman and Faust 1994). Zero where that
+    /// sum is not positive. Distances are those from the vertex; some programs take those to it.
+    ///
+    /// ```
+    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// let graph = Graph::new(3, [(0, 1, 3.0), (1, 2, 1.0)])?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// assert_eq!(distances.closeness(), [2.0 / 7.0, 0.5, 0.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn closeness(&self) -> Vec<f64> {
+        let others = self.vertices() as f64 - 1.0;
+        let closeness = |from| {
+            let Others { count, sum, .. } = self.others(from);
+            let reached = count as f64;
+            if sum > 0.0 { reached / sum * (reached / others) } else { 0.0 }
+        };
+        (0..self.vertices()).map(closeness).collect()
+    }
+
+    fn others(&self, from: usize) -> Others {
+        let mut all = Others { count: 0, sum: 0.0, most: None };
+        for (to, entry) in self.row(from).iter().enumerate() {
+            if to != from && entry.reachable() {
+                let distance = entry.to_f64();
+                all.count += 1;
+                all.sum += distance;
+                all.most = Some(all.most.map_or(distance, |most| most.max(distance)));
+            }
+        }
+        all
+    }
+}
+
+/// The other vertices that one can reach.
+struct Others {
+    count: u64,
+    sum: f64,
+    most: Option<f64>,
+}

@@ -1,0 +1,67 @@
+//! All-pairs shortest paths of dense and mid-size graphs.
+//!
+//! A [`Graph`] has directed edges with weights; [`Graph::distances`] computes the distance from every
+//! vertex to every other with the blocked algorithm of Floyd and Warshall, and on request what it takes
+//! to tell the paths. Weights may be negative, cycles may not.
+//!
+//! ```
+//! use flockwork::{backend::Cpu, paths::{Graph, Options}};
+//!
+//! let graph = Graph::new(4, [(0, 1, 5.0), (1, 2, -2.0), (0, 2, 4.0), (2, 3, 1.0)])?;
+//! let distances = graph.distances::<i32>(&Cpu::new(0)?, Options::default())?;
+//! assert_eq!(distances.get(0, 3), Some(4));
+//! assert_eq!(distances.path(0, 3)?, Some(vec![0, 1, 2, 3]));
+//! assert_eq!(distances.get(3, 0), None);
+//! # Ok::<(), flockwork::Error>(())
+//! ```
+//!
+//! The result is the same to the last bit with any number of threads and any vector instructions; which
+//! sums are formed is written down in [`device`](flockwork_device::paths). The time grows with the
+//! cube of the number of vertices and does not depend on the number of edges: for sparse graphs with
+//! many vertices, a search from each vertex is faster.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `graph` | vertices and edges |
+//! | `matrix` | dense matrices of weights, and their min-plus product |
+//! | `check` | what a graph must satisfy: ranges, no negative cycle |
+//! | `distances` | the result, and questions to it |
+//! | `route` | from intermediate vertices to paths and predecessors |
+//! | `choice` | the type to compute in |
+//! | `random` | random graphs |
+//! | `cpu` | the blocked algorithm on a CPU |
+
+mod check;
+mod choice;
+mod cpu;
+mod distances;
+mod graph;
+mod matrix;
+mod random;
+mod route;
+
+pub use choice::{AnyDistances, Weights};
+pub use distances::{Distances, Options, Summary};
+pub use flockwork_device::paths::{PIVOT, Weight};
+pub use graph::{Edge, Graph};
+pub use matrix::Matrix;
+pub use random::{Random, random};
+
+pub(crate) use cpu::Kernels;
+
+/// The types that distances can be computed in: `f32`, `f64`, `i32` and `u16`.
+///
+/// ```
+/// use flockwork::{backend::Cpu, paths::{Graph, Length, Options}};
+///
+/// /// The distance between two vertices, in any of the types.
+/// fn between<W: Length>(graph: &Graph, from: usize, to: usize) -> flockwork::Result<f64> {
+///     let distances = graph.distances::<W>(&Cpu::new(1)?, Options::default())?;
+///     Ok(distances.get(from, to).map_or(f64::INFINITY, |length| length.to_f64()))
+/// }
+/// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?;
+/// assert_eq!(between::<f32>(&graph, 0, 2)?, between::<u16>(&graph, 0, 2)?);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+pub trait Length: Kernels {}
+impl<W: Kernels> Length for W {}
