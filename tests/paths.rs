@@ -187,7 +187,7 @@ fn all_sizes<W: Length + PartialEq>(real: bool, most: usize, every_kind_up_to: u
     let cpu = Cpu::new(1).unwrap();
     let mut seed = 0;
     for n in 0..=most {
-        let kinds = if n <= every_kind_up_to { KINDS } else { 2 };
+        let kinds = if n <= every_kind_up_to { KINDS } else { 1 };
         for nth in 0..kinds {
             let kind = (n + nth) % KINDS;
             seed += 1;

@@ -134,7 +134,7 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
     // The list while it is read, and the graph.
     let both = if hints.undirected { 2 } else { 1 };
     memory::check(both * count as u128 * (size_of::<Edge>() as u128 + 12))?;
-    let list = if bytes.starts_with(matrix_market::START) {
+    let list = if matrix_market::is(bytes) {
         matrix_market::read(bytes)
     } else if dimacs::is(bytes) {
         dimacs::read(bytes, hints)

@@ -3,10 +3,14 @@
 use super::graph::{List, MOST, lines, shown, vertex, weight};
 use crate::paths::Edge;
 
-/// How a file begins.
-pub const START: &[u8] = b"%%MatrixMarket";
-/// The same, with what it holds.
+/// How a file begins that can be read.
 pub const HEAD: &str = "%%MatrixMarket matrix ";
+
+/// Whether a file begins as one of this format.
+pub fn is(bytes: &[u8]) -> bool {
+    let start = HEAD.split(' ').next().unwrap_or_default().as_bytes();
+    bytes.get(..start.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(start))
+}
 
 pub fn read(bytes: &[u8]) -> Result<List, String> {
     let mut head = None;
