@@ -1,4 +1,5 @@
-//! Particle-swarm global optimization on NVIDIA GPUs and CPUs, every kernel in Rust.
+//! Particle-swarm global optimization on NVIDIA GPUs and CPUs, every kernel in Rust; and all-pairs
+//! shortest paths: [`paths`].
 //!
 //! A [`Problem`](swarm::Problem) is an objective function in a box; [`minimize`](swarm::minimize)
 //! searches it with a swarm on a [back end](backend) and says what it found:

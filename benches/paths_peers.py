@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Times all distances of a dense random graph on the CPU: flockwork and SciPy, in turn, same machine.
+
+    pip install scipy==1.17.1
+    cargo build --release && python3 benches/paths_peers.py [VERTICES]
+
+Every edge exists, with a whole weight from 1 to 100. SciPy's floyd_warshall computes in f64 on one thread and
+has no other choice. The two compute the same graph, and their distances are compared first. flockwork's
+figures are medians of five, from the edges to the distances; SciPy is slow, so of it there are three.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy
+from scipy.sparse.csgraph import floyd_warshall
+
+vertices = int(sys.argv[1]) if len(sys.argv) > 1 else 4096
+program = Path(__file__).resolve().parent.parent / "target" / "release" / "flockwork"
+
+
+def flockwork(*words):
+    return subprocess.run([program, *map(str, words)], check=True, capture_output=True).stdout
+
+
+with tempfile.TemporaryDirectory() as folder:
+    graph, ours = Path(folder) / "graph.npy", Path(folder) / "distances.npy"
+    flockwork("generate", "graph", "-n", vertices, graph)
+    weights = np.load(graph)
+    flockwork("paths", graph, "--weights", "f64", "--distances", ours)
+    expected = np.load(ours)
+
+seconds = []
+for _ in range(3):
+    began = time.perf_counter()
+    found = floyd_warshall(weights)
+    seconds.append(time.perf_counter() - began)
+assert (found == expected).all(), "SciPy and flockwork differ"
+theirs = statistics.median(seconds)
+
+lines = flockwork("bench", "paths", "--vertices", vertices, "--json").decode().splitlines()
+relaxations = vertices**3
+print(f"{vertices} vertices, SciPy {scipy.__version__}; the distances are the same")
+print(f"{'SciPy f64, one thread':28} {theirs * 1e3:10.1f} ms  {relaxations / theirs:.3e} relaxations/s")
+for line in lines:
+    run = json.loads(line)
+    kind = "undirected" if run["undirected"] else "with paths" if run["paths"] else ""
+    name = f"flockwork {run['weights']} {kind}"
+    print(
+        f"{name:28} {run['seconds'] * 1e3:10.1f} ms  {run['relaxations_per_second']:.3e} relaxations/s  "
+        f"{theirs / run['seconds']:.1f}x as fast"
+    )
