@@ -115,7 +115,7 @@ fn graph(n: usize, kind: usize, seed: u64, signed: bool, real: bool) -> Graph {
 }
 
 /// The vertices of a path, its edges and their sum.
-fn check_path<W: Weight>(graph: &Graph, path: &[usize], from: usize, to: usize) -> f64 {
+fn check_path(graph: &Graph, path: &[usize], from: usize, to: usize) -> f64 {
     assert_eq!((path.first(), path.last()), (Some(&from), Some(&to)));
     let mut seen = path.to_vec();
     seen.sort_unstable();
@@ -174,7 +174,7 @@ fn agrees<W: Length + PartialEq>(graph: &Graph, cpu: &Cpu, real: bool, what: &st
             let path = distances.path(from, to).unwrap();
             assert_eq!(path.is_some(), distances.get(from, to).is_some());
             if let Some(path) = path {
-                let sum = check_path::<W>(graph, &path, from, to);
+                let sum = check_path(graph, &path, from, to);
                 let found = distances.row(from)[to].to_f64();
                 let same = if real { near(sum, found, scale) } else { sum == found };
                 assert!(same, "{what}: {from} to {to}: {sum} {found}");
@@ -415,7 +415,7 @@ fn cycles_that_only_rounding_makes_negative_end() {
                 fine += 1;
                 for to in 0..n as usize {
                     let path = distances.path(0, to).unwrap().expect("all are connected");
-                    let sum = check_path::<f32>(&graph, &path, 0, to);
+                    let sum = check_path(&graph, &path, 0, to);
                     assert!((sum - f64::from(distances.row(0)[to])).abs() < 1e-3);
                 }
                 assert_eq!(distances.predecessors(&cpu).unwrap().len(), (n * n) as usize);

@@ -227,3 +227,34 @@ fn the_benchmark_states_share_and_rate() {
     assert!(object["relaxations_per_second"].as_f64() > Some(1e6));
     assert!(object["ceiling"].as_f64() > object["relaxations_per_second"].as_f64());
 }
+
+/// The first Ctrl-C ends it with a sentence.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_it() {
+    let folder = Folder::new();
+    // Some ten seconds of one thread.
+    let graph = folder.file("large.gr", "p sp 5000 1\na 1 2 0.5\n");
+    let program = env::var_os("FLOCKWORK_BIN")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_flockwork")), PathBuf::from);
+    let mut child = Command::new(program)
+        .args(["paths", &graph, "--threads", "1"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(child.try_wait().unwrap().is_none(), "it was done before it could be asked");
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let began = std::time::Instant::now();
+    let output = child.wait_with_output().unwrap();
+    assert!(began.elapsed().as_secs() < 5);
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        text(&output.stderr),
+        "error: stopped before the end, as asked; there is no result\n"
+    );
+    assert!(output.stdout.is_empty());
+}

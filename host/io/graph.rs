@@ -320,7 +320,7 @@ pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
     for from in 0..n {
         for (to, weight) in graph.edges_from(from) {
             let (from, to) = (from + first, to + first);
-            let line = write!(file, "{mark}{from}{separator}{to}{separator}{weight}\n");
+            let line = writeln!(file, "{mark}{from}{separator}{to}{separator}{weight}");
             line.map_err(failed)?;
         }
     }

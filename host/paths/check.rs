@@ -9,10 +9,10 @@ use crate::{Error, Result};
 /// weights, what the absolute weights along any path without repeated vertices do not exceed together.
 ///
 /// A path leaves each vertex once at most, so it is the sum of the greatest weight at each
-/// vertex, without the least of these. That is far too much for dense graphs; so where no weight is
-/// negative and every vertex can go to and come from a root, it is also the distance to the root plus the
-/// distance from it, at most.
-pub fn bound(graph: &Graph) -> f64 {
+/// vertex, without the least of these. That is far too much for dense graphs; so unless it is `enough`, and
+/// where no weight is negative and every vertex can go to and come from a root, it is also the distance to the
+/// root plus the distance from it, at most.
+pub fn bound(graph: &Graph, enough: f64) -> f64 {
     let n = graph.vertices();
     let greatest =
         |vertex| graph.edges_from(vertex).fold(0.0_f64, |most, (_, weight)| most.max(weight.abs()));
@@ -20,9 +20,7 @@ pub fn bound(graph: &Graph) -> f64 {
         .map(greatest)
         .fold((0.0, f64::INFINITY), |(sum, least), one| (sum + one, one.min(least)));
     let along = if n == 0 { 0.0 } else { sum - least };
-    let negative = graph.range().is_some_and(|(least, _)| least < 0.0);
-    // What every type can hold needs no better bound.
-    if negative || along <= u16::LIMIT {
+    if along <= enough || graph.range().is_some_and(|(least, _)| least < 0.0) {
         return along;
     }
     around(graph).unwrap_or(f64::INFINITY).min(along)
@@ -136,8 +134,8 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether distances of up to `bound` can be computed in `W`; `whole` says whether weights are.
-pub fn in_range<W: Weight>(graph: &Graph, bound: f64) -> Result<()> {
+/// Whether all distances can be computed in `W`.
+pub fn in_range<W: Weight>(graph: &Graph) -> Result<()> {
     if let Some((least, _)) = graph.range()
         && least < 0.0
         && !W::SIGNED
@@ -158,9 +156,10 @@ pub fn in_range<W: Weight>(graph: &Graph, bound: f64) -> Result<()> {
             }
         }
     }
-    // Rounded sums may exceed the bound, though never by so much.
-    let needed = if W::EXACT { bound } else { 2.0 * bound };
-    if needed > W::LIMIT {
+    // Rounded sums may exceed a bound, though never by so much.
+    let enough = if W::EXACT { W::LIMIT } else { W::LIMIT / 2.0 };
+    let bound = bound(graph, enough);
+    if bound > enough {
         let accepted = match W::NAME {
             "u16" => "i32, f32 and f64",
             "i32" => "f32 and f64",

@@ -54,7 +54,7 @@ impl Weights {
         if !graph.is_whole() {
             return Self::F64;
         }
-        let bound = check::bound(graph);
+        let bound = check::bound(graph, u16::LIMIT);
         let negative = graph.range().is_some_and(|(least, _)| least < 0.0);
         match bound {
             _ if bound <= u16::LIMIT && !negative => Self::U16,

@@ -128,7 +128,8 @@ impl Graph {
         options: Options,
         mut watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
     ) -> Result<Distances<W>> {
-        check::in_range::<W>(self, check::bound(self))?;
+        let start = Instant::now();
+        check::in_range::<W>(self)?;
         let negative = self.range().is_some_and(|(least, _)| least < 0.0);
         // Where the taking apart of paths may not end.
         let keep = options.paths && negative && !W::EXACT;
@@ -136,13 +137,11 @@ impl Graph {
         check::no_negative_cycle(self)?;
         let n = self.vertices();
         let symmetric = self.is_symmetric();
-        let start = Instant::now();
         let matrix = Matrix::<W>::of_graph(self)?;
         let edges = keep.then(|| matrix.entries().to_vec());
         let closing =
             cpu::Closing { n, entries: matrix.into_entries(), symmetric, vias: options.paths };
         let (entries, vias) = cpu::close(cpu, closing, &mut watch)?;
-        let elapsed = start.elapsed();
         for vertex in 0..n {
             let distance = entries[vertex * n + vertex];
             if distance.less(W::ZERO) {
@@ -150,9 +149,9 @@ impl Graph {
                 return Err(Error::RoundedCycle { vertex, distance, weights });
             }
         }
-        let matrix = Matrix::new(n, n, entries)?;
+        let matrix = Matrix::settled(n, n, entries);
         let routes = vias.map(|vias| Routes { vias, edges });
-        Ok(Distances { matrix, routes, elapsed })
+        Ok(Distances { matrix, routes, elapsed: start.elapsed() })
     }
 }
 
@@ -222,7 +221,7 @@ impl<W: Weight> Distances<W> {
         &self.matrix
     }
 
-    /// How long it took, from the edges to the distances.
+    /// How long it took, from the graph to the distances, checks included.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};

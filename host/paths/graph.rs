@@ -245,15 +245,23 @@ impl Graph {
     }
 
     /// Whether each edge has one of the same weight that leads back. Takes time proportional to the number
-    /// of edges and the logarithm of the edges of a vertex.
+    /// of edges.
     ///
     /// ```
     /// assert!(flockwork::paths::Graph::undirected(2, [(0, 1, 4.0)])?.is_symmetric());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn is_symmetric(&self) -> bool {
+        // The edges that lead back to 0, 1, 2, ... stand in this order at every vertex: the next of each.
+        let mut next = self.starts.clone();
         (0..self.vertices()).all(|from| {
-            self.edges_from(from).all(|(to, weight)| self.weight(to, from) == Some(weight))
+            self.edges_from(from).all(|(to, weight)| {
+                let back = next[to];
+                next[to] += 1;
+                back < self.starts[to + 1]
+                    && self.targets[back] as usize == from
+                    && self.weights[back] == weight
+            })
         })
     }
 

@@ -64,10 +64,19 @@ impl<W: Weight> Matrix<W> {
         Ok(Self { rows, columns, entries })
     }
 
+    /// From entries that need no look, row by row.
+    pub(super) fn settled(rows: usize, columns: usize, entries: Vec<W>) -> Self {
+        debug_assert_eq!(entries.len(), rows * columns);
+        Self { rows, columns, entries }
+    }
+
     /// The least weights of a graph's edges, and zero or less on the diagonal.
     pub(super) fn of_graph(graph: &Graph) -> Result<Self> {
         let n = graph.vertices();
-        let mut entries = vec![W::UNREACHABLE; n * n];
+        // Room for whole tiles.
+        let side = n.next_multiple_of(super::PIVOT);
+        let mut entries = Vec::with_capacity(side * side);
+        entries.resize(n * n, W::UNREACHABLE);
         for (from, row) in entries.chunks_exact_mut(n.max(1)).enumerate() {
             row[from] = W::ZERO;
             for (to, weight) in graph.edges_from(from) {
