@@ -23,6 +23,10 @@ pub struct Module {
 /// quarter slower.) Streaming ones would take fewer and wait for one load after the other; these are those
 /// that need none but the registers, on any architecture.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
+    ("paths_outer_", "", 256, Some(2)),
+    ("paths_panels_via_", "", 256, None),
+    ("paths_panels_", "", 256, Some(2)),
+    ("paths_pivots_", "", 256, None),
     ("swarm_resident_", "_f32", 1024, None),
     ("swarm_resident_", "_f64", 512, None),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
@@ -35,6 +39,10 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
     ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
 ];
+
+/// Kernels whose instructions only later GPUs have, by the end of their names, with the header of their
+/// modules.
+const NEWER: &[(&str, &str)] = &[("_u16", ".version 8.0\n.target sm_90\n.address_size 64")];
 
 /// A directive at the top level: a function, a variable.
 struct Item<'a> {
@@ -70,7 +78,8 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
         while let Some(next) = open.pop() {
             open.extend(uses[next].iter().filter(|&&used| needed.insert(used)));
         }
-        let mut text = header.join("\n");
+        let newer = NEWER.iter().find(|(end, _)| item.symbol.ends_with(end));
+        let mut text = newer.map_or_else(|| header.join("\n"), |(_, header)| (*header).to_owned());
         for (_, part) in items.iter().enumerate().filter(|(i, _)| needed.contains(i)) {
             text.push_str("\n\n");
             let mut lines = part.lines.clone();

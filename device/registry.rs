@@ -18,6 +18,12 @@ use crate::{
     for_each_objective,
     kernel::{Kernel, Name},
     objective::{self, Info, Objective},
+    paths::kernels::{
+        cell,
+        outer::{Outer, OuterVia},
+        panels::{Panels, PanelsVia},
+        pivots::{ClosePivots, ClosePivotsVia},
+    },
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
@@ -59,6 +65,32 @@ macro_rules! for_each_plain_family {
     };
 }
 
+/// As [`for_each_family`], of the kernels that are made for each kind of weight; and the kinds.
+macro_rules! for_each_weight_family {
+    ($callback:ident $($rest:tt)*) => {
+        $callback! {
+            [paths_pivots: ClosePivots, paths_panels: Panels]
+            [f32: F32, f64: F64, i32: I32, u16: U16]
+            $($rest)*
+        }
+        $callback! {
+            [paths_outer: Outer]
+            [f32: F32, nonnegative_f32: NonNegativeF32, f64: F64, i32: I32, u16: U16]
+            $($rest)*
+        }
+        $callback! {
+            [paths_pivots_via: ClosePivotsVia, paths_panels_via: PanelsVia]
+            [f32: F32, f64: F64, i32: I32]
+            $($rest)*
+        }
+        $callback! {
+            [paths_outer_via: OuterVia]
+            [f32: F32, nonnegative_f32: NonNegativeF32, f64: F64, i32: I32]
+            $($rest)*
+        }
+    };
+}
+
 /// Launches ask for the names that the types state, and the PTX has those that the lists state: they
 /// must be the same.
 macro_rules! assert_names {
@@ -88,6 +120,21 @@ macro_rules! assert_plain_names {
     )* };
 }
 for_each_plain_family!(assert_plain_names);
+
+macro_rules! assert_weight_names {
+    ([$($family:ident: $kernel:ident),*] $cells:tt) => { $(
+        assert_weight_names!(@ $family $kernel $cells);
+    )* };
+    (@ $family:ident $kernel:ident [$($name:ident: $cell:ident),*]) => { $(
+        const _: () = {
+            let name = <$kernel<cell::$cell> as Kernel>::NAME;
+            assert!(same(name.family, stringify!($family)), "a family's name is not its list's");
+            assert!(same(name.precision, stringify!($name)), "a weight's name is not its list's");
+            assert!(same(name.objective, ""), "a plain family has no objective function");
+        };
+    )* };
+}
+for_each_weight_family!(assert_weight_names);
 
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -151,6 +198,19 @@ macro_rules! export_plain {
 #[cfg(target_arch = "nvptx64")]
 for_each_plain_family!(export_plain);
 
+#[cfg(target_arch = "nvptx64")]
+macro_rules! export_weights {
+    ([$($family:ident: $kernel:ident),*] $cells:tt) => { $(
+        export_weights!(@ $family $kernel $cells);
+    )* };
+    (@ $family:ident $kernel:ident [$($name:ident: $cell:ident),*]) => { $(
+        export_one!($kernel<cell::$cell>, $family $name);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
+for_each_weight_family!(export_weights);
+
 macro_rules! names_of {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(
         $visit(<$kernel<objective::$objective, f32> as Kernel>::NAME);
@@ -162,6 +222,15 @@ macro_rules! plain_names {
     ([$($family:ident: $kernel:ident),*] $visit:ident) => { $(
         $visit(<$kernel<f32> as Kernel>::NAME);
         $visit(<$kernel<f64> as Kernel>::NAME);
+    )* };
+}
+
+macro_rules! weight_names {
+    ([$($family:ident: $kernel:ident),*] $cells:tt $visit:ident) => { $(
+        weight_names!(@ $kernel $cells $visit);
+    )* };
+    (@ $kernel:ident [$($name:ident: $cell:ident),*] $visit:ident) => { $(
+        $visit(<$kernel<cell::$cell> as Kernel>::NAME);
     )* };
 }
 
@@ -182,6 +251,7 @@ pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
     }
     for_each_objective!(visit_all);
     for_each_plain_family!(plain_names visit);
+    for_each_weight_family!(weight_names visit);
 }
 
 macro_rules! infos {

@@ -31,6 +31,7 @@ mod gpu {
     use libtest_mimic::{Arguments, Failed, Trial};
 
     use super::common::asynchronous::{keeps_its_promises, options};
+    use super::common::paths::{Kind, random, same_in_all};
     use super::common::{Case, cpu, same_bits, same_bits_of, variants};
 
     pub fn main() -> ExitCode {
@@ -115,6 +116,17 @@ mod gpu {
             }));
         }
         trials.extend(whole_runs());
+        for (n, degree) in
+            [(1, 1.0), (64, 9.0), (129, 3.0), (1000, 4.0), (1000, 1000.0), (2500, 6.0)]
+        {
+            for kind in [Kind::Real, Kind::Whole, Kind::Ties, Kind::Signed] {
+                let what = format!("same_paths_as_cpu::{kind:?}_{n}_vertices_degree_{degree}");
+                trials.push(Trial::test(what.to_lowercase(), move || {
+                    let graph = random(n, degree, kind, n as u64);
+                    Ok(same_in_all(&graph, kind, &Cuda::open(0)?, &what)?)
+                }));
+            }
+        }
         trials.push(Trial::test("a_run_leaves_no_allocation", no_leak));
         trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
         trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));

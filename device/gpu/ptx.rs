@@ -109,6 +109,28 @@ pub fn opaque(value: u32) -> u32 {
     same
 }
 
+#[inline(always)]
+pub fn pair_add(a: u32, b: u32) -> u32 {
+    let sums: u32;
+    // SAFETY: calculates with registers.
+    unsafe {
+        asm!("add.u16x2 {}, {}, {};", out(reg32) sums, in(reg32) a, in(reg32) b,
+            options(pure, nomem, nostack));
+    }
+    sums
+}
+
+#[inline(always)]
+pub fn pair_least(a: u32, b: u32) -> u32 {
+    let least: u32;
+    // SAFETY: calculates with registers.
+    unsafe {
+        asm!("min.u16x2 {}, {}, {};", out(reg32) least, in(reg32) a, in(reg32) b,
+            options(pure, nomem, nostack));
+    }
+    least
+}
+
 // The launch says how large it is; 16-byte alignment serves the widest access.
 core::arch::global_asm!(".extern .shared .align 16 .b8 flockwork_shared[];");
 

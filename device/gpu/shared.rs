@@ -28,6 +28,12 @@ impl<T: Word> Shared<T> {
         Self { byte_offset, length, element: PhantomData }
     }
 
+    /// Its first byte.
+    #[inline(always)]
+    pub const fn start(&self) -> u32 {
+        self.byte_offset
+    }
+
     /// First byte behind the array: where the next one may start.
     #[inline(always)]
     pub const fn end(&self) -> u32 {

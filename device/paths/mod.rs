@@ -69,6 +69,7 @@
 //! assert!(!distances[2 * PIVOT].reachable());
 //! ```
 
+pub mod kernels;
 pub mod tile;
 pub mod weight;
 

@@ -1,6 +1,6 @@
 //! An NVIDIA GPU.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use bytemuck::Pod;
 use flockwork_device::{
@@ -12,12 +12,13 @@ use flockwork_device::{
 
 use super::{
     Backend, Number, Plan, Swarm,
-    kernel_swarm::{KernelSwarm, Machine},
+    kernel_swarm::KernelSwarm,
+    machine::Machine,
     residence::{Capacity, Residence},
 };
 use crate::{
     Error, Result,
-    cuda::{Buffer, Gpu, LoadedKernel, Stream},
+    cuda::{Buffer, Capability, Event, Gpu, LoadedKernel, Stream},
     kernels::IMAGES,
     swarm::Function,
 };
@@ -75,6 +76,10 @@ impl Cuda {
         &self.gpu
     }
 
+    pub(crate) fn machine(&self) -> Result<impl Machine> {
+        GpuMachine::new(&self.gpu)
+    }
+
     fn block_threads(&self, particles: u32) -> u32 {
         self.threads.unwrap_or_else(|| {
             // The largest block with which every multiprocessor still gets one.
@@ -119,16 +124,41 @@ impl Cuda {
             return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
         let threads = self.block_threads(plan.particles);
-        let machine = GpuMachine { stream: self.gpu.stream()?, gpu: self.gpu.clone() };
+        let machine = GpuMachine::new(&self.gpu)?;
         let (asked, residence) = (self.threads, self.residence);
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, asked, residence)?))
     }
 }
 
-/// A GPU with the stream that a swarm's launches go into.
+/// A GPU with the stream that launches go into.
 struct GpuMachine {
     stream: Stream,
+    /// For launches beside, once there are any.
+    beside: OnceLock<Beside>,
     gpu: Gpu,
+}
+
+/// A second stream, and the points where one waits for the other.
+struct Beside {
+    stream: Stream,
+    /// Where the first stream was when the second was to wait for it, and the other way around.
+    here: Event,
+    there: Event,
+}
+
+impl GpuMachine {
+    fn new(gpu: &Gpu) -> Result<Self> {
+        Ok(Self { stream: gpu.stream()?, beside: OnceLock::new(), gpu: gpu.clone() })
+    }
+
+    fn beside(&self) -> Result<&Beside> {
+        if let Some(beside) = self.beside.get() {
+            return Ok(beside);
+        }
+        let (here, there) = (self.gpu.event()?, self.gpu.event()?);
+        let stream = self.gpu.urgent_stream()?;
+        Ok(self.beside.get_or_init(|| Beside { stream, here, there }))
+    }
 }
 
 impl Machine for GpuMachine {
@@ -180,6 +210,10 @@ impl Machine for GpuMachine {
         Ok(kernel.resident_blocks(threads, arguments)?)
     }
 
+    fn has_pairs(&self) -> bool {
+        self.gpu.device().capability >= Capability { major: 9, minor: 0 }
+    }
+
     fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         let (start, end) = (self.gpu.event()?, self.gpu.event()?);
         self.stream.record(&start)?;
@@ -197,5 +231,35 @@ impl Machine for GpuMachine {
     ) -> Result<()> {
         // SAFETY: the caller's promise; one stream runs its launches in order.
         Ok(unsafe { self.stream.launch(kernel, blocks, threads, arguments) }?)
+    }
+
+    unsafe fn launch_beside<K: Kernel>(
+        &self,
+        kernel: &LoadedKernel<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.beside()?.stream.launch(kernel, blocks, threads, arguments) }?)
+    }
+
+    fn beside_waits(&self) -> Result<()> {
+        let Beside { stream, here, .. } = self.beside()?;
+        self.stream.record(here)?;
+        Ok(stream.wait_for(here)?)
+    }
+
+    fn waits_for_beside(&self) -> Result<()> {
+        let Beside { stream, there, .. } = self.beside()?;
+        stream.record(there)?;
+        Ok(self.stream.wait_for(there)?)
+    }
+
+    fn finish(&self) -> Result<()> {
+        if let Some(beside) = self.beside.get() {
+            beside.stream.synchronize()?;
+        }
+        Ok(self.stream.synchronize()?)
     }
 }

@@ -14,7 +14,8 @@ use flockwork_device::{
 
 use super::{
     Backend, Number, Plan, Swarm,
-    kernel_swarm::{KernelSwarm, Machine},
+    kernel_swarm::KernelSwarm,
+    machine::Machine,
     residence::{Capacity, Residence},
 };
 use crate::{Error, Result, swarm::Function};
@@ -53,6 +54,10 @@ impl Emulated {
     pub fn with_residence(mut self, residence: Residence) -> Self {
         self.residence = residence;
         self
+    }
+
+    pub(crate) fn machine(&self) -> impl Machine {
+        EmulatorMachine { emulator: Emulator::new(self.seed) }
     }
 
     /// As a back end for one objective function, whose kernels are compiled for the emulator where
@@ -107,12 +112,12 @@ impl<O: Objective> Backend for EmulatedWith<O> {
     }
 }
 
-struct EmulatorMachine {
-    emulator: Emulator,
+pub(super) struct EmulatorMachine {
+    pub(super) emulator: Emulator,
 }
 
 /// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
-struct HostBuffer<T> {
+pub(super) struct HostBuffer<T> {
     words: Vec<UnsafeCell<u128>>,
     length: usize,
     element: PhantomData<T>,

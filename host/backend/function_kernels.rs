@@ -12,7 +12,7 @@ use flockwork_device::{
 
 use super::{
     Number,
-    kernel_swarm::{Machine, OnDemand},
+    machine::{Machine, OnDemand},
     residence::Capacity,
 };
 use crate::Result;

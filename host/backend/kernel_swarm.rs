@@ -4,15 +4,10 @@
 //! or many are one launch with the particles on the chip; anything else is two: a move, and an
 //! evaluation.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use bytemuck::Pod;
 use flockwork_device::{
-    gpu::memory::{ReadOnly, ReadWrite},
-    kernel::Kernel,
     objective::{Objective, Reach},
     random::Key,
     swarm::{
@@ -38,7 +33,8 @@ use super::{
     Best, Fixed, Number, Plan, Record, Snapshot, Swarm, Way, by_particle,
     function_kernels::{FunctionKernels, KernelsOf},
     into_tiles,
-    residence::{self, Capacity, Residence, Shape},
+    machine::{Machine, OnDemand},
+    residence::{self, Residence, Shape},
     until_record,
 };
 use crate::{Error, Result};
@@ -57,85 +53,6 @@ const FEWEST_ITERATIONS: u32 = 4;
 
 /// Iterations for which a block holds particles, if it has more than it can hold.
 const STAY: u32 = 32;
-
-/// Something that holds buffers and launches kernels on them, in order.
-pub trait Machine {
-    /// Memory that kernels access.
-    type Buffer<T: Pod>;
-    /// A kernel, ready to be launched.
-    type Loaded<K: Kernel>;
-
-    /// Makes a kernel ready.
-    fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
-
-    /// A buffer with these elements.
-    fn upload<T: Pod>(&self, elements: &[T]) -> Result<Self::Buffer<T>>;
-
-    /// A buffer of zeros.
-    fn zeroed<T: Pod>(&self, length: usize) -> Result<Self::Buffer<T>>;
-
-    /// The first elements of a buffer, after all launches so far.
-    fn download<T: Pod>(&self, buffer: &Self::Buffer<T>, length: usize) -> Result<Vec<T>>;
-
-    /// What a kernel is passed that only reads the buffer.
-    ///
-    /// # Safety
-    /// It is used in launches on this machine alone, while the buffer lives, and no launch writes
-    /// the buffer meanwhile.
-    unsafe fn read_only<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadOnly<T>;
-
-    /// What a kernel is passed that reads and writes the buffer.
-    ///
-    /// # Safety
-    /// It is used in launches on this machine alone, while the buffer lives.
-    unsafe fn read_write<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadWrite<T>;
-
-    /// What it has for launches of a kernel.
-    fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
-
-    /// How many blocks of a kernel are on it at once.
-    fn resident_blocks<K: Kernel>(
-        &self,
-        kernel: &Self::Loaded<K>,
-        threads: u32,
-        arguments: &K::Arguments,
-    ) -> Result<u32>;
-
-    /// How long the launches take that `launches` makes.
-    fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
-        let began = Instant::now();
-        launches()?;
-        Ok(began.elapsed())
-    }
-
-    /// Launches a kernel; launches run one after the other.
-    ///
-    /// # Safety
-    /// As [`Kernel::run`], with buffers that outlive the launch.
-    unsafe fn launch<K: Kernel>(
-        &self,
-        kernel: &Self::Loaded<K>,
-        blocks: u32,
-        threads: u32,
-        arguments: &K::Arguments,
-    ) -> Result<()>;
-}
-
-/// A kernel that is made ready when it is first wanted: a driver takes tens of milliseconds for each.
-pub(super) struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
-
-impl<M: Machine, K: Kernel> OnDemand<M, K> {
-    pub fn new() -> Self {
-        Self(None)
-    }
-
-    pub fn get(&mut self, machine: &M) -> Result<&M::Loaded<K>> {
-        if self.0.is_none() {
-            self.0 = Some(machine.load()?);
-        }
-        Ok(self.0.as_ref().expect("loaded above"))
-    }
-}
 
 /// The kernels that know nothing of the function.
 struct Kernels<M: Machine, T: Number> {

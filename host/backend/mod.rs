@@ -18,7 +18,9 @@ mod cpu;
 mod cuda;
 mod emulated;
 mod function_kernels;
+mod kernel_paths;
 mod kernel_swarm;
+mod machine;
 mod plan;
 mod residence;
 
@@ -34,6 +36,7 @@ pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
+pub(crate) use kernel_paths::OnKernels;
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
 pub use residence::Residence;

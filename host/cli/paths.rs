@@ -10,7 +10,7 @@ use anyhow::bail;
 use clap::Args;
 use flockwork::{
     Error,
-    backend::{Backend, Cpu},
+    backend::{AnyBackend, Backend, Choice, Cpu},
     io::{self, First, GraphHints, NpyElement, ReadGraph},
     paths::{AnyDistances, Distances, Graph, Options, Weight, Weights},
 };
@@ -42,6 +42,15 @@ pub struct Arguments {
         default_value_t = Weights::default()
     )]
     weights: Weights,
+    /// What to compute on, with the same result. The kernels for GPUs have been tested in the emulator
+    /// and not yet been measured on a GPU, so it is the CPU unless you say otherwise.
+    #[arg(
+        long,
+        short = 'b',
+        value_parser = choice(Choice::ALL, Choice::name),
+        default_value_t = Choice::Cpu
+    )]
+    backend: Choice,
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -91,6 +100,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     let cpu = Cpu::new(arguments.threads)?;
+    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
     let options =
         Options { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
     interrupt::listen()?;
@@ -100,9 +110,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         bar.set_position(done as u64);
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let distances = AnyDistances::compute(&graph, arguments.weights, &cpu, options, watch);
+    let distances = AnyDistances::compute(&graph, arguments.weights, &backend, options, watch);
     bar.finish_and_clear();
-    let found = Found { arguments, graph: &graph, first, cpu: &cpu, reading };
+    let found = Found { arguments, graph: &graph, first, backend: &backend, cpu: &cpu, reading };
     match distances.map_err(|error| renumbered(error, first))? {
         AnyDistances::F32(distances) => found.report(&distances, f32::INFINITY),
         AnyDistances::F64(distances) => found.report(&distances, f64::INFINITY),
@@ -141,6 +151,8 @@ struct Found<'a> {
     arguments: &'a Arguments,
     graph: &'a Graph,
     first: usize,
+    backend: &'a AnyBackend,
+    /// For what is done with the result.
     cpu: &'a Cpu,
     /// Seconds.
     reading: f64,
@@ -219,7 +231,7 @@ impl Found<'_> {
             "least_weight": graph.range().map(|range| range.0),
             "greatest_weight": graph.range().map(|range| range.1),
             "weights": W::NAME,
-            "backend": { "name": self.cpu.name(), "description": self.cpu.description() },
+            "backend": { "name": self.backend.name(), "description": self.backend.description() },
             "reachable_pairs": summary.pairs,
             "diameter": summary.diameter,
             "mean_distance": summary.mean,
@@ -257,8 +269,8 @@ impl Found<'_> {
              mean        {}\n",
             arguments.graph.display(),
             graph.edges(),
-            self.cpu.name(),
-            self.cpu.description(),
+            self.backend.name(),
+            self.backend.description(),
             W::NAME,
             distances.elapsed().as_secs_f64(),
             self.rate(distances),

@@ -50,6 +50,7 @@ pub use module::Image;
 pub use version::{Capability, Version};
 
 pub(crate) use buffer::Buffer;
+pub(crate) use event::Event;
 pub(crate) use gpu::Gpu;
 pub(crate) use launch::LoadedKernel;
 pub(crate) use stream::Stream;

@@ -1,5 +1,6 @@
 //! Streams, which run work in order.
 
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::Arc;
 
@@ -43,6 +44,22 @@ impl Gpu {
         // SAFETY: `raw` is written before the call returns. Flags 0: ordered with the stream that
         // `Buffer`'s own copies run on.
         unsafe { call!(cuStreamCreate(&mut raw, 0)) }?;
+        Ok(Stream { raw, context })
+    }
+}
+
+impl Gpu {
+    /// A new stream whose work is preferred to that of others, where both could run.
+    ///
+    /// # Errors
+    /// What the driver said.
+    pub fn urgent_stream(&self) -> Result<Stream> {
+        let context = self.context().clone();
+        context.make_current()?;
+        let mut raw = ptr::null_mut();
+        // SAFETY: `raw` is written before the call returns. A priority below the least that there is
+        // counts as that; flags 0 as above.
+        unsafe { call!(cuStreamCreateWithPriority(&mut raw, 0, c_int::MIN)) }?;
         Ok(Stream { raw, context })
     }
 }

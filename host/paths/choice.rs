@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use super::{Distances, Graph, Options, Weight, check};
-use crate::{Result, backend::Cpu, swarm::named};
+use super::{Distances, Graph, Options, Solver, Weight, check};
+use crate::{Result, swarm::named};
 
 named! {
     /// The type that distances are computed in, or that the graph shall decide.
@@ -112,15 +112,17 @@ impl AnyDistances {
     pub fn compute(
         graph: &Graph,
         weights: Weights,
-        cpu: &Cpu,
+        solver: &impl Solver,
         options: Options,
         watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
     ) -> Result<Self> {
         Ok(match weights.settled(graph) {
-            Weights::F32 => Self::F32(graph.distances_while(cpu, options, watch)?),
-            Weights::I32 => Self::I32(graph.distances_while(cpu, options, watch)?),
-            Weights::U16 => Self::U16(graph.distances_while(cpu, options, watch)?),
-            Weights::F64 | Weights::Auto => Self::F64(graph.distances_while(cpu, options, watch)?),
+            Weights::F32 => Self::F32(graph.distances_while(solver, options, watch)?),
+            Weights::I32 => Self::I32(graph.distances_while(solver, options, watch)?),
+            Weights::U16 => Self::U16(graph.distances_while(solver, options, watch)?),
+            Weights::F64 | Weights::Auto => {
+                Self::F64(graph.distances_while(solver, options, watch)?)
+            }
         })
     }
 }

@@ -10,8 +10,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{
-    Graph, Length, Matrix, Weight, check, cpu,
+    Graph, Length, Matrix, Solver, Weight, check,
     route::{From, NONE, Routes},
+    solver::Closing,
 };
 use crate::{Error, Result, backend::Cpu, memory};
 
@@ -99,8 +100,12 @@ impl Graph {
     /// [`Error::Edge`] if `W` cannot hold a weight, [`Error::Range`] if it might not hold a distance,
     /// [`Error::NegativeCycle`], [`Error::RoundedCycle`], and [`Error::Memory`] before anything is
     /// allocated.
-    pub fn distances<W: Length>(&self, cpu: &Cpu, options: Options) -> Result<Distances<W>> {
-        self.distances_while(cpu, options, |_, _| ControlFlow::Continue(()))
+    pub fn distances<W: Length>(
+        &self,
+        solver: &impl Solver,
+        options: Options,
+    ) -> Result<Distances<W>> {
+        self.distances_while(solver, options, |_, _| ControlFlow::Continue(()))
     }
 
     /// The same; `watch` is told from time to time how many blocks of vertices of how many are done, and
@@ -124,7 +129,7 @@ impl Graph {
     /// As [`Graph::distances`], and [`Error::Interrupted`].
     pub fn distances_while<W: Length>(
         &self,
-        cpu: &Cpu,
+        solver: &impl Solver,
         options: Options,
         mut watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
     ) -> Result<Distances<W>> {
@@ -139,9 +144,9 @@ impl Graph {
         let symmetric = self.is_symmetric();
         let matrix = Matrix::<W>::of_graph(self)?;
         let edges = keep.then(|| matrix.entries().to_vec());
-        let closing =
-            cpu::Closing { n, entries: matrix.into_entries(), symmetric, vias: options.paths };
-        let (entries, vias) = cpu::close(cpu, closing, &mut watch)?;
+        let entries = matrix.into_entries();
+        let closing = Closing { n, entries, symmetric, vias: options.paths };
+        let (entries, vias) = solver.close(closing, &mut watch)?;
         for vertex in 0..n {
             let distance = entries[vertex * n + vertex];
             if distance.less(W::ZERO) {

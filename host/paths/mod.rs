@@ -15,7 +15,7 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 //!
-//! The result is the same to the last bit with any number of threads and any vector instructions; which
+//! The result is the same to the last bit with any number of threads, any vector instructions and the GPU's kernels; which
 //! sums are formed is written down in [`device`](flockwork_device::paths). The time grows with the
 //! cube of the number of vertices and does not depend on the number of edges: for sparse graphs with
 //! many vertices, a search from each vertex is faster.
@@ -29,6 +29,7 @@
 //! | `route` | from intermediate vertices to paths and predecessors |
 //! | `choice` | the type to compute in |
 //! | `random` | random graphs |
+//! | `solver` | where it is computed: on a CPU, a GPU, the emulator of one |
 //! | `cpu` | the blocked algorithm on a CPU |
 
 mod check;
@@ -39,6 +40,7 @@ mod graph;
 mod matrix;
 mod random;
 mod route;
+mod solver;
 
 pub use choice::{AnyDistances, Weights};
 pub use distances::{Distances, Options, Summary};
@@ -46,8 +48,10 @@ pub use flockwork_device::paths::{PIVOT, Weight};
 pub use graph::{Edge, Graph};
 pub use matrix::Matrix;
 pub use random::{Random, random};
+pub use solver::Solver;
 
 pub(crate) use cpu::Kernels;
+pub(crate) use solver::{Closed, Closing, Watch};
 
 /// The types that distances can be computed in: `f32`, `f64`, `i32` and `u16`.
 ///

@@ -341,3 +341,17 @@ pub unsafe fn atomic_store<T: Atomic>(pointer: *mut T, value: T, order: Order, _
     // SAFETY: the caller's promise.
     unsafe { atomic(pointer, order, true, |_| Some(value)) };
 }
+
+/// Both halves of two words, worked with one by one.
+fn halves(a: u32, b: u32, work: impl Fn(u16, u16) -> u16) -> u32 {
+    let high = work((a >> 16) as u16, (b >> 16) as u16);
+    u32::from(high) << 16 | u32::from(work(a as u16, b as u16))
+}
+
+pub fn pair_add(a: u32, b: u32) -> u32 {
+    halves(a, b, u16::wrapping_add)
+}
+
+pub fn pair_least(a: u32, b: u32) -> u32 {
+    halves(a, b, u16::min)
+}

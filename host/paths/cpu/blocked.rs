@@ -1,11 +1,10 @@
 //! The three steps of each block of pivots.
 
-use std::ops::ControlFlow;
-
 use flockwork_device::paths::{DIRECT, PIVOT};
 use rayon::prelude::*;
 
 use super::{
+    super::solver::{Closed, Closing, Watch},
     kernel::{Kernels, TILE, Track},
     tiles::{across, from_tiles, into_tiles},
 };
@@ -14,25 +13,13 @@ use crate::{
     backend::{Cpu, Simd},
 };
 
-/// What is to be closed.
-pub struct Closing<W> {
-    /// Number of vertices.
-    pub n: usize,
-    /// n x n, row by row: least weights of edges, and zero or less on the diagonal.
-    pub entries: Vec<W>,
-    /// Whether entries (i, j) and (j, i) are the same for all i and j: half the work then.
-    pub symmetric: bool,
-    /// Whether vias are wanted.
-    pub vias: bool,
-}
-
 /// Closes a matrix: distances, and vias if they were wanted, both row by row. `watch` is told after each
 /// block of pivots how many of how many are done, and may end it.
 pub fn close<W: Kernels>(
     cpu: &Cpu,
     closing: Closing<W>,
-    watch: &mut (dyn FnMut(usize, usize) -> ControlFlow<()> + Send),
-) -> Result<(Vec<W>, Option<Vec<u32>>)> {
+    watch: &mut Watch<'_>,
+) -> Result<Closed<W>> {
     let Closing { n, entries, symmetric, vias } = closing;
     cpu.pool().install(|| {
         let bands = n.div_ceil(PIVOT);

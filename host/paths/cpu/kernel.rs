@@ -10,7 +10,7 @@ use super::super::Weight;
 #[cfg(target_arch = "x86_64")]
 use super::vector::{F32x8, F32x16, F64x4, F64x8, I32x8, I32x16, U16x16, U16x32};
 use super::vector::{Plain, Vector};
-use crate::backend::Simd;
+use crate::backend::{OnKernels, Simd};
 
 /// Entries of a tile.
 pub const TILE: usize = PIVOT * PIVOT;
@@ -25,8 +25,8 @@ pub struct Track<'a, W> {
     pub first: u32,
 }
 
-/// A weight that this processor has kernels for.
-pub trait Kernels: Weight {
+/// A weight that this processor has kernels for, and GPUs.
+pub trait Kernels: OnKernels {
     /// Step 1, with vias if a slice is given; `first` is the first pivot's index.
     fn close(simd: Simd, tile: &mut [Self], via: Option<&mut [u32]>, first: u32);
 

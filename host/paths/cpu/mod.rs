@@ -15,6 +15,6 @@ mod product;
 mod tiles;
 mod vector;
 
-pub use blocked::{Closing, close};
+pub use blocked::close;
 pub use kernel::Kernels;
 pub use product::{Block, min_plus};

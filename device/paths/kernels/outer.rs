@@ -1,0 +1,578 @@
+//! Relaxing all tiles but the pivots' by two pivot blocks at once.
+
+mod pairs;
+
+use core::{array, marker::PhantomData};
+
+use super::{
+    Arguments, SUPER, Vias,
+    cell::{Cell, F32, F64, I32, NonNegativeF32},
+    unroll::unroll,
+};
+use crate::{
+    gpu::{block, memory::ReadOnly, shared::Shared, thread, warp},
+    kernel::{Kernel, Name},
+};
+
+/// Threads of a block.
+pub const THREADS: u32 = 256;
+/// Columns of a tile.
+const COLUMNS: u32 = SUPER;
+/// Pivots that are in shared memory at a time.
+const CHUNK: u32 = 8;
+/// Chunks of the panels.
+const CHUNKS: u32 = SUPER / CHUNK;
+/// Warps of a block.
+const WARPS: u32 = THREADS / warp::LANES;
+/// Entries that a warp looks for vias of at a time.
+const LIST: u32 = 128;
+
+/// Rows of a tile: those of a thread, for 16 rows of threads.
+#[inline(always)]
+const fn rows<C: Cell>() -> u32 {
+    if C::EIGHT_ROWS { 128 } else { 64 }
+}
+
+/// Which tiles a launch relaxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Part {
+    /// All but those in the rows and columns of the present pivots.
+    All = 0,
+    /// Of these, those in the rows and columns of the next pivots.
+    Next = 1,
+    /// Of these, all others.
+    Others = 2,
+}
+
+impl Part {
+    /// Blocks of a launch of [`Outer`] or [`OuterVia`] on `side` by `side` distances (a multiple of
+    /// [`SUPER`]).
+    pub const fn blocks<C: Cell>(self, side: u32) -> u32 {
+        let (across, down) = (side / SUPER, side / rows::<C>());
+        let tall = SUPER / rows::<C>();
+        match self {
+            // The next pivots' rows, and their columns without the rows again.
+            Self::Next => across * tall + (down - tall),
+            // A block whose tile is left out ends at once.
+            Self::All | Self::Others => across * down,
+        }
+    }
+}
+
+/// D\[i\]\[j\] = min(D\[i\]\[j\], D\[i\]\[k\] + D\[k\]\[j\]) over the 128 vertices k of the present pivots,
+/// whose panels are in [`Arguments::left`] and [`Arguments::right`].
+///
+/// A block for each tile of 128 columns (and 128 or 64 rows), a thread for 8 x 8 (or 4 x 8) distances,
+/// which stay in its registers. Each chunk of eight pivots goes through shared memory, in two buffers in
+/// turn: the next one is fetched while one is used. For 4-byte weights a load of 16 bytes from shared
+/// memory serves sixteen relaxations.
+pub struct Outer<C>(PhantomData<C>);
+
+/// As [`Outer`], and renews the vias ([`super::super`]) of what has become less: the panels go through
+/// shared memory once more, and only those entries are looked for.
+pub struct OuterVia<C>(PhantomData<C>);
+
+/// How a tile of this kind of weight is relaxed.
+pub trait Tiled: Cell {
+    /// Shared memory for it, in bytes.
+    fn shared_bytes() -> u32;
+
+    /// Relaxes the tile in this row and this column of tiles.
+    ///
+    /// # Safety
+    /// The tile exists, no other block has it, and buffers are as [`Arguments`] documents.
+    unsafe fn relax_tile(arguments: &Arguments<Self>, row: u32, column: u32);
+}
+
+macro_rules! tiled {
+    ($($cell:ident: $quads:literal, $wide:literal;)*) => { $(
+        impl Tiled for $cell {
+            fn shared_bytes() -> u32 {
+                buffers::<Self>(1)[1].end()
+            }
+
+            #[inline(always)]
+            unsafe fn relax_tile(arguments: &Arguments<Self>, row: u32, column: u32) {
+                let tile = Tile::<Self, $quads, $wide>::new(arguments, row, column);
+                // SAFETY: as the caller promises.
+                unsafe { tile.relax(arguments, None) };
+            }
+        }
+    )* };
+}
+tiled! {
+    F32: 2, 1;
+    NonNegativeF32: 2, 1;
+    I32: 2, 1;
+    F64: 1, 2;
+}
+
+impl<C: Tiled> Kernel for Outer<C> {
+    type Arguments = Arguments<C>;
+
+    const NAME: Name = Name { family: "paths_outer", objective: "", precision: C::NAME };
+
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
+        C::shared_bytes()
+    }
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        if let Some((row, column)) = tile::<C>(arguments) {
+            // SAFETY: the tile exists, and no other block has it; the rest as the caller promises.
+            unsafe { C::relax_tile(arguments, row, column) };
+        }
+    }
+}
+
+impl<C: Cell> Kernel for OuterVia<C> {
+    type Arguments = (Arguments<C>, Vias);
+
+    const NAME: Name = Name { family: "paths_outer_via", objective: "", precision: C::NAME };
+
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
+        List::<C>::end()
+    }
+
+    #[inline(always)]
+    unsafe fn run((arguments, vias): &Self::Arguments) {
+        let Some((row, column)) = tile::<C>(arguments) else { return };
+        // SAFETY: as above.
+        unsafe {
+            if C::EIGHT_ROWS {
+                Tile::<C, 2, 1>::new(arguments, row, column).relax(arguments, Some(vias));
+            } else {
+                Tile::<C, 1, 2>::new(arguments, row, column).relax(arguments, Some(vias));
+            }
+        }
+    }
+}
+
+/// The tile of this block, or none.
+#[inline(always)]
+fn tile<C: Cell>(arguments: &Arguments<C>) -> Option<(u32, u32)> {
+    let (across, index) = (arguments.side / SUPER, thread::block_index());
+    let tall = SUPER / rows::<C>();
+    let (row, column) = match arguments.part {
+        Part::All | Part::Others => (index / across, index % across),
+        Part::Next => {
+            let in_rows = across * tall;
+            if index < in_rows {
+                (arguments.next * tall + index / across, index % across)
+            } else {
+                let row = index - in_rows;
+                // Behind the rows that were.
+                let row = if row < arguments.next * tall { row } else { row + tall };
+                (row, arguments.next)
+            }
+        }
+    };
+    let of = |pivot: u32| row / tall == pivot || column == pivot;
+    let left_out = of(arguments.pivot) || (arguments.part == Part::Others && of(arguments.next));
+    if left_out { None } else { Some((row, column)) }
+}
+
+/// Calls `work` with each chunk's number and buffer: with what `fetch` yields for it and `keep` stores in
+/// that buffer, which is fetched while the one before is worked with.
+///
+/// # Safety
+/// All threads of the block call it, and none of them still reads the buffers.
+#[inline(always)]
+unsafe fn stream<F>(
+    fetch: impl Fn(u32) -> F,
+    keep: impl Fn(u32, F),
+    mut work: impl FnMut(u32, u32),
+) {
+    // A chunk is read only after the barrier that follows its storing, and overwritten only after the one
+    // that follows its last reading.
+    keep(0, fetch(0));
+    block::barrier();
+    let mut buffer = 0;
+    for chunk in 0..CHUNKS {
+        let next = chunk + 1;
+        let fetched = if next < CHUNKS { Some(fetch(next)) } else { None };
+        work(chunk, buffer);
+        if let Some(fetched) = fetched {
+            buffer = 1 - buffer;
+            keep(buffer, fetched);
+            block::barrier();
+        }
+    }
+}
+
+/// One of two buffers in shared memory: a chunk of the left panel and one of the right.
+#[inline(always)]
+fn buffers<C: Cell>(number: u32) -> [Shared<C::Unit>; 2] {
+    let left = CHUNK * rows::<C>() / 4 * C::UNITS as u32;
+    let right = CHUNK * COLUMNS / 4 * C::UNITS as u32;
+    let bytes = (left + right) * size_of::<C::Unit>() as u32;
+    let first = Shared::<C::Unit>::at(number * bytes, left);
+    [first, Shared::at(first.end(), right)]
+}
+
+/// One panel's pivots of a tile: units of each of [`SUPER`] rows.
+struct Strip<C: Cell, const EACH: usize> {
+    /// From this thread's first unit on.
+    panel: ReadOnly<C::Unit>,
+    /// Units of a chunk's rows between two of this thread.
+    stride: usize,
+    /// Units of a chunk.
+    chunk: usize,
+}
+
+impl<C: Cell, const EACH: usize> Strip<C, EACH> {
+    /// Of a panel with rows of `side` units, those from `first` on; this thread has `EACH` of the units
+    /// of every chunk.
+    #[inline(always)]
+    fn new(panel: ReadOnly<C::Unit>, side: usize, first: usize) -> Self {
+        let thread = thread::index() as usize;
+        let across = EACH * THREADS as usize / CHUNK as usize;
+        let start = thread / across * side + first + thread % across;
+        Self {
+            panel: panel.skip(start),
+            stride: THREADS as usize / across * side,
+            chunk: CHUNK as usize * side,
+        }
+    }
+
+    /// This thread's units of a chunk.
+    ///
+    /// # Safety
+    /// The chunk exists.
+    #[inline(always)]
+    unsafe fn fetch(&self, chunk: u32) -> [C::Unit; EACH] {
+        let start = chunk as usize * self.chunk;
+        // SAFETY: the panel has all of the chunk.
+        array::from_fn(|n| unsafe { self.panel.at(start + n * self.stride) })
+    }
+
+    /// Stores them in shared memory.
+    ///
+    /// # Safety
+    /// The array holds a chunk.
+    #[inline(always)]
+    unsafe fn keep(&self, array: Shared<C::Unit>, units: [C::Unit; EACH]) {
+        unroll!(N in [0 1] {
+            if N < EACH {
+                // SAFETY: below the length of the array.
+                unsafe { array.store(N * THREADS as usize + thread::index() as usize, units[N]) };
+            }
+        });
+    }
+}
+
+/// A block's tile, of which this thread has `QUADS` quads of rows and two of columns; it fetches `WIDE`
+/// units of each chunk of the right panel.
+struct Tile<C: Cell, const QUADS: usize, const WIDE: usize> {
+    /// Units in a row of the matrix.
+    side: usize,
+    /// The first quads of rows and columns of the tile, and of this thread in it.
+    first: [usize; 2],
+    quad: [usize; 2],
+    left: Strip<C, 1>,
+    right: Strip<C, WIDE>,
+}
+
+/// A thread's distances: quads of rows, rows, quads of columns, columns.
+type Patch<C, const QUADS: usize> = [[[[<C as Cell>::Scalar; 4]; 2]; 4]; QUADS];
+
+impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
+    const ROW_QUADS: usize = 16 * QUADS;
+    const COLUMN_QUADS: usize = COLUMNS as usize / 4;
+
+    #[inline(always)]
+    fn new(arguments: &Arguments<C>, row: u32, column: u32) -> Self {
+        let lane = warp::lane() as usize;
+        let warp = (thread::index() / warp::LANES) as usize;
+        let side = arguments.side as usize / 4 * C::UNITS;
+        let first = [row as usize * Self::ROW_QUADS, column as usize * Self::COLUMN_QUADS];
+        Self {
+            side,
+            first,
+            // A warp is 4 rows of 8 lanes, so that it loads at most 128 different bytes of either panel
+            // at once.
+            quad: [warp / 2 * 4 * QUADS + lane / 8, warp % 2 * 16 + lane % 8],
+            left: Strip::new(arguments.left, side, first[0] * C::UNITS),
+            right: Strip::new(arguments.right, side, first[1] * C::UNITS),
+        }
+    }
+
+    /// Relaxes it, with vias if there are any.
+    ///
+    /// # Safety
+    /// The tile exists, no other block has it, and buffers are as [`Arguments`] and [`Vias`] document.
+    #[inline(always)]
+    unsafe fn relax(&self, arguments: &Arguments<C>, vias: Option<&Vias>) {
+        let start = (self.first[0] + self.quad[0]) * 4 * self.side
+            + (self.first[1] + self.quad[1]) * C::UNITS;
+        let distances = arguments.distances.skip(start);
+        // Row r of quad q of this thread is 16 q + r below its first.
+        let at = |side: usize, q: usize, r: usize, half: usize| {
+            (16 * q + r) * side + half * 8 * C::UNITS
+        };
+        // SAFETY: these are distances of the tile, and this thread's own.
+        unsafe {
+            let load = |side: usize, q: usize, r: usize, half: usize| {
+                C::quad(|u| distances.load(at(side, q, r, half) + u))
+            };
+            let mut best: Patch<C, QUADS> = array::from_fn(|q| {
+                array::from_fn(|r| array::from_fn(|half| load(self.side, q, r, half)))
+            });
+            self.stream(|_, lefts, rights| self.relax_by(&mut best, lefts, rights));
+            // Where they lie is found again rather than kept in registers all the while.
+            let side = thread::opaque(self.side as u32) as usize;
+            let mut changed = 0_u64;
+            unroll!(Q in [0 1] {
+                if Q < QUADS {
+                    unroll!(R in [0 1 2 3] {
+                        unroll!(HALF in [0 1] {
+                            if vias.is_some() {
+                                let before = load(side, Q, R, HALF);
+                                unroll!(N in [0 1 2 3] {
+                                    let differ = C::differ(best[Q][R][HALF][N], before[N]);
+                                    changed |= u64::from(differ) << (32 * Q + 8 * R + 4 * HALF + N);
+                                });
+                            }
+                            C::units(best[Q][R][HALF], |u, unit| {
+                                distances.store(at(side, Q, R, HALF) + u, unit);
+                            });
+                        });
+                    });
+                }
+            });
+            if let Some(vias) = vias {
+                self.renew(changed, arguments, vias);
+            }
+        }
+    }
+
+    /// Calls `work` for each chunk with its number, when it is in shared memory.
+    ///
+    /// # Safety
+    /// As [`stream`].
+    #[inline(always)]
+    unsafe fn stream(&self, mut work: impl FnMut(u32, Shared<C::Unit>, Shared<C::Unit>)) {
+        // SAFETY: the chunks exist; the rest is the caller's promise.
+        unsafe {
+            stream(
+                |chunk| (self.left.fetch(chunk), self.right.fetch(chunk)),
+                |buffer, (left, right)| {
+                    let [lefts, rights] = buffers::<C>(buffer);
+                    self.left.keep(lefts, left);
+                    self.right.keep(rights, right);
+                },
+                |chunk, buffer| {
+                    let [lefts, rights] = buffers::<C>(buffer);
+                    work(chunk, lefts, rights);
+                },
+            );
+        }
+    }
+
+    /// Relaxes this thread's distances by the pivots of a chunk.
+    #[inline(always)]
+    fn relax_by(
+        &self,
+        best: &mut Patch<C, QUADS>,
+        lefts: Shared<C::Unit>,
+        rights: Shared<C::Unit>,
+    ) {
+        let [row_quad, column_quad] = self.quad;
+        // SAFETY: the chunk is in shared memory, all of it.
+        let row = |k: usize, q: usize| unsafe {
+            C::quad(|u| lefts.load((k * Self::ROW_QUADS + row_quad + 4 * q) * C::UNITS + u))
+        };
+        let columns = |k: usize| {
+            let at = |half: usize| k * Self::COLUMN_QUADS + column_quad + 8 * half;
+            // SAFETY: as above.
+            [0, 1].map(|half| unsafe { C::quad(|u| rights.load(at(half) * C::UNITS + u)) })
+        };
+        if C::EIGHT_ROWS {
+            for k in (0..CHUNK as usize).step_by(2) {
+                let right = [columns(k), columns(k + 1)];
+                unroll!(Q in [0 1] {
+                    if Q < QUADS {
+                        let left = [row(k, Q), row(k + 1, Q)];
+                        unroll!(R in [0 1 2 3] {
+                            relax_two::<C>(&mut best[Q][R], [left[0][R], left[1][R]], &right);
+                        });
+                    }
+                });
+            }
+        } else {
+            for k in 0..CHUNK as usize {
+                let (left, right) = (row(k, 0), columns(k));
+                unroll!(R in [0 1 2 3] {
+                    relax_one::<C>(&mut best[0][R], left[R], &right);
+                });
+            }
+        }
+    }
+
+    /// Gives those of this thread's distances that have `changed` (a bit for each, in the order in which
+    /// they were stored) the lowest pivot that attains them as via.
+    ///
+    /// The lanes of a warp write these entries into a list, from which each lane takes every 32nd: so the
+    /// search is shared, wherever they are. (Both blocks' steps 3 are done at once: the lowest pivot of the
+    /// second block that attains the end result decides if none of the first does, and only then.)
+    ///
+    /// # Safety
+    /// As [`Tile::relax`]; what has changed has been stored.
+    #[inline(always)]
+    unsafe fn renew(&self, changed: u64, arguments: &Arguments<C>, vias: &Vias) {
+        let warp = thread::index() / warp::LANES;
+        let list = List::<C>::of_warp(warp);
+        let lower_lanes = (1_u32 << warp::lane()) - 1;
+        let either = |half: u64| u64::from(warp::reduce(half as u32, |a, b| a | b));
+        let anywhere = either(changed) | either(changed >> 32) << 32;
+        let mut from = 0;
+        loop {
+            let mut count = 0;
+            let mut bits = anywhere;
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let mine = changed >> bit & 1 == 1;
+                let lanes = warp::ballot(mine);
+                let index = (count + (lanes & lower_lanes).count_ones()).wrapping_sub(from);
+                if mine && index < LIST {
+                    let row = 4 * (self.quad[0] as u32 + 4 * (bit >> 5)) + (bit >> 3 & 3);
+                    let column = 4 * (self.quad[1] as u32 + 8 * (bit >> 2 & 1)) + (bit & 3);
+                    // SAFETY: below the length, and this lane's alone.
+                    unsafe { list.places.store(index as usize, row << 7 | column) };
+                }
+                count += lanes.count_ones();
+            }
+            // SAFETY: all threads come here, since all see the same `most`; what other lanes have stored is
+            // read behind the barrier, and overwritten behind the next.
+            unsafe {
+                let counts = List::<C>::counts();
+                if warp::lane() == 0 {
+                    counts.store(warp as usize, count);
+                }
+                block::barrier();
+                let mut most = 0;
+                for warp in 0..WARPS {
+                    most = counts.load(warp as usize).max(most);
+                }
+                if most <= from {
+                    break;
+                }
+                let length = count.saturating_sub(from).min(LIST);
+                let side = arguments.side as usize;
+                let entries = || (warp::lane()..length).step_by(warp::LANES as usize);
+                let place = |entry: u32| {
+                    let place = list.places.load(entry as usize);
+                    let (row, column) = ((place >> 7 & 127) as usize, (place & 127) as usize);
+                    (self.first[0] * 4 + row) * side + self.first[1] * 4 + column
+                };
+                for entry in entries() {
+                    let at = place(entry);
+                    let quad = C::quad(|u| arguments.distances.load(at / 4 * C::UNITS + u));
+                    let low = if at & 1 == 0 { [quad[0], quad[2]] } else { [quad[1], quad[3]] };
+                    list.values.store(entry as usize, if at & 2 == 0 { low[0] } else { low[1] });
+                }
+                self.stream(|chunk, lefts, rights| {
+                    for entry in entries() {
+                        list.search(entry as usize, chunk, lefts, rights);
+                    }
+                });
+                for entry in entries() {
+                    // Found, since something made it less.
+                    let found = (list.places.load(entry as usize) >> 14) - 1;
+                    vias.vias.store(place(entry), arguments.pivot * SUPER + found);
+                }
+                from += LIST;
+                block::barrier();
+            }
+        }
+    }
+}
+
+/// The entries that a warp looks for.
+struct List<C: Cell> {
+    /// Row and column in the tile, and, once it is found, one more than the pivot: 7 bits, 7 bits, and more.
+    places: Shared<u32>,
+    /// The distances.
+    values: Shared<C::Scalar>,
+}
+
+impl<C: Cell> List<C> {
+    /// How many entries each warp has, behind the buffers.
+    #[inline(always)]
+    fn counts() -> Shared<u32> {
+        Shared::at(buffers::<C>(1)[1].end(), WARPS)
+    }
+
+    #[inline(always)]
+    fn of_warp(warp: u32) -> Self {
+        let values = Shared::<C::Scalar>::at(Self::counts().end(), WARPS * LIST);
+        let places = Shared::<u32>::at(values.end(), WARPS * LIST);
+        Self { places: places.part(warp * LIST, LIST), values: values.part(warp * LIST, LIST) }
+    }
+
+    /// The end of all lists, in bytes.
+    fn end() -> u32 {
+        Self::of_warp(WARPS - 1).places.end()
+    }
+
+    /// Looks for the lowest pivot of a chunk that attains an entry.
+    ///
+    /// # Safety
+    /// The entry has been stored, and is this thread's; the chunk is in shared memory.
+    #[inline(always)]
+    unsafe fn search(
+        &self,
+        entry: usize,
+        chunk: u32,
+        lefts: Shared<C::Unit>,
+        rights: Shared<C::Unit>,
+    ) {
+        let lefts = C::scalars(lefts, CHUNK * rows::<C>());
+        let rights = C::scalars(rights, CHUNK * COLUMNS);
+        // SAFETY: as the caller promises; the chunk has its row and its column.
+        unsafe {
+            let (place, value) = (self.places.load(entry), self.values.load(entry));
+            let (row, column) = (place >> 7 & 127, place & 127);
+            let mut found = place >> 14;
+            for k in 0..CHUNK {
+                let left = lefts.load((k * rows::<C>() + row) as usize);
+                let right = rights.load((k * COLUMNS + column) as usize);
+                if found == 0 && !C::differ(C::sum(left, right), value) {
+                    found = chunk * CHUNK + k + 1;
+                }
+            }
+            self.places.store(entry, found << 14 | place & 0x3fff);
+        }
+    }
+}
+
+/// Relaxes eight distances of a row by one pivot.
+#[inline(always)]
+fn relax_one<C: Cell>(
+    best: &mut [[C::Scalar; 4]; 2],
+    left: C::Scalar,
+    right: &[[C::Scalar; 4]; 2],
+) {
+    unroll!(HALF in [0 1] {
+        unroll!(COLUMN in [0 1 2 3] {
+            best[HALF][COLUMN] = C::relax(best[HALF][COLUMN], left, right[HALF][COLUMN]);
+        });
+    });
+}
+
+/// By two.
+#[inline(always)]
+fn relax_two<C: Cell>(
+    best: &mut [[C::Scalar; 4]; 2],
+    left: [C::Scalar; 2],
+    right: &[[[C::Scalar; 4]; 2]; 2],
+) {
+    unroll!(HALF in [0 1] {
+        unroll!(COLUMN in [0 1 2 3] {
+            let two = [right[0][HALF][COLUMN], right[1][HALF][COLUMN]];
+            best[HALF][COLUMN] = C::relax_two(best[HALF][COLUMN], left, two);
+        });
+    });
+}

@@ -1,0 +1,122 @@
+//! The square where the rows and columns of the two pivot blocks cross.
+
+use core::marker::PhantomData;
+
+use super::{
+    PIVOT, Pivots, SUPER, Vias,
+    cell::Cell,
+    square::{self, Lines, Renewal, Square, Window},
+};
+use crate::{
+    gpu::block,
+    kernel::{Kernel, Name},
+};
+
+/// Closes the square of the two pivot blocks, a and b, and leaves in [`Pivots::squares`] what the
+/// [`Panels`](super::panels::Panels) need. One block of [`square::THREADS`] threads.
+///
+/// With D\[x\]\[y\] the 64 x 64 distances from block x to block y:
+///
+/// - a is closed; then it relaxes D\[a\]\[b\] and D\[b\]\[a\] (step 2 of a), and both D\[b\]\[b\] (step 3);
+/// - b is closed; then it relaxes D\[a\]\[b\] and D\[b\]\[a\] (step 2 of b), and both D\[a\]\[a\] (step 3).
+pub struct ClosePivots<C>(PhantomData<C>);
+
+/// As [`ClosePivots`], with vias.
+pub struct ClosePivotsVia<C>(PhantomData<C>);
+
+/// Three squares, and the lines for closing.
+#[inline(always)]
+fn memory<C: Cell>() -> ([Square<C>; 3], Lines<C>) {
+    let squares = [0, 1, 2].map(Square::number);
+    (squares, Lines::behind(squares[2]))
+}
+
+impl<C: Cell> Kernel for ClosePivots<C> {
+    type Arguments = Pivots<C>;
+
+    const NAME: Name = Name { family: "paths_pivots", objective: "", precision: C::NAME };
+
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
+        memory::<C>().1.end()
+    }
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        // SAFETY: as the caller promises.
+        unsafe { run(arguments, None) };
+    }
+}
+
+impl<C: Cell> Kernel for ClosePivotsVia<C> {
+    type Arguments = (Pivots<C>, Vias);
+
+    const NAME: Name = Name { family: "paths_pivots_via", objective: "", precision: C::NAME };
+
+    fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
+        ClosePivots::shared_bytes(threads, &arguments.0)
+    }
+
+    #[inline(always)]
+    unsafe fn run((arguments, vias): &Self::Arguments) {
+        // SAFETY: as the caller promises.
+        unsafe { run(arguments, Some(*vias)) };
+    }
+}
+
+/// # Safety
+/// As [`Kernel::run`].
+#[inline(always)]
+unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
+    let ([left, right, third], lines) = memory::<C>();
+    let Pivots { side, pivot, distances, squares, .. } = *arguments;
+    let first = |block: usize| (pivot * SUPER) as usize + block * PIVOT;
+    let window =
+        |row: usize, column: usize| Window::<C>::new(distances, side, first(row), first(column));
+    // A row's operands are transposed: see `square::relax`.
+    let operand = |number: usize| Window::<C>::new(squares, PIVOT as u32, number * PIVOT, 0);
+    // Step 1 to 3 of block a, then of block b: so `this` block is a, and the `other` one b; then the other
+    // way around.
+    for this in 0..2 {
+        let other = 1 - this;
+        // The vias of a square that is relaxed by the pivots of this block.
+        let renewal = |row: usize, column: usize| {
+            let (row, column) = (first(row), first(column));
+            let first = first(this) as u32;
+            vias.map(|vias| Renewal { vias, side, row, column, transposed: false, first })
+        };
+        // SAFETY: the squares exist, and this is the only block. Each thread loads and stores its own patch
+        // of those in device memory; those in shared memory are read behind a barrier after they are
+        // stored, and stored behind a barrier after they were read (`close` begins with one).
+        unsafe {
+            let mut closed = window(this, this).patch();
+            square::close(&mut closed, lines, renewal(this, this));
+            window(this, this).set(&closed);
+            operand(2 * this).set_transposed(&closed);
+            operand(4 + 2 * this).set(&closed);
+
+            let mut row = window(this, other).patch();
+            let mut column = window(other, this).patch();
+            left.set_transposed(&closed);
+            right.set(&closed);
+            third.set(&row);
+            block::barrier();
+            square::relax(&mut row, left, third, renewal(this, other));
+            window(this, other).set(&row);
+            operand(4 + 2 * this + 1).set(&row);
+            block::barrier();
+            third.set_transposed(&column);
+            block::barrier();
+            square::relax(&mut column, third, right, renewal(other, this));
+            window(other, this).set(&column);
+            operand(2 * this + 1).set_transposed(&column);
+
+            let mut across = window(other, other).patch();
+            block::barrier();
+            left.set_transposed(&column);
+            right.set(&row);
+            block::barrier();
+            square::relax(&mut across, left, right, renewal(other, other));
+            window(other, other).set(&across);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What runs kernels: a GPU, or the emulator.
+
+use std::time::{Duration, Instant};
+
+use bytemuck::Pod;
+use flockwork_device::{
+    gpu::memory::{ReadOnly, ReadWrite},
+    kernel::Kernel,
+};
+
+use super::residence::Capacity;
+use crate::Result;
+
+/// Something that holds buffers and launches kernels on them, in order.
+pub trait Machine {
+    /// Memory that kernels access.
+    type Buffer<T: Pod>;
+    /// A kernel, ready to be launched.
+    type Loaded<K: Kernel>;
+
+    /// Makes a kernel ready.
+    fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
+
+    /// A buffer with these elements.
+    fn upload<T: Pod>(&self, elements: &[T]) -> Result<Self::Buffer<T>>;
+
+    /// A buffer of zeros.
+    fn zeroed<T: Pod>(&self, length: usize) -> Result<Self::Buffer<T>>;
+
+    /// The first elements of a buffer, after all launches so far.
+    fn download<T: Pod>(&self, buffer: &Self::Buffer<T>, length: usize) -> Result<Vec<T>>;
+
+    /// What a kernel is passed that only reads the buffer.
+    ///
+    /// # Safety
+    /// It is used in launches on this machine alone, while the buffer lives, and no launch writes
+    /// the buffer meanwhile.
+    unsafe fn read_only<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadOnly<T>;
+
+    /// What a kernel is passed that reads and writes the buffer.
+    ///
+    /// # Safety
+    /// It is used in launches on this machine alone, while the buffer lives.
+    unsafe fn read_write<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadWrite<T>;
+
+    /// What it has for launches of a kernel.
+    fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
+
+    /// How many blocks of a kernel are on it at once.
+    fn resident_blocks<K: Kernel>(
+        &self,
+        kernel: &Self::Loaded<K>,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<u32>;
+
+    /// Whether it runs kernels that calculate with [`pair`](flockwork_device::gpu::pair)s.
+    fn has_pairs(&self) -> bool {
+        true
+    }
+
+    /// How long the launches take that `launches` makes.
+    fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        let began = Instant::now();
+        launches()?;
+        Ok(began.elapsed())
+    }
+
+    /// Launches a kernel; launches run one after the other.
+    ///
+    /// # Safety
+    /// As [`Kernel::run`], with buffers that outlive the launch.
+    unsafe fn launch<K: Kernel>(
+        &self,
+        kernel: &Self::Loaded<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()>;
+
+    /// Launches a kernel beside the others: after [`Machine::launch`]es that were made before the last
+    /// [`Machine::beside_waits`], and perhaps before or during later ones. These launches run one after the
+    /// other, too.
+    ///
+    /// # Safety
+    /// As [`Machine::launch`], and it uses nothing that a launch writes which may run meanwhile, and
+    /// writes nothing that one uses.
+    unsafe fn launch_beside<K: Kernel>(
+        &self,
+        kernel: &Self::Loaded<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.launch(kernel, blocks, threads, arguments) }
+    }
+
+    /// What is launched beside from now on runs after all launches so far.
+    fn beside_waits(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// What is launched from now on runs after all launches beside so far.
+    fn waits_for_beside(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Waits for all launches so far.
+    fn finish(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A kernel that is made ready when it is first wanted: a driver takes tens of milliseconds for each.
+pub(super) struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
+
+impl<M: Machine, K: Kernel> OnDemand<M, K> {
+    pub fn new() -> Self {
+        Self(None)
+    }
+
+    pub fn get(&mut self, machine: &M) -> Result<&M::Loaded<K>> {
+        if self.0.is_none() {
+            self.0 = Some(machine.load()?);
+        }
+        Ok(self.0.as_ref().expect("loaded above"))
+    }
+}

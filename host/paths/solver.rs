@@ -1,0 +1,83 @@
+//! Where distances are computed.
+
+use std::ops::ControlFlow;
+
+use super::cpu::{self, Kernels};
+use crate::{
+    Result,
+    backend::{AnyBackend, Cpu, Emulated},
+};
+
+/// What is to be closed.
+#[derive(Debug)]
+pub struct Closing<W> {
+    /// Number of vertices.
+    pub n: usize,
+    /// n x n, row by row: least weights of edges, and zero or less on the diagonal.
+    pub entries: Vec<W>,
+    /// Whether entries (i, j) and (j, i) are the same for all i and j: half the work then, on a CPU.
+    pub symmetric: bool,
+    /// Whether vias are wanted.
+    pub vias: bool,
+}
+
+/// Distances, and vias if they were wanted, both row by row.
+pub type Closed<W> = (Vec<W>, Option<Vec<u32>>);
+
+/// Told how many of how many blocks of pivots are done; may end it.
+pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + Send + 'a;
+
+/// A back end that closes matrices.
+pub trait Closes {
+    /// Closes one.
+    fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>>;
+}
+
+impl Closes for Cpu {
+    fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>> {
+        cpu::close(self, closing, watch)
+    }
+}
+
+impl Closes for Emulated {
+    fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>> {
+        W::close_on(self.machine(), closing, watch)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Closes for crate::backend::Cuda {
+    fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>> {
+        W::close_on(self.machine()?, closing, watch)
+    }
+}
+
+impl Closes for AnyBackend {
+    fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>> {
+        match self {
+            Self::Cpu(cpu, _) => cpu.close(closing, watch),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.close(closing, watch),
+        }
+    }
+}
+
+/// The back ends that distances can be computed on: the CPU, a GPU, the emulator of one. All give the same
+/// bits, and the same paths.
+///
+/// ```
+/// use flockwork::backend::{Cpu, Emulated};
+/// use flockwork::paths::{Graph, Options, Solver};
+///
+/// /// How far it is around a ring.
+/// fn around(solver: &impl Solver) -> flockwork::Result<Option<f32>> {
+///     let ring = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.5), (2, 0, 1.0)])?;
+///     Ok(ring.distances::<f32>(solver, Options::default())?.get(0, 2))
+/// }
+/// assert_eq!(around(&Cpu::new(1)?)?, Some(3.5));
+/// // The kernels that a GPU runs, thousands of times slower.
+/// assert_eq!(around(&Emulated::new(1, 32))?, Some(3.5));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+pub trait Solver: Closes {}
+impl<B: Closes> Solver for B {}

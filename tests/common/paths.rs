@@ -1,0 +1,74 @@
+//! Distances and paths on any back end against those of the CPU.
+
+use flockwork::{
+    Result,
+    backend::Cpu,
+    paths::{Graph, Length, Options, Solver},
+    random::stream::PhiloxStream,
+};
+use rand::{Rng, SeedableRng};
+
+/// What weights a random graph has.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Real numbers.
+    Real,
+    /// Whole numbers.
+    Whole,
+    /// Whole numbers below 4: many paths of the same length.
+    Ties,
+    /// Whole numbers of both signs, and no negative cycle.
+    Signed,
+}
+
+/// A graph of `n` vertices, of which each has about `degree` edges.
+pub fn random(n: usize, degree: f64, kind: Kind, seed: u64) -> Graph {
+    let mut generator = PhiloxStream::seed_from_u64(seed);
+    let share = (degree / n.max(1) as f64).min(1.0);
+    // What a vertex is worth: gained by leaving it and lost by coming, so it cancels along any cycle.
+    let worth: Vec<f64> = (0..n).map(|_| f64::from(generator.random_range(0..300_u16))).collect();
+    let mut edges = Vec::new();
+    for from in 0..n {
+        for to in (0..n).filter(|&to| to != from) {
+            if generator.random_bool(share) {
+                let whole = f64::from(generator.random_range(0..100_u16));
+                let weight = match kind {
+                    Kind::Real => generator.random_range(0.0..1000.0),
+                    Kind::Whole => whole,
+                    Kind::Ties => whole % 4.0,
+                    Kind::Signed => whole + worth[from] - worth[to],
+                };
+                edges.push((from as u32, to as u32, weight));
+            }
+        }
+    }
+    Graph::new(n, edges).expect("weights are finite and vertices exist")
+}
+
+/// Whether a back end finds the CPU's distances and the CPU's paths, bit for bit.
+pub fn same<W: Length + PartialEq>(graph: &Graph, solver: &impl Solver, what: &str) -> Result<()> {
+    let cpu = Cpu::new(0)?;
+    for paths in [false, true] {
+        let expected = graph.distances::<W>(&cpu, Options { paths })?;
+        let found = graph.distances::<W>(solver, Options { paths })?;
+        assert!(found.matrix() == expected.matrix(), "{what} in {}: other distances", W::NAME);
+        if paths {
+            let (found, expected) = (found.predecessors(&cpu)?, expected.predecessors(&cpu)?);
+            assert!(found == expected, "{what} in {}: other paths", W::NAME);
+        }
+    }
+    Ok(())
+}
+
+/// The same in every type that holds the weights.
+pub fn same_in_all(graph: &Graph, kind: Kind, solver: &impl Solver, what: &str) -> Result<()> {
+    same::<f32>(graph, solver, what)?;
+    same::<f64>(graph, solver, what)?;
+    if !matches!(kind, Kind::Real) {
+        same::<i32>(graph, solver, what)?;
+    }
+    if matches!(kind, Kind::Whole | Kind::Ties) {
+        same::<u16>(graph, solver, what)?;
+    }
+    Ok(())
+}
