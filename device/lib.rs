@@ -27,6 +27,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
+pub mod fit;
 pub mod gpu;
 pub mod kernel;
 pub mod math;

@@ -15,12 +15,15 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
+mod fit;
 pub mod paths;
 
 use std::time::Duration;
 
 use flockwork_device::swarm::layout::{self, TILE};
 use serde::Serialize;
+
+pub use fit::{FITS, FitCase, FitMeasurement, Processor, fit, processor};
 
 use crate::{
     Error, Result,

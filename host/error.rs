@@ -62,6 +62,43 @@ pub enum Error {
         known: String,
     },
 
+    /// No model has this name.
+    #[error("there is no model called {name:?}; there are: {known}")]
+    UnknownModel {
+        /// The name given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+
+    /// The model has no parameter of this name.
+    #[error("the model {model} has no parameter {name:?}; it has: {known}")]
+    UnknownParameter {
+        /// The name given.
+        name: String,
+        /// The model.
+        model: String,
+        /// Those that there are.
+        known: String,
+    },
+
+    /// The data have another number of columns than the model takes.
+    #[error(
+        "the model {model} takes so many columns of arguments: {accepted}; the data have {found}"
+    )]
+    Columns {
+        /// The model.
+        model: String,
+        /// Columns of arguments in the data.
+        found: u32,
+        /// How many it takes.
+        accepted: String,
+    },
+
+    /// A fit was to run on a GPU.
+    #[error("fits have no GPU kernels yet; use the CPU")]
+    FitOnGpu,
+
     /// The function is not defined for this number of dimensions.
     #[error("{objective} is defined for {accepted} dimensions, not for {dims}")]
     Dimensions {
@@ -112,7 +149,7 @@ pub enum Error {
         "{what} {index} of the data is {value:?}; every number must be finite, in the run's precision too"
     )]
     NotFinite {
-        /// `coefficient` or `target`.
+        /// `coefficient`, `argument` or `target`.
         what: &'static str,
         /// Which one, from 0.
         index: usize,

@@ -16,6 +16,7 @@
 //! assert_eq!(a.fma(a, -square), f64::EPSILON * f64::EPSILON);
 //! ```
 
+mod arctangent;
 mod exponential;
 mod lanes;
 mod logarithm;

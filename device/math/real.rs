@@ -2,7 +2,7 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Partial, exponential, logarithm, power, rounding, trigonometric};
+use super::{Partial, arctangent, exponential, logarithm, power, rounding, trigonometric};
 use crate::{
     gpu::{memory::Quad, warp::Shuffle},
     random::{Block, Draw},
@@ -161,6 +161,12 @@ pub trait Real:
     #[inline(always)]
     fn cos(self) -> Self {
         self.sin_cos().1
+    }
+
+    /// The arctangent, between -pi/2 and pi/2; error below 2.2 units in the last place.
+    #[inline(always)]
+    fn atan(self) -> Self {
+        arctangent::atan(self)
     }
 
     /// Where `self` is less than `other`; nowhere that either is NaN.

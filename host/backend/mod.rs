@@ -32,7 +32,7 @@ use flockwork_device::{
 };
 
 pub use cpu::{Cpu, Simd};
-pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes};
+pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes, dispatched};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};

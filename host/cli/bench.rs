@@ -18,6 +18,9 @@ pub enum Command {
     Swarm(Swarm),
     /// Time all distances of random graphs of some sizes, in each type of weights.
     Paths(Paths),
+    /// Time one iteration of swarms that fit a linear model to many rows, next to what memory and
+    /// arithmetic of the CPU allow.
+    Fit(OfFit),
 }
 
 #[derive(Args)]
@@ -31,6 +34,16 @@ pub struct Paths {
     /// Only this type of weights; may be given several times.
     #[arg(long, value_parser = choice(Weights::ALL, Weights::name))]
     weights: Vec<Weights>,
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+pub struct OfFit {
+    /// CPU threads [default: one per core].
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -70,6 +83,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Swarm(arguments) => swarm(arguments),
         Command::Paths(arguments) => paths(arguments),
+        Command::Fit(arguments) => fits(arguments),
     }
 }
 
@@ -174,6 +188,53 @@ fn swarm(arguments: &Swarm) -> anyhow::Result<()> {
     }
     if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
         println!("\n{clocks}");
+    }
+    Ok(())
+}
+
+fn fits(arguments: &OfFit) -> anyhow::Result<()> {
+    let cpu = Cpu::new(arguments.threads)?;
+    let ceilings = [
+        (Precision::F32, bench::processor::<f32>(&cpu)),
+        (Precision::F64, bench::processor::<f64>(&cpu)),
+    ];
+    if !arguments.json {
+        println!("cpu: {}", cpu.description());
+        for (precision, processor) in ceilings {
+            println!(
+                "{precision}: {:.1} GB/s read, {:.1} G fused multiply-adds a second",
+                processor.reads_per_second / 1e9,
+                processor.fused_per_second / 1e9
+            );
+        }
+        println!("\nlinear model; each result looked at before it is timed\n");
+        println!(
+            "| case | rows | parameters x particles | | ms per iteration | least to most | memory ms | arithmetic ms | floor / time |"
+        );
+        println!("|:---|---:|---:|:---|---:|---:|---:|---:|---:|");
+    }
+    for &case in bench::FITS {
+        for (precision, processor) in ceilings {
+            let measured = bench::fit(case, precision, &cpu, processor)?;
+            if arguments.json {
+                println!("{}", serde_json::to_string(&measured)?);
+                continue;
+            }
+            let milli = 1e3;
+            println!(
+                "| {} | {} | {} x {} | {precision} | {:.2} | {:.2} to {:.2} | {:.2} | {:.2} | {:.2} |",
+                case.name,
+                case.rows,
+                case.dims,
+                case.particles,
+                measured.seconds * milli,
+                measured.range.0 * milli,
+                measured.range.1 * milli,
+                measured.read_seconds * milli,
+                measured.arithmetic_seconds * milli,
+                measured.floor() / measured.seconds
+            );
+        }
     }
     Ok(())
 }

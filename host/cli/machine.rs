@@ -35,6 +35,24 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// What was asked for.
+    pub fn choice(&self) -> Choice {
+        self.backend
+    }
+
+    /// The CPU, for what runs nowhere else yet.
+    pub fn select_cpu(&self) -> anyhow::Result<AnyBackend> {
+        let reason = match self.backend {
+            Choice::Cpu => "asked for",
+            _ => "fits have no GPU kernels yet",
+        };
+        Ok(match AnyBackend::select(Choice::Cpu, self.threads)? {
+            AnyBackend::Cpu(cpu, _) => AnyBackend::Cpu(cpu, reason.to_owned()),
+            #[cfg(feature = "cuda")]
+            other => other,
+        })
+    }
+
     pub fn select(&self) -> anyhow::Result<AnyBackend> {
         let backend = AnyBackend::select(self.backend, self.threads)?;
         let backend = backend.with_residence(self.residence);

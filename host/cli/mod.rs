@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `optimize`, `resume` | a run, and going on with a saved one |
+//! | `fit` | the parameters of a model from data |
 //! | `paths` | every distance in a graph |
 //! | `functions`, `devices`, `completions` | what there is, for people and shells |
 //! | `generate`, `bench` | data sets and graphs; figures of this machine |
@@ -17,6 +18,7 @@ mod bench;
 mod completions;
 mod conduct;
 mod devices;
+mod fit;
 mod functions;
 mod generate;
 mod interrupt;
@@ -51,6 +53,15 @@ enum Command {
     /// Search the minimum or maximum of a function with a particle swarm.
     #[command(after_help = functions::summary(), args_override_self = true)]
     Optimize(Box<optimize::Arguments>),
+    /// Find the parameters of a model from data.
+    #[command(
+        after_help = fit::summary(),
+        args_override_self = true,
+        mut_arg("particles", |arg| arg.help("Number of particles [default: 256; 40 or fewer in presets]")),
+        mut_arg("iterations", |arg| arg.help("Number of iterations [default: 200]")),
+        mut_arg("precision", |arg| arg.help("The arithmetic of the swarm [default: f64]"))
+    )]
+    Fit(Box<fit::Arguments>),
     /// Go on with a run that was saved. What is not given stays as it was.
     #[command(args_override_self = true)]
     Resume(Box<resume::Arguments>),
@@ -74,6 +85,7 @@ enum Command {
 pub fn run() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Optimize(arguments) => optimize::run(&arguments),
+        Command::Fit(arguments) => fit::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),

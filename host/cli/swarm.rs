@@ -262,9 +262,23 @@ fn set<T>(place: &mut T, given: Option<T>) {
 impl SwarmArguments {
     /// The options of a run in so many dimensions, without its limits and records.
     pub fn options(&self, dims: u32) -> anyhow::Result<Options> {
-        let mut options = match self.rule.rule {
-            Some(rule) => Options::for_rule(rule),
-            None => Options::preset(self.preset),
+        self.options_from(Options::default(), dims)
+    }
+
+    /// Whether nothing shall finish, whatever the preset says.
+    pub fn never_polishes(&self) -> bool {
+        self.polish == Some(None)
+    }
+
+    /// The same, where neither a rule nor a preset is given from these.
+    pub fn options_from(&self, usual: Options, dims: u32) -> anyhow::Result<Options> {
+        let mut options = match (self.rule.rule, self.preset) {
+            (Some(rule), _) => {
+                let Options { particles, iterations, precision, .. } = usual;
+                Options { particles, iterations, precision, ..Options::for_rule(rule) }
+            }
+            (None, Preset::Default) => usual,
+            (None, preset) => Options::preset(preset),
         };
         set(&mut options.particles, self.particles);
         options.seed = self.seed;

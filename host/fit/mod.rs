@@ -1,51 +1,58 @@
 //! Fitting models to data.
 //!
-//! So far: the synthetic data sets of the calibration function.
+//! A [`Fit`] is a [`Model`] over some [`Data`]. A swarm looks for the parameters in a box, without any
+//! point to start from, and Levenberg-Marquardt finishes from the best places that it saw. What is
+//! minimised is the sum over rows of weight times [`Loss`] of the residual.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `data` | rows of data, kept once for all fits |
+//! | `statement` | the model, its parameters, bounds, weights, loss and options |
+//! | `run` | the search, and what comes after it |
+//! | `fitted` | what was found, and how sure it is |
+//! | `model`, `rows` | models of a type or a closure; the sum over rows along SIMD lanes |
+//! | `levenberg_marquardt`, `triangle`, `dual` | down from a point: steps, least squares, derivatives |
+//! | `gram` | models that are linear in their parameters, reduced to products of columns |
+//! | `synthetic` | data whose best fit is known |
 //!
 //! ```
-//! use flockwork::{fit, objective::Calibration, swarm::{Problem, Search}};
+//! use flockwork::fit::{Data, Fit, MichaelisMenten};
 //!
-//! let problem = Problem::from_data(Calibration, fit::synthetic(3, 50, 1)?)?;
-//! let outcome = Search::new(problem).particles(128).iterations(300).run()?;
-//! // The parameters that the data were made with.
-//! assert!(outcome.position.iter().all(|x| (x - 1.0).abs() < 1e-3));
+//! // Concentrations, and how fast the reaction was.
+//! let measured = [(0.5, 1.7), (1.0, 2.9), (2.0, 4.2), (4.0, 5.6), (8.0, 6.8), (16.0, 7.3)];
+//! let fitted = Fit::new(MichaelisMenten, Data::pairs(measured)?)?.run()?;
+//! for parameter in &fitted.parameters {
+//!     println!("{}: {:.3} +- {:.3}", parameter.name, parameter.value, parameter.error);
+//! }
+//! assert!((fitted.value("limit").unwrap() - 8.2).abs() < 0.2);
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
-use flockwork_device::random::stream::PhiloxStream;
-use rand::{Rng, SeedableRng, distr::Uniform};
+mod data;
+mod dual;
+mod fitted;
+mod levenberg_marquardt;
+mod model;
+mod rows;
+mod run;
+mod statement;
+mod synthetic;
+mod triangle;
 
-use crate::{Error, Result, io::Table, memory};
+pub use data::Data;
+pub use fitted::{Estimate, Fitted};
+pub use flockwork_device::fit::{
+    Columns, Info, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size, Visitor,
+    model as models, predict, sum, with_model,
+};
+pub use run::Resample;
+pub use statement::{Fit, Loss};
+pub use synthetic::synthetic;
 
-/// A data set whose least sum of squares is 0, at (1, ..., 1).
-///
-/// Coefficients are uniform multiples of 2^-10 in [-1, 1]; each target is the sum of its row's.
-/// With up to 8,192 dimensions every partial sum is a number of both precisions, so the minimum is
-/// exactly 0 in f32 as in f64.
-///
-/// ```
-/// let table = flockwork::fit::synthetic(3, 50, 1)?;
-/// assert_eq!((table.dims(), table.rows()), (3, 50));
-/// assert_eq!(table.targets()[0], table.coefficients()[..3].iter().sum::<f64>());
-/// # Ok::<(), flockwork::Error>(())
-/// ```
-pub fn synthetic(dims: u32, rows: usize, seed: u64) -> Result<Table> {
-    for (option, value) in [("dims", dims as usize), ("rows", rows)] {
-        if value == 0 {
-            return Err(Error::Option {
-                option,
-                value: "0".to_owned(),
-                accepted: "at least 1".to_owned(),
-            });
-        }
-    }
-    let length = (rows as u128) * u128::from(dims);
-    memory::check((length + rows as u128) * size_of::<f64>() as u128)?;
-    let mut generator = PhiloxStream::seed_from_u64(seed);
-    let grid = Uniform::new_inclusive(-1024_i32, 1024).expect("a non-empty range");
-    // With room for the targets, which the table appends.
-    let mut coefficients = Vec::with_capacity(length as usize + rows);
-    coefficients.extend((0..length as usize).map(|_| f64::from(generator.sample(grid)) / 1024.0));
-    let targets = coefficients.chunks_exact(dims as usize).map(|row| row.iter().sum()).collect();
-    Table::new(dims, coefficients, targets)
+macro_rules! models {
+    ($($module:ident: $type:ident,)*) => {
+        #[doc(inline)]
+        pub use flockwork_device::fit::{$($type),*};
+    };
 }
+flockwork_device::for_each_model!(models);

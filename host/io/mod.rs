@@ -13,6 +13,7 @@
 //! ```
 
 pub(crate) mod checkpoint;
+mod columns;
 mod dimacs;
 mod edge_list;
 mod graph;
@@ -24,6 +25,7 @@ mod table;
 
 use std::path::Path;
 
+pub use columns::{Column, Columns, Wanted, is_binary, read_columns};
 pub use graph::{First, GraphHints, ReadGraph, parse_graph, read_graph, write_graph};
 pub use hosala::{Layout, read as read_hosala, write as write_hosala};
 pub use npy::{Element as NpyElement, write as write_npy};

@@ -47,6 +47,14 @@ impl Axis {
         Some(Self { logarithmic: true, factor: 0, low, high, ticks: Vec::new() })
     }
 
+    /// An axis for the finite ones of these values that is never logarithmic; nothing if there are none.
+    pub(super) fn linear_of(values: impl Iterator<Item = f64>) -> Option<Self> {
+        let (low, high) = values
+            .filter(|value| value.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        (low <= high).then(|| Self::linear(low, high, [0.04, 0.0]))
+    }
+
     /// An axis that ends where its values do.
     pub(super) fn exact(low: f64, high: f64) -> Self {
         Self::linear(low, high, [0.0, 0.0])

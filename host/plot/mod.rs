@@ -1,5 +1,6 @@
 //! Pictures of a run, from plain numbers: [`convergence()`] draws the best value against the
-//! iterations, [`animation()`] the particles over the contour map of a function of two variables.
+//! iterations, [`animation()`] the particles over the contour map of a function of two variables,
+//! [`fitting()`] data with the curve fitted to them.
 //!
 //! Nothing here knows swarms or back ends. [`plotters`] draws, with a font of our own (`font.ttf`), so
 //! that nothing of the system is needed. A picture is written whole or not at all.
@@ -28,6 +29,7 @@ mod animation;
 mod axis;
 mod convergence;
 mod file;
+mod fitting;
 
 use std::sync::Once;
 
@@ -35,6 +37,7 @@ use plotters::style::{FontStyle, IntoFont, RGBColor, TextStyle, register_font};
 
 pub use animation::{Animation, Frame, animation};
 pub use convergence::{Convergence, Sample, convergence};
+pub use fitting::{Fitting, fitting};
 
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const FAINT_INK: RGBColor = RGBColor(0x66, 0x66, 0x66);

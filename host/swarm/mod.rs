@@ -52,6 +52,7 @@ pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
 pub use polish::{Method, Polish};
 pub use problem::{KnownOptimum, Problem};
+pub(crate) use run::{OwnBest, minimize_with_own_bests};
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};
 pub use search::Search;

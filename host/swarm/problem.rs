@@ -233,6 +233,21 @@ impl Problem {
         Self::from_fn(lower, upper, |_| f64::NAN)
     }
 
+    /// Of a function that the CPU evaluates.
+    pub(crate) fn from_function(
+        function: Arc<dyn Function>,
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+    ) -> Result<Self> {
+        let named = function.info();
+        let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+        if dims == 0 {
+            let accepted = "1 or more".to_owned();
+            return Err(Error::Dimensions { objective: named.name, dims, accepted });
+        }
+        Self::of_function(function, named, dims, (0.0, 1.0), Vec::new())?.with_bounds(lower, upper)
+    }
+
     /// Calls the function otherwise in what is printed and saved.
     ///
     /// ```

@@ -65,6 +65,34 @@ pub fn minimize(
     run(problem, options, backend, None, observe)
 }
 
+/// As [`minimize`], and yields the own bests of all particles of all swarms with their fitness, in no
+/// order of value: what else might be worth a closer look.
+pub(crate) fn minimize_with_own_bests(
+    problem: &Problem,
+    options: &Options,
+    backend: &impl Backend,
+    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<(Outcome, Vec<OwnBest>)> {
+    fn of<T: Number>(
+        problem: &Problem,
+        options: &Options,
+        backend: &impl Backend,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
+        let mut run = Run::<_, T>::new(problem, options, backend)?;
+        run.own_bests = Some(Vec::new());
+        run.go(None, observe)
+    }
+    let options = &options.settled(problem.dims());
+    match options.precision {
+        Precision::F32 => of::<f32>(problem, options, backend, observe),
+        Precision::F64 => of::<f64>(problem, options, backend, observe),
+    }
+}
+
+/// A particle's own best: its fitness, and where.
+pub(crate) type OwnBest = (f64, Vec<f64>);
+
 /// As [`minimize`], and keeps the run in a file.
 pub(super) fn run(
     problem: &Problem,
@@ -80,7 +108,8 @@ pub(super) fn run(
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome> {
-        Run::<_, T>::new(problem, options, backend)?.go(saved, observe)
+        let run = Run::<_, T>::new(problem, options, backend)?;
+        Ok(run.go(saved, observe)?.0)
     }
     // Here and not later: a file keeps what was chosen, and a restart with more particles keeps to it.
     let options = &options.settled(problem.dims());
@@ -142,6 +171,8 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
     pub polisher: Option<Polisher>,
     pub history: Vec<Sample>,
     pub frames: Vec<Frame>,
+    /// Those of the swarms before, if they are wanted.
+    own_bests: Option<Vec<OwnBest>>,
     called: Instant,
     startup: Duration,
     /// Evaluations when the clock started.
@@ -209,6 +240,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             polisher: own,
             history,
             frames,
+            own_bests: None,
             called,
             startup,
             evaluations_before: 0,
@@ -524,6 +556,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
         let particles = large.map_or(small, |(_, particles)| particles);
         let plan = plan_of(self.problem, self.options, ledger.restarts + 1, particles)?;
+        self.note_own_bests()?;
+        let ledger = &self.ledger;
         self.ledger = Ledger {
             restarts: ledger.restarts + 1,
             particles,
@@ -557,7 +591,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         mut self,
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
         let mut batch = 1;
         let mut told = self.history.len();
         let mut last_saved: Option<Instant> = None;
@@ -614,7 +648,20 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.swarm.best()?;
             batch = next_batch(batch, iterations, began.elapsed());
         };
-        self.outcome(stopped)
+        self.note_own_bests()?;
+        let own_bests = self.own_bests.take().unwrap_or_default();
+        Ok((self.outcome(stopped)?, own_bests))
+    }
+
+    /// Takes the present swarm's own bests, if they are wanted.
+    fn note_own_bests(&mut self) -> Result<()> {
+        let Some(own_bests) = &mut self.own_bests else { return Ok(()) };
+        let snapshot = self.swarm.snapshot()?;
+        let points = snapshot.own_bests.chunks_exact(self.problem.dims() as usize);
+        own_bests.extend(snapshot.best_fitness.iter().zip(points).map(|(fitness, point)| {
+            (fitness.to_f64(), point.iter().map(|x| x.to_f64()).collect())
+        }));
+        Ok(())
     }
 
     fn outcome(self, stopped: StopReason) -> Result<Outcome> {

@@ -313,7 +313,8 @@ impl Checkpoint {
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome> {
         let parts = self.parts::<T>(problem)?;
-        Run::<_, T>::resumed(problem, self.options(), backend, parts)?.go(saved, observe)
+        let run = Run::<_, T>::resumed(problem, self.options(), backend, parts)?;
+        Ok(run.go(saved, observe)?.0)
     }
 
     fn wrong(&self, message: String) -> Error {

@@ -578,3 +578,31 @@ fn nan_is_never_less_and_is_replaced_as_documented() {
     check::<f32>();
     check::<f64>();
 }
+
+#[test]
+fn arctangents() {
+    let mut worst = [0.0_f64; 2];
+    for i in 0..400_000 {
+        let x = 10.0_f64.powf(f64::from(i) / 400_000.0 * 12.0 - 6.0);
+        let expected = f64::atan(x);
+        let unit =
+            expected * f64::EPSILON / 2.0_f64.powf((expected.log2()).fract().rem_euclid(1.0));
+        worst[0] = worst[0].max((Real::atan(x) - expected).abs() / unit);
+        assert_eq!(Real::atan(-x), -Real::atan(x));
+        let short = x as f32;
+        let expected = f64::atan(f64::from(short));
+        let unit = 2.0_f64.powf(expected.log2().floor()) * f64::from(f32::EPSILON);
+        worst[1] = worst[1].max((f64::from(Real::atan(short)) - expected).abs() / unit);
+    }
+    println!("f64 {:.2}, f32 {:.2}", worst[0], worst[1]);
+    assert!(worst.iter().all(|&worst| worst < 2.2), "{worst:?}");
+    for (x, expected) in [
+        (0.0, 0.0),
+        (1.0, std::f64::consts::FRAC_PI_4),
+        (f64::INFINITY, std::f64::consts::FRAC_PI_2),
+    ] {
+        assert_eq!((Real::atan(x), Real::atan(-x)), (expected, -expected));
+    }
+    assert_eq!(Real::atan(f32::INFINITY), std::f32::consts::FRAC_PI_2);
+    assert!(Real::atan(f64::NAN).is_nan());
+}

@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 pub use evaluator::{Evaluator, Judged, OnLanes};
 pub use simd::Simd;
+pub(crate) use simd::dispatched;
 pub use swarm::CpuSwarm;
 
 use super::{Backend, Number, Plan, Swarm};
@@ -91,6 +92,11 @@ impl Cpu {
     /// The vector instructions, which the processor has.
     pub(crate) fn simd(&self) -> Simd {
         self.simd
+    }
+
+    /// Does `work` where its parallel parts run on this back end's threads.
+    pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        self.pool.install(work)
     }
 
     /// A swarm whose points someone else evaluates: see [`CpuSwarm::propose`].

@@ -87,4 +87,4 @@ macro_rules! dispatched {
         }
     };
 }
-pub(super) use dispatched;
+pub(crate) use dispatched;

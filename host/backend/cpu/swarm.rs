@@ -545,12 +545,20 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         let mut positions = zeroed(slots * dims)?;
         into_tiles(points, &mut positions, count, dims);
         let mut all = zeroed(slots)?;
-        let mut image = Vec::new();
-        let tiles = positions.chunks_exact(TILE * dims).zip(all.as_chunks_mut::<TILE>().0);
-        for (tile, (positions, fitness)) in tiles.enumerate() {
-            let particles = (count - tile * TILE).min(TILE);
-            let judged = Judged { positions, particles, fitness, image: &mut image };
-            evaluator.evaluate(&view, judged);
+        let mut go = || {
+            let mut image = Vec::new();
+            let tiles = positions.chunks_exact(TILE * dims).zip(all.as_chunks_mut::<TILE>().0);
+            for (tile, (positions, fitness)) in tiles.enumerate() {
+                let particles = (count - tile * TILE).min(TILE);
+                let judged = Judged { positions, particles, fitness, image: &mut image };
+                evaluator.evaluate(&view, judged);
+            }
+        };
+        // An evaluator that shares its terms among threads shares them among those it runs on.
+        if evaluator.terms(&view) < WORTH_SHARING {
+            go()
+        } else {
+            self.pool.install(go)
         }
         all.truncate(count);
         Ok(all)

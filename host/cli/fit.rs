@@ -1,0 +1,465 @@
+//! `flockwork fit`: find the parameters of a model from data.
+
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use flockwork::{
+    backend::{AnyBackend, Backend, Choice, Cpu},
+    fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape},
+    io::{self, Column, Columns, Hints, Layout, Wanted},
+    plot::{self, Fitting},
+    swarm::{Options, StopReason},
+};
+use serde_json::{Value, json};
+
+use super::{
+    interrupt, limits::Limits, machine::Machine, parse::choice, progress::Bar,
+    swarm::SwarmArguments,
+};
+
+const DATA: &str = "Data";
+const MODEL: &str = "Model";
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The data: text (columns separated by commas, semicolons, tabs or blanks, with or without names),
+    /// a two-dimensional .npy array, or the binary layout of Hosala's thesis.
+    #[arg(required_unless_present = "list")]
+    data: Option<PathBuf>,
+    /// The model: one of those listed below.
+    #[arg(long, short = 'm', required_unless_present = "list", help_heading = MODEL)]
+    model: Option<String>,
+    /// List the models with their formulas, parameters and usual bounds.
+    #[arg(long, help_heading = MODEL)]
+    list: bool,
+    /// A size of the model, as `terms=3`; may be given several times [default: the model's].
+    #[arg(long, value_name = "NAME=N", value_parser = size, help_heading = MODEL)]
+    size: Vec<(String, u32)>,
+    /// How many terms: short for --size terms=N.
+    #[arg(long, value_name = "N", help_heading = MODEL)]
+    terms: Option<u32>,
+    /// The degree: short for --size degree=N.
+    #[arg(long, value_name = "N", help_heading = MODEL)]
+    degree: Option<u32>,
+    /// The degree below the line: short for --size denominator=N.
+    #[arg(long, value_name = "N", help_heading = MODEL)]
+    denominator: Option<u32>,
+    /// Where to look for a parameter, as `rate=0,5`; or for all, in their order, as `0,5` once for each
+    /// [default: the model's, by the size of the data].
+    #[arg(long, value_name = "[NAME=]LOWER,UPPER", value_parser = bounds, allow_hyphen_values = true, help_heading = MODEL)]
+    bounds: Vec<(Option<String>, (f64, f64))>,
+    /// Take a parameter as known, as `order=2`; may be given several times.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = fixed, help_heading = MODEL)]
+    fix: Vec<(String, f64)>,
+    /// What a residual costs.
+    #[arg(long, value_parser = choice(Loss::ALL, Loss::name), default_value_t = Loss::default(), help_heading = MODEL)]
+    loss: Loss,
+    /// The scale of the losses huber and cauchy, in units of the target: residuals beyond count less.
+    #[arg(long, value_name = "SCALE", help_heading = MODEL)]
+    loss_scale: Option<f64>,
+    /// From how many places Levenberg-Marquardt starts [default: 64 to 256, fewer for many rows].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = MODEL)]
+    starts: Option<u32>,
+    /// An argument: a column by its name or its number from 1 on, or ln, log10, sqrt or exp of one, as
+    /// `ln(time)`; may be given several times [default: all columns but target and weight].
+    #[arg(long, value_name = "COLUMN", help_heading = DATA)]
+    x: Vec<Column>,
+    /// The target [default: the last column].
+    #[arg(long, value_name = "COLUMN", help_heading = DATA)]
+    y: Option<Column>,
+    /// The weight of each row, 0 or more: 1 / variance gives each its due [default: all the same].
+    #[arg(long, value_name = "COLUMN", help_heading = DATA)]
+    weight: Option<Column>,
+    /// Leave out rows with missing numbers (empty, NA, NaN) instead of refusing the file.
+    #[arg(long, help_heading = DATA)]
+    skip_missing: bool,
+    /// Of a binary file: coefficients in a row [default: from its name].
+    #[arg(long, value_name = "N", help_heading = DATA)]
+    dims: Option<u32>,
+    /// Of a binary file: number of rows [default: from its name].
+    #[arg(long, value_name = "P", help_heading = DATA)]
+    rows: Option<usize>,
+    /// Of a binary file: in which order its numbers stand [default: vectors].
+    #[arg(long, value_parser = choice(Layout::ALL, Layout::name), help_heading = DATA)]
+    layout: Option<Layout>,
+    #[command(flatten)]
+    swarm: SwarmArguments,
+    #[command(flatten)]
+    limits: Limits,
+    #[command(flatten)]
+    machine: Machine,
+    /// Draw the data, the fitted curve and the residuals [default: none].
+    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "What to keep and to show")]
+    plot: Option<PathBuf>,
+    /// Print the result as one JSON object.
+    #[arg(long, help_heading = "What to keep and to show")]
+    json: bool,
+}
+
+/// As `NAME=REST`.
+fn named(text: &str) -> Result<(&str, &str), String> {
+    text.split_once('=').ok_or_else(|| format!("{text:?} has no name; expected NAME=VALUE"))
+}
+
+fn size(text: &str) -> Result<(String, u32), String> {
+    let (name, value) = named(text)?;
+    let value = value.parse().map_err(|_| format!("{value:?} is not a whole number"))?;
+    Ok((name.trim().to_owned(), value))
+}
+
+fn fixed(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = named(text)?;
+    let value = value.parse().map_err(|_| format!("{value:?} is not a number"))?;
+    Ok((name.trim().to_owned(), value))
+}
+
+fn bounds(text: &str) -> Result<(Option<String>, (f64, f64)), String> {
+    let (name, rest) = match text.split_once('=') {
+        Some((name, rest)) => (Some(name.trim().to_owned()), rest),
+        None => (None, text),
+    };
+    Ok((name, super::parse::bounds(rest)?))
+}
+
+/// The models with their formulas, for `--help`.
+pub fn summary() -> String {
+    let mut list = String::from("Models:\n");
+    for info in MODELS {
+        list += &format!("  {:<22} {}\n", info.name, info.formula);
+    }
+    list + "\n`flockwork fit --list` has their parameters, usual bounds and sources.\n\
+            A fit looks for the parameters with a swarm (256 particles, 200 iterations, f64, unless\n\
+            said otherwise) and finishes with Levenberg-Marquardt, unless `--polish none` is given.\n"
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.list {
+        return list(arguments.json);
+    }
+    let (Some(file), Some(model)) = (&arguments.data, &arguments.model) else {
+        bail!("a file of data and --model are needed");
+    };
+    if let Some(path) = &arguments.plot {
+        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if !["svg", "png"].iter().any(|known| ending.eq_ignore_ascii_case(known)) {
+            bail!("--plot is {}; the file's name must end in .svg or .png", path.display());
+        }
+    }
+    let (cpu, reason) = arguments.cpu()?;
+    let (fit, skipped) = arguments.fit(file, model)?;
+    interrupt::listen()?;
+    let bar = Bar::new(fit.swarm_options(), arguments.json);
+    let fitted = fit.run_on(&cpu, |progress| {
+        bar.show(progress);
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish();
+    let fitted = fitted?;
+    // What fails now must not take the result along: it is printed first.
+    let drawn = match &arguments.plot {
+        Some(path) => draw(path, &fit, &fitted),
+        None => Ok(()),
+    };
+    let report = Report { fit: &fit, fitted: &fitted, cpu: &cpu, reason: &reason, skipped };
+    let report = match arguments.json {
+        true => report.json(),
+        false => report.text(arguments.plot.as_deref().filter(|_| drawn.is_ok())),
+    };
+    super::print(&report)?;
+    drawn
+}
+
+impl Arguments {
+    /// The fit, and how many rows were left out.
+    fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, usize)> {
+        let (data, weights, skipped) = self.read(file)?;
+        let mut fit = Fit::named(model, data).with_context(|| file.display().to_string())?;
+        let short =
+            [("terms", self.terms), ("degree", self.degree), ("denominator", self.denominator)];
+        let short = short.into_iter().filter_map(|(name, n)| Some((name, n?)));
+        for (name, n) in self.size.iter().map(|(name, n)| (&**name, *n)).chain(short) {
+            fit = fit.size(name, n)?;
+        }
+        let (by_name, in_order): (Vec<_>, Vec<_>) =
+            self.bounds.iter().partition(|(name, _)| name.is_some());
+        if !in_order.is_empty() {
+            let all: Vec<_> = in_order.iter().map(|(_, bounds)| *bounds).collect();
+            fit = fit.all_bounds(&all).with_context(|| {
+                format!(
+                    "--bounds without names must be given once for each of {}",
+                    fit_names(model)
+                )
+            })?;
+        }
+        for (name, (lower, upper)) in by_name {
+            fit = fit.bounds(name.as_deref().unwrap_or_default(), *lower, *upper)?;
+        }
+        for (name, value) in &self.fix {
+            fit = fit.fixed(name, *value)?;
+        }
+        if self.loss.has_scale() && self.loss_scale.is_none() {
+            bail!(
+                "--loss {} needs --loss-scale: from which residual on rows count less",
+                self.loss
+            );
+        }
+        if let Some(scale) = self.loss_scale
+            && !self.loss.has_scale()
+        {
+            bail!("--loss-scale {scale} does not apply to the loss {}, which has none", self.loss);
+        }
+        fit = fit.loss(self.loss, self.loss_scale.unwrap_or(0.0))?;
+        if !weights.is_empty() {
+            fit = fit.weighted(weights)?;
+        }
+        if let Some(starts) = self.starts {
+            fit = fit.starts(starts);
+        }
+        let dims = fit.problem()?.dims();
+        let mut options = self.swarm.options_from(Fit::options(), dims)?;
+        self.limits.apply(&mut options.iterations, &mut options.stop);
+        options.check()?;
+        let polish = !self.swarm.never_polishes();
+        Ok((fit.with(|of_fit| *of_fit = options).polish(polish), skipped))
+    }
+
+    /// The data, the weights of their rows, and how many were left out.
+    fn read(&self, file: &Path) -> anyhow::Result<(Data, Vec<f64>, usize)> {
+        let hints =
+            Hints { dims: self.dims, rows: self.rows, layout: self.layout.unwrap_or_default() };
+        let told = self.dims.is_some() || self.rows.is_some() || self.layout.is_some();
+        if told || io::is_binary(file)? {
+            if !self.x.is_empty() || self.y.is_some() || self.weight.is_some() {
+                bail!("{} is binary: --x, --y and --weight do not apply to it", file.display());
+            }
+            return Ok((Data::from_table(&io::read_table(file, hints)?)?, Vec::new(), 0));
+        }
+        let (x, y, weight) = (self.x.clone(), self.y.clone(), self.weight.clone());
+        let wanted = Wanted { x, y, weight, skip_missing: self.skip_missing };
+        let Columns { x, y, weights, names, skipped } = io::read_columns(file, &wanted)?;
+        let columns = (names.len() - 1) as u32;
+        Ok((Data::new(columns, x, y)?.named(names)?, weights, skipped))
+    }
+
+    /// The CPU, and why.
+    fn cpu(&self) -> anyhow::Result<(Cpu, String)> {
+        if self.machine.choice() == Choice::Cuda {
+            bail!("fits have no GPU kernels yet: leave out --backend, or give --backend cpu");
+        }
+        match self.machine.select_cpu()? {
+            AnyBackend::Cpu(cpu, reason) => Ok((cpu, reason)),
+            #[cfg(feature = "cuda")]
+            AnyBackend::Cuda(..) => bail!("fits run on the CPU"),
+        }
+    }
+}
+
+/// The parameters of a model in its usual size, for a message.
+fn fit_names(model: &str) -> String {
+    MODELS.iter().find(|info| info.name == model).map_or(String::new(), |info| {
+        let names: Vec<_> = parameters(info).iter().map(ToString::to_string).collect();
+        names.join(", ")
+    })
+}
+
+fn parameters(info: &Info) -> Vec<Parameter> {
+    let shape = usual(info);
+    (0..(info.parameters)(&shape)).map(|index| (info.parameter)(index, &shape)).collect()
+}
+
+/// The usual shape, with as few columns as it goes.
+fn usual(info: &Info) -> Shape {
+    let columns = (1..).find(|&columns| info.columns.contains(columns)).unwrap_or(1);
+    Shape::of(info, columns)
+}
+
+fn list(as_json: bool) -> anyhow::Result<()> {
+    use flockwork::fit::Range;
+    let range = |range: Range| match range {
+        Range::Plain(lower, upper) => format!("{lower} to {upper}"),
+        Range::Scaled { lower, upper, y, x } => {
+            let power = |name, power| match power {
+                0 => String::new(),
+                1 => format!(" {name}"),
+                power => format!(" {name}^{power}"),
+            };
+            format!("({lower} to {upper}){}{}", power("Y", y), power("X", x))
+        }
+        Range::WithinArguments => "within the arguments".to_owned(),
+    };
+    let sizes = |info: &Info| -> Vec<String> {
+        let size = |s: &flockwork::fit::Size| {
+            format!("{} {} to {}, usually {}", s.name, s.least, s.most, s.usual)
+        };
+        info.sizes.iter().map(size).collect()
+    };
+    if as_json {
+        let object = |info: &Info| {
+            let parameter = |p: Parameter| json!({"name": p.to_string(), "bounds": range(p.range)});
+            json!({
+                "name": info.name,
+                "formula": info.formula,
+                "source": info.source,
+                "columns": info.columns.to_string(),
+                "sizes": sizes(info),
+                "parameters": parameters(info).into_iter().map(parameter).collect::<Vec<_>>(),
+            })
+        };
+        return super::print(&format!(
+            "{}\n",
+            Value::from(MODELS.iter().map(object).collect::<Vec<_>>())
+        ));
+    }
+    let mut text = String::from(
+        "Usual bounds are by the data: Y is the largest magnitude of the target, X of the arguments.\n\n",
+    );
+    for info in MODELS {
+        text += &format!(
+            "{}\n  formula     {}\n  columns     {}\n",
+            info.name, info.formula, info.columns
+        );
+        for size in sizes(info) {
+            text += &format!("  size        {size}\n");
+        }
+        for parameter in parameters(info) {
+            text += &format!("  {:<11} {}\n", parameter.to_string(), range(parameter.range));
+        }
+        text += &format!("  source      {}\n\n", info.source);
+    }
+    super::print(&text)
+}
+
+/// Draws a fit of one argument as a curve, and of more against the prediction.
+fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
+    let (data, values) = (fit.data(), fitted.values());
+    let one = data.columns() == 1;
+    let predicted = |row| fit.predict(&values, data.arguments(row));
+    let rows = 0..data.rows();
+    let place = |row| if one { data.arguments(row)[0] } else { predicted(row) };
+    let points: Vec<[f64; 2]> = rows.clone().map(|row| [place(row), data.target(row)]).collect();
+    let residuals: Vec<[f64; 2]> =
+        rows.map(|row| [place(row), data.target(row) - predicted(row)]).collect();
+    let curve = |x: f64| if one { fit.predict(&values, &[x]) } else { x };
+    let names = data.names();
+    let x_label = if one { names[0].clone() } else { "prediction".to_owned() };
+    let title = format!("{}, {} rows", fit.model_name(), data.rows());
+    let shown =
+        fitted.parameters.iter().take(6).map(|p| format!("{} {:.6}", p.name, Shown(p.value)));
+    let subtitle = shown.collect::<Vec<_>>().join(", ");
+    let picture = Fitting {
+        title: &title,
+        subtitle: &subtitle,
+        x_label: &x_label,
+        y_label: &names[names.len() - 1],
+        points: &points,
+        residuals: &residuals,
+        curve: &curve,
+    };
+    Ok(plot::fitting(path, &picture)?)
+}
+
+/// A number with so many digits, whatever its size.
+struct Shown(f64);
+
+impl std::fmt::Display for Shown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let digits = f.precision().unwrap_or(6);
+        let exponent = if self.0 == 0.0 { 0 } else { self.0.abs().log10().floor() as i32 };
+        let text = if (-4..9).contains(&exponent) {
+            format!("{:.*}", (digits as i32 - 1 - exponent).max(0) as usize, self.0)
+        } else {
+            format!("{:.*e}", digits - 1, self.0)
+        };
+        f.pad_integral(true, "", &text)
+    }
+}
+
+struct Report<'a> {
+    fit: &'a Fit,
+    fitted: &'a Fitted,
+    cpu: &'a Cpu,
+    reason: &'a str,
+    skipped: usize,
+}
+
+impl Report<'_> {
+    fn json(&self) -> String {
+        let Self { fit, fitted, cpu, reason, skipped } = self;
+        let object = json!({
+            "model": fit.model_name(),
+            "columns": fit.data().names(),
+            "skipped_rows": skipped,
+            "options": fit.swarm_options(),
+            "backend": { "name": cpu.name(), "description": cpu.description(), "reason": reason },
+            "rows_per_second": fitted.rows_per_second(),
+            "stopped": fitted.outcome.stopped,
+            "result": fitted,
+        });
+        format!("{object}\n")
+    }
+
+    fn text(&self, plot: Option<&Path>) -> String {
+        let Self { fit, fitted, cpu, reason, skipped } = self;
+        let Options { particles, precision, seed, .. } = fit.swarm_options();
+        let left_out = match skipped {
+            0 => String::new(),
+            skipped => format!(" ({skipped} left out)"),
+        };
+        let mut lines = vec![
+            format!(
+                "{}, {} rows{left_out}, {particles} particles, {precision}, seed {seed}",
+                fit.model_name(),
+                fitted.rows
+            ),
+            format!("back end    cpu: {} ({reason})", cpu.description()),
+            format!(
+                "done        {} iterations, {} of Levenberg-Marquardt in {:.3} s: {:.3e} rows a second",
+                fitted.iterations,
+                fitted.descents,
+                fitted.elapsed.as_secs_f64(),
+                fitted.rows_per_second()
+            ),
+        ];
+        if matches!(fitted.outcome.stopped, StopReason::Interrupted | StopReason::Time) {
+            lines.push(format!("ended       {}", fitted.outcome.stopped.sentence()));
+        }
+        let widest = fitted.parameters.iter().map(|p| p.name.len()).max().unwrap_or(0).max(10);
+        for parameter in &fitted.parameters {
+            let (lower, upper) = parameter.bounds;
+            let error = if lower == upper {
+                "given".to_owned()
+            } else if parameter.is_at_bound() {
+                format!("at its bound ({lower} to {upper})")
+            } else if parameter.error.is_infinite() {
+                "not determined by the data".to_owned()
+            } else if parameter.error.is_nan() {
+                String::new()
+            } else {
+                format!("+- {:.3}", Shown(parameter.error))
+            };
+            let line =
+                format!("{:<widest$}  {:>18.10}  {error}", parameter.name, Shown(parameter.value));
+            lines.push(line.trim_end().to_owned());
+        }
+        if fitted.value != fitted.sum_of_squares {
+            lines.push(format!("sum of losses            {:e}", fitted.value));
+        }
+        lines.push(format!("sum of squares           {:e}", fitted.sum_of_squares));
+        if fitted.deviation.is_finite() {
+            lines.push(format!(
+                "residual standard deviation {:e} ({} degrees of freedom)",
+                fitted.deviation, fitted.degrees_of_freedom
+            ));
+        } else {
+            lines.push("no residual standard deviation: no more rows than parameters".to_owned());
+        }
+        if let Some(path) = plot {
+            lines.push(format!("written     {}", path.display()));
+        }
+        lines.join("\n") + "\n"
+    }
+}

@@ -1,0 +1,189 @@
+//! Rows of data.
+
+use std::sync::{Arc, OnceLock};
+
+use flockwork_device::math::Scalar;
+
+use crate::{Error, Result, io::Table, memory};
+
+/// Rows of arguments and a target each, kept once for all fits and copied to `f32` when first needed
+/// so. A clone shares them.
+///
+/// Memory: 8 bytes for each number, and 4 more if there are fits in `f32`.
+///
+/// ```
+/// use flockwork::fit::Data;
+///
+/// // Two arguments and a target in each of three rows.
+/// let data = Data::new(2, vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0], vec![0.1, 0.2, 0.3])?;
+/// assert_eq!((data.columns(), data.rows()), (2, 3));
+/// assert_eq!((data.arguments(1), data.target(1)), (&[2.0, 20.0][..], 0.2));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Data {
+    columns: u32,
+    rows: usize,
+    held: Arc<Held>,
+    names: Arc<[String]>,
+}
+
+/// For each row its arguments and then its target.
+#[derive(Debug)]
+struct Held {
+    double: Arc<[f64]>,
+    single: OnceLock<Arc<[f32]>>,
+}
+
+impl Data {
+    /// From the arguments, row by row, and the targets.
+    ///
+    /// # Errors
+    /// If the lists do not fit each other, or if a number is not finite.
+    pub fn new(columns: u32, arguments: Vec<f64>, targets: Vec<f64>) -> Result<Self> {
+        let expected = columns as usize * targets.len();
+        if columns == 0 || arguments.len() != expected {
+            let (what, found) = ("the list of arguments", arguments.len());
+            return Err(Error::Length { what, found, expected });
+        }
+        if u32::try_from(targets.len()).is_err() {
+            let (value, accepted) = (targets.len().to_string(), "at most 4294967295".to_owned());
+            return Err(Error::Option { option: "rows", value, accepted });
+        }
+        for (what, list) in [("argument", &arguments), ("target", &targets)] {
+            if let Some(index) = list.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { what, index, value: list[index] });
+            }
+        }
+        memory::check(((expected + targets.len()) * size_of::<f64>()) as u128)?;
+        let mut numbers = Vec::with_capacity(expected + targets.len());
+        for (row, target) in arguments.chunks_exact(columns as usize).zip(&targets) {
+            numbers.extend_from_slice(row);
+            numbers.push(*target);
+        }
+        let names =
+            (1..=columns).map(|c| if columns == 1 { "x".to_owned() } else { format!("x{c}") });
+        let names = names.chain(["y".to_owned()]).collect();
+        let held = Held { double: numbers.into(), single: OnceLock::new() };
+        Ok(Self { columns, rows: targets.len(), held: Arc::new(held), names })
+    }
+
+    /// Of one argument: pairs (x, y).
+    ///
+    /// ```
+    /// use flockwork::fit::Data;
+    ///
+    /// let data = Data::pairs((0..10).map(|i| (f64::from(i), f64::from(i * i))))?;
+    /// assert_eq!((data.columns(), data.rows(), data.target(3)), (1, 10, 9.0));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Result<Self> {
+        let (arguments, targets) = pairs.into_iter().unzip();
+        Self::new(1, arguments, targets)
+    }
+
+    /// The rows of a table.
+    ///
+    /// ```
+    /// use flockwork::fit::{self, Data};
+    ///
+    /// let data = Data::from_table(&fit::synthetic(4, 100, 1)?)?;
+    /// assert_eq!((data.columns(), data.rows()), (4, 100));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn from_table(table: &Table) -> Result<Self> {
+        Self::new(table.dims(), table.coefficients().to_vec(), table.targets().to_vec())
+    }
+
+    /// With names for the columns, the target last: what pictures show.
+    ///
+    /// ```
+    /// use flockwork::fit::Data;
+    ///
+    /// let data = Data::pairs([(0.0, 1.0)])?.named(vec!["time".to_owned(), "height".to_owned()])?;
+    /// assert_eq!(data.names(), ["time", "height"]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are not as many names as columns and target.
+    pub fn named(mut self, names: Vec<String>) -> Result<Self> {
+        let expected = self.columns as usize + 1;
+        if names.len() != expected {
+            let what = "the list of column names";
+            return Err(Error::Length { what, found: names.len(), expected });
+        }
+        self.names = names.into();
+        Ok(self)
+    }
+
+    /// Arguments in a row.
+    pub fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// What the columns are called, the target last: `x` and `y`, or `x1`, `x2`, ..., unless
+    /// [`Data::named`] said otherwise.
+    ///
+    /// ```
+    /// use flockwork::fit::Data;
+    ///
+    /// assert_eq!(Data::pairs([(0.0, 1.0)])?.names(), ["x", "y"]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The arguments of a row.
+    pub fn arguments(&self, row: usize) -> &[f64] {
+        let start = row * self.stride();
+        &self.held.double[start..start + self.columns as usize]
+    }
+
+    /// The target of a row.
+    pub fn target(&self, row: usize) -> f64 {
+        self.held.double[row * self.stride() + self.columns as usize]
+    }
+
+    /// Numbers in a row.
+    pub(super) fn stride(&self) -> usize {
+        self.columns as usize + 1
+    }
+
+    /// The least and the greatest of a column, the target's number being [`Data::columns`].
+    pub(super) fn range(&self, column: u32) -> (f64, f64) {
+        let all = self.held.double.iter().skip(column as usize).step_by(self.stride());
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)))
+    }
+
+    pub(super) fn double(&self) -> &Arc<[f64]> {
+        &self.held.double
+    }
+
+    pub(super) fn single(&self) -> Result<&Arc<[f32]>> {
+        if let Some(single) = self.held.single.get() {
+            return Ok(single);
+        }
+        memory::check((self.held.double.len() * size_of::<f32>()) as u128)?;
+        let single = converted(&self.held.double, "number")?;
+        Ok(self.held.single.get_or_init(|| single))
+    }
+}
+
+/// In another precision, in which all must be finite.
+pub(super) fn converted<T: Scalar>(numbers: &[f64], what: &'static str) -> Result<Arc<[T]>> {
+    let number = |(index, &value): (usize, &f64)| {
+        let converted = T::nearest(value);
+        if converted.to_f64().is_finite() {
+            return Ok(converted);
+        }
+        Err(Error::NotFinite { what, index, value })
+    };
+    numbers.iter().enumerate().map(number).collect()
+}

@@ -1,0 +1,287 @@
+//! Numbers with derivatives: forward-mode automatic differentiation of anything written over `Real`.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+use flockwork_device::{
+    math::{Partial, PerLane, Real},
+    random::Draw,
+};
+
+/// How many derivatives go along with a value.
+pub(super) const DIRECTIONS: usize = 8;
+
+/// A value and its derivatives in some directions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dual {
+    pub value: f64,
+    pub slope: [f64; DIRECTIONS],
+}
+
+impl Dual {
+    /// A number that does not change.
+    #[inline(always)]
+    pub fn constant(value: f64) -> Self {
+        Self { value, slope: [0.0; DIRECTIONS] }
+    }
+
+    /// A number that changes in direction `nth`, if there is one.
+    #[inline(always)]
+    pub fn along(value: f64, nth: usize) -> Self {
+        let mut dual = Self::constant(value);
+        if let Some(slope) = dual.slope.get_mut(nth) {
+            *slope = 1.0;
+        }
+        dual
+    }
+
+    /// f(self), where f has this value and derivative here.
+    #[inline(always)]
+    fn chain(self, value: f64, derivative: f64) -> Self {
+        Self { value, slope: self.slope.map(|slope| derivative * slope) }
+    }
+
+    #[inline(always)]
+    fn joined(self, other: Self, value: f64, f: impl Fn(f64, f64) -> f64) -> Self {
+        let mut slope = self.slope;
+        for (a, b) in slope.iter_mut().zip(other.slope) {
+            *a = f(*a, b);
+        }
+        Self { value, slope }
+    }
+}
+
+impl Add for Dual {
+    type Output = Self;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self.joined(other, self.value + other.value, |a, b| a + b)
+    }
+}
+
+impl Sub for Dual {
+    type Output = Self;
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self.joined(other, self.value - other.value, |a, b| a - b)
+    }
+}
+
+impl Mul for Dual {
+    type Output = Self;
+
+    #[inline(always)]
+    fn mul(self, other: Self) -> Self {
+        let (x, y) = (self.value, other.value);
+        self.joined(other, x * y, |a, b| x.fma(b, a * y))
+    }
+}
+
+impl Div for Dual {
+    type Output = Self;
+
+    #[inline(always)]
+    fn div(self, other: Self) -> Self {
+        let (value, y) = (self.value / other.value, other.value);
+        self.joined(other, value, |a, b| (-value).fma(b, a) / y)
+    }
+}
+
+impl Neg for Dual {
+    type Output = Self;
+
+    #[inline(always)]
+    fn neg(self) -> Self {
+        self.chain(-self.value, -1.0)
+    }
+}
+
+impl Partial for Dual {
+    fn none() -> Self {
+        Self::constant(0.0)
+    }
+
+    fn combine(self, next: Self) -> Self {
+        self + next
+    }
+}
+
+impl Real for Dual {
+    type Scalar = f64;
+    type Mask = bool;
+    const LANES: usize = 1;
+
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        Self::constant(value)
+    }
+
+    #[inline(always)]
+    fn fma(self, factor: Self, addend: Self) -> Self {
+        let product = self * factor;
+        product.joined(addend, self.value.fma(factor.value, addend.value), |a, b| a + b)
+    }
+
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        let root = self.value.sqrt();
+        self.chain(root, 0.5 / root)
+    }
+
+    #[inline(always)]
+    fn abs(self) -> Self {
+        self.chain(self.value.abs(), if self.value < 0.0 { -1.0 } else { 1.0 })
+    }
+
+    #[inline(always)]
+    fn exp(self) -> Self {
+        let value = Real::exp(self.value);
+        self.chain(value, value)
+    }
+
+    #[inline(always)]
+    fn ln(self) -> Self {
+        self.chain(Real::ln(self.value), 1.0 / self.value)
+    }
+
+    #[inline(always)]
+    fn pow(self, exponent: Self) -> Self {
+        let (x, y) = (self.value, exponent.value);
+        let value = Real::pow(x, y);
+        let by_base = y * Real::pow(x, y - 1.0);
+        let by_exponent = value * Real::ln(x);
+        // Where nothing changes nothing comes of it, even if the logarithm is none.
+        let from =
+            |slope: f64, derivative: f64| if slope == 0.0 { 0.0 } else { slope * derivative };
+        self.joined(exponent, value, |a, b| from(a, by_base) + from(b, by_exponent))
+    }
+
+    #[inline(always)]
+    fn round(self) -> Self {
+        Self::constant(Real::round(self.value))
+    }
+
+    #[inline(always)]
+    fn floor(self) -> Self {
+        Self::constant(Real::floor(self.value))
+    }
+
+    #[inline(always)]
+    fn sin_cos_pi(self) -> (Self, Self) {
+        let (sine, cosine) = self.value.sin_cos_pi();
+        let pi = std::f64::consts::PI;
+        (self.chain(sine, pi * cosine), self.chain(cosine, -(pi * sine)))
+    }
+
+    #[inline(always)]
+    fn sin_pi_squared(self) -> Self {
+        let (sine, cosine) = self.value.sin_cos_pi();
+        let twice = 2.0 * std::f64::consts::PI * sine;
+        self.chain(self.value.sin_pi_squared(), twice * cosine)
+    }
+
+    #[inline(always)]
+    fn sin_cos(self) -> (Self, Self) {
+        let (sine, cosine) = Real::sin_cos(self.value);
+        (self.chain(sine, cosine), self.chain(cosine, -sine))
+    }
+
+    #[inline(always)]
+    fn atan(self) -> Self {
+        self.chain(Real::atan(self.value), 1.0 / self.value.fma(self.value, 1.0))
+    }
+
+    #[inline(always)]
+    fn less(self, other: Self) -> bool {
+        self.value < other.value
+    }
+
+    #[inline(always)]
+    fn select(mask: bool, yes: Self, no: Self) -> Self {
+        if mask { yes } else { no }
+    }
+
+    #[inline(always)]
+    fn any(mask: bool) -> bool {
+        mask
+    }
+
+    // Of a function of plain numbers nothing is known but its values: central differences.
+    #[inline(always)]
+    fn per_lane<const INPUTS: usize, const OUTPUTS: usize>(
+        f: &impl PerLane<f64, INPUTS, OUTPUTS>,
+        inputs: [Self; INPUTS],
+    ) -> [Self; OUTPUTS] {
+        let here = inputs.map(|input| input.value);
+        let mut outputs = f.apply(here).map(Self::constant);
+        for (nth, input) in inputs.iter().enumerate() {
+            let step = 6e-6 * input.value.abs().max(1.0);
+            let (mut above, mut below) = (here, here);
+            above[nth] = here[nth] + step;
+            below[nth] = here[nth] - step;
+            let apart = above[nth] - below[nth];
+            let (above, below) = (f.apply(above), f.apply(below));
+            for ((output, above), below) in outputs.iter_mut().zip(above).zip(below) {
+                let derivative = (above - below) / apart;
+                *output = output.joined(*input, output.value, |a, b| a + derivative * b);
+            }
+        }
+        outputs
+    }
+
+    fn uniforms(draw: Draw) -> [(Self, Self); 2] {
+        f64::uniforms(draw).map(|(a, b)| (Self::constant(a), Self::constant(b)))
+    }
+
+    fn raised_uniforms(draw: Draw) -> [(Self, Self); 2] {
+        f64::raised_uniforms(draw).map(|(a, b)| (Self::constant(a), Self::constant(b)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, f: impl Fn(Dual) -> Dual, at: &[f64]) {
+        for &x in at {
+            let h = 1e-5 * x.abs().max(1e-3);
+            let value = |x: f64| f(Dual::constant(x)).value;
+            let expected = (value(x + h) - value(x - h)) / (2.0 * h);
+            let dual = f(Dual::along(x, 3));
+            assert_eq!(dual.value, value(x), "{name}");
+            let apart = (dual.slope[3] - expected).abs();
+            assert!(apart < 1e-6 * expected.abs().max(1.0), "{name} at {x}: {}", dual.slope[3]);
+        }
+    }
+
+    #[test]
+    fn derivatives_agree_with_differences() {
+        type D = Dual;
+        let one = D::constant(1.0);
+        check("exp", D::exp, &[-2.0, 0.5]);
+        check("ln", D::ln, &[0.3, 4.0]);
+        check("sqrt", D::sqrt, &[0.3, 4.0]);
+        check("abs", D::abs, &[-0.3, 4.0]);
+        check("sine", D::sin, &[-0.3, 2.0]);
+        check("cosine", D::cos, &[-0.3, 2.0]);
+        check("sine of turns", D::sin_pi, &[-0.3, 2.1]);
+        check("cosine of turns", D::cos_pi, &[-0.3, 2.1]);
+        check("its square", D::sin_pi_squared, &[-0.3, 2.1]);
+        check("atan", D::atan, &[-3.0, -0.1, 0.4, 0.9, 30.0]);
+        check("power", |x| x.pow(D::constant(2.5)), &[0.3, 2.0]);
+        check("negative base", |x| x.pow(D::constant(-2.0)), &[-0.5]);
+        check("exponent", |x| D::constant(1.7).pow(x), &[-0.3, 2.1]);
+        check("whole power", |x| x.powi(5), &[-0.3, 2.0]);
+        check("quotient", |x| (x * x - one) / (x + one + one), &[-0.3, 2.0]);
+        check("fused", |x| x.fma(x, -x), &[-0.3, 2.0]);
+        check("chosen", |x| x.limit(-one, one) + x.greatest(one), &[-3.0, 0.2, 2.0]);
+        struct Cube;
+        impl PerLane<f64, 2, 1> for Cube {
+            fn apply(&self, [a, b]: [f64; 2]) -> [f64; 1] {
+                [a * a * b]
+            }
+        }
+        check("lane by lane", |x| D::per_lane(&Cube, [x, x])[0], &[-0.3, 2.0]);
+    }
+}

@@ -1,0 +1,249 @@
+//! Levenberg-Marquardt within bounds.
+//!
+//! Levenberg 1944, Marquardt 1963; scaling after Moré 1978, damping after Nielsen 1999. Derivatives are
+//! exact (forward mode), the linear subproblems are solved by Householder reflections of the Jacobian.
+//! Parameters at a bound that would leave the box are held there (an active set), and a step that
+//! leaves it is cut off. For losses other than squares, rows count as much as their residual says
+//! (iteratively reweighted least squares), and a step is taken only if the loss itself falls.
+//!
+//! All of it is in `f64` and in one fixed order: the bits do not depend on threads.
+
+use rayon::prelude::*;
+
+use flockwork_device::fit::sum::CHUNK;
+
+use super::{
+    model::AnyModel,
+    rows::{Setup, over_groups},
+    triangle::Triangle,
+};
+use crate::backend::Simd;
+
+/// Rows of a group whose triangle is computed at once.
+const GROUP: usize = 64 * CHUNK;
+
+/// A sum to be minimised, and where.
+pub(super) struct Target<'a> {
+    pub model: &'a dyn AnyModel,
+    pub simd: Simd,
+    pub setup: &'a Setup<f64>,
+    /// Which parameters are looked for.
+    pub free: &'a [usize],
+    /// Bounds of these.
+    pub lower: &'a [f64],
+    pub upper: &'a [f64],
+}
+
+/// A point on its way down.
+#[derive(Clone, Debug)]
+pub(super) struct Descent {
+    /// All parameters, those that are not looked for included.
+    pub parameters: Vec<f64>,
+    /// The sum there.
+    pub value: f64,
+    /// Iterations so far: decompositions of the Jacobian.
+    pub iterations: u32,
+    /// Whether no further step leads down.
+    pub settled: bool,
+    damping: f64,
+    growth: f64,
+    /// The largest norm of each column so far.
+    scale: Vec<f64>,
+}
+
+/// Where a reduction is lost in rounding, as a share of the sum.
+const NEGLIGIBLE: f64 = 1e-14;
+/// Undamped steps at the end, which no longer lower the sum measurably but get nearer to where its
+/// slope vanishes.
+const LAST_STEPS: u32 = 6;
+
+impl Target<'_> {
+    /// The sum at a point.
+    pub fn sum(&self, parameters: &[f64]) -> f64 {
+        let bytes = (self.setup.shape.columns as usize + 1) * size_of::<f64>();
+        let [sum] = over_groups(self.setup.rows, bytes, &|first, count| {
+            [self.model.sum(self.simd, self.setup, parameters, (first, count))]
+        });
+        sum
+    }
+
+    /// The Jacobian and the residuals at a point, decomposed; nothing where a number is not finite.
+    pub fn triangle(&self, parameters: &[f64]) -> Option<Triangle> {
+        let group = |first: usize| {
+            let mut triangle = Triangle::new(self.free.len());
+            let mut block = Vec::new();
+            let end = (first + GROUP).min(self.setup.rows);
+            for first in (first..end).step_by(CHUNK) {
+                let count = (end - first).min(CHUNK);
+                block.resize(count * (self.free.len() + 1), 0.0);
+                let range = (first, count);
+                self.model
+                    .linearise(self.simd, self.setup, parameters, self.free, range, &mut block);
+                self.weigh(first, count, &mut block);
+                if !block.iter().all(|x| x.is_finite()) {
+                    return None;
+                }
+                triangle.absorb(&mut block);
+            }
+            Some(triangle)
+        };
+        let firsts = (0..self.setup.rows).step_by(GROUP);
+        let triangles: Vec<_> =
+            if self.setup.rows > GROUP && rayon::current_thread_index().is_some() {
+                firsts.collect::<Vec<_>>().into_par_iter().map(group).collect()
+            } else {
+                firsts.map(group).collect()
+            };
+        let mut triangles = triangles.into_iter();
+        let mut all = triangles.next()??;
+        for other in triangles {
+            all.join(&other?);
+        }
+        Some(all)
+    }
+
+    /// Multiplies rows with the root of what they count for.
+    fn weigh(&self, first: usize, count: usize, block: &mut [f64]) {
+        let (weights, loss) = (&self.setup.weights, &self.setup.loss);
+        if weights.is_empty() && loss.kind == super::Loss::Squares {
+            return;
+        }
+        let residuals = self.free.len() * count;
+        for nth in 0..count {
+            let weight = weights.get(first + nth).copied().unwrap_or(1.0);
+            let root = (weight * loss.importance(block[residuals + nth])).sqrt();
+            for number in block.iter_mut().skip(nth).step_by(count) {
+                *number *= root;
+            }
+        }
+    }
+
+    /// From a point on: no iteration has been done.
+    pub fn from(&self, parameters: Vec<f64>) -> Descent {
+        let value = self.sum(&parameters);
+        Descent {
+            value: if value.is_nan() { f64::INFINITY } else { value },
+            parameters,
+            iterations: 0,
+            settled: false,
+            damping: 1e-3,
+            growth: 2.0,
+            scale: vec![0.0; self.free.len()],
+        }
+    }
+
+    /// Goes down for at most so many iterations.
+    pub fn descend(&self, descent: &mut Descent, most: u32) {
+        for _ in 0..most {
+            if descent.settled || !descent.value.is_finite() || descent.value == 0.0 {
+                descent.settled = true;
+                return;
+            }
+            descent.iterations += 1;
+            let Some(triangle) = self.triangle(&descent.parameters) else {
+                descent.settled = true;
+                return;
+            };
+            self.step(descent, &triangle);
+        }
+    }
+
+    /// One iteration: damps more and more until a step leads down.
+    fn step(&self, descent: &mut Descent, triangle: &Triangle) {
+        for (j, scale) in descent.scale.iter_mut().enumerate() {
+            *scale = scale.max(triangle.norm(j));
+        }
+        let moving = self.moving(&descent.parameters, triangle);
+        if moving.is_empty() {
+            descent.settled = true;
+            return;
+        }
+        let part = triangle.of(&moving);
+        loop {
+            let root = descent.damping.sqrt();
+            let damping: Vec<f64> = moving
+                .iter()
+                .map(|&j| root * if descent.scale[j] > 0.0 { descent.scale[j] } else { 1.0 })
+                .collect();
+            let (trial, step) = self.moved(&descent.parameters, &moving, &part.solve(&damping));
+            let gain = part.gain(&step);
+            let value = self.sum(&trial);
+            if value < descent.value {
+                let fell = descent.value - value;
+                let ratio = if gain > 0.0 { fell / gain } else { 0.0 };
+                let small = NEGLIGIBLE * descent.value;
+                descent.settled = fell <= small && gain.abs() <= small && descent.damping < 1e-6;
+                descent.damping *= (1.0 - (2.0 * ratio - 1.0).powi(3)).clamp(1.0 / 5.0, 2.0);
+                descent.damping = descent.damping.max(1e-18);
+                descent.growth = 2.0;
+                (descent.parameters, descent.value) = (trial, value);
+                return;
+            }
+            let still = step
+                .iter()
+                .zip(&moving)
+                .all(|(step, &j)| step.abs() <= 1e-16 * descent.parameters[self.free[j]].abs());
+            descent.damping *= descent.growth;
+            descent.growth *= 2.0;
+            if still || descent.damping > 1e30 {
+                descent.settled = true;
+                return;
+            }
+        }
+    }
+
+    /// Free parameters that are not held at a bound by the slope of the sum.
+    pub fn moving(&self, parameters: &[f64], triangle: &Triangle) -> Vec<usize> {
+        let held = |j: usize| {
+            let (x, slope) = (parameters[self.free[j]], triangle.slope(j));
+            x <= self.lower[j] && slope <= 0.0 || x >= self.upper[j] && slope >= 0.0
+        };
+        (0..self.free.len()).filter(|&j| !held(j)).collect()
+    }
+
+    /// Where a step leads, cut off at the bounds, and what is left of it.
+    fn moved(&self, parameters: &[f64], moving: &[usize], step: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let mut moved = parameters.to_vec();
+        let mut left = vec![0.0; step.len()];
+        for ((&j, &step), left) in moving.iter().zip(step).zip(&mut left) {
+            let x = &mut moved[self.free[j]];
+            let before = *x;
+            *x = (before + step).clamp(self.lower[j], self.upper[j]);
+            *left = *x - before;
+        }
+        (moved, left)
+    }
+
+    /// The last digits: undamped steps as long as the slope gets smaller and the sum does not grow but
+    /// by rounding.
+    pub fn refine(&self, descent: &mut Descent) {
+        let steepness = |triangle: &Triangle, moving: &[usize]| {
+            let share = |&j: &usize| {
+                let norm = triangle.norm(j);
+                if norm > 0.0 { (triangle.slope(j) / norm).abs() } else { 0.0 }
+            };
+            moving.iter().map(share).fold(0.0, f64::max)
+        };
+        let Some(mut triangle) = self.triangle(&descent.parameters) else { return };
+        let mut moving = self.moving(&descent.parameters, &triangle);
+        let mut least = steepness(&triangle, &moving);
+        for _ in 0..LAST_STEPS {
+            if moving.is_empty() || least == 0.0 {
+                return;
+            }
+            let part = triangle.of(&moving);
+            let undamped = part.solve(&vec![0.0; moving.len()]);
+            let (trial, _) = self.moved(&descent.parameters, &moving, &undamped);
+            let value = self.sum(&trial);
+            let Some(next) = self.triangle(&trial) else { return };
+            let next_moving = self.moving(&trial, &next);
+            let steep = steepness(&next, &next_moving);
+            descent.iterations += 1;
+            if !(steep < least && value <= descent.value * (1.0 + 1e-12)) {
+                return;
+            }
+            (descent.parameters, descent.value) = (trial, value);
+            (triangle, moving, least) = (next, next_moving, steep);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! The sum over rows as the CPU computes it: particles along SIMD lanes, rows shared among threads.
+
+use std::sync::Arc;
+
+use flockwork_device::{
+    fit::{
+        Loss, Model, Row, Rows, Shape, evaluate,
+        sum::{CHUNK, Tree, chunks},
+    },
+    math::{Lanes, Partial, Scalar},
+    objective::Point,
+    swarm::{layout::TILE, view::View},
+};
+
+use super::dual::{DIRECTIONS, Dual};
+use crate::backend::{Evaluator, Judged, Simd, dispatched};
+
+/// Of a model that is computed for some rows at once: particles side by side, and rows. Their residuals
+/// stay in registers, and a parameter or a number of a row is loaded once for all of them.
+const LANES: usize = 16;
+const AT_ONCE: usize = 4;
+/// Bytes of rows that are read again for each group of lanes: they should stay in the second-level
+/// cache.
+const GROUP_BYTES: usize = 256 * 1024;
+
+/// What a fit's sum is over, in one precision.
+#[derive(Clone)]
+pub(super) struct Setup<T> {
+    pub shape: Shape,
+    pub rows: usize,
+    /// For each row its arguments and its target.
+    pub numbers: Arc<[T]>,
+    /// One for each row, or none.
+    pub weights: Arc<[T]>,
+    pub loss: Loss<T>,
+    /// The value of each parameter that is not looked for.
+    pub fixed: Arc<[Option<T>]>,
+}
+
+/// Some of the rows.
+struct Held<'a, T> {
+    columns: usize,
+    numbers: &'a [T],
+    weights: &'a [T],
+}
+
+impl<'a, T: Scalar> Held<'a, T> {
+    fn new(setup: &'a Setup<T>) -> Self {
+        let columns = setup.shape.columns as usize;
+        assert_eq!(setup.numbers.len(), setup.rows * (columns + 1), "rows of numbers");
+        assert!(setup.weights.is_empty() || setup.weights.len() == setup.rows, "a weight each");
+        Self { columns, numbers: &setup.numbers, weights: &setup.weights }
+    }
+}
+
+impl<T: Scalar> Rows<T> for Held<'_, T> {
+    #[inline(always)]
+    fn argument(&self, row: usize, column: u32) -> T {
+        if column as usize >= self.columns {
+            return T::nearest(f64::NAN);
+        }
+        let index = row * (self.columns + 1) + column as usize;
+        debug_assert!(index < self.numbers.len());
+        // SAFETY: the numbers are whole rows; who reads them asks for rows that there are (`group`
+        // compares them), and a model cannot ask for another than the one it is given.
+        unsafe { *self.numbers.get_unchecked(index) }
+    }
+
+    #[inline(always)]
+    fn target(&self, row: usize) -> T {
+        let index = row * (self.columns + 1) + self.columns;
+        debug_assert!(index < self.numbers.len());
+        // SAFETY: as above.
+        unsafe { *self.numbers.get_unchecked(index) }
+    }
+
+    #[inline(always)]
+    fn is_weighted(&self) -> bool {
+        !self.weights.is_empty()
+    }
+
+    #[inline(always)]
+    fn weight(&self, row: usize) -> T {
+        self.weights[row]
+    }
+}
+
+/// Parameters of a tile: a row of 64 for each.
+struct Part<'a, T> {
+    parameters: &'a [T],
+    first: usize,
+}
+
+impl<T: Scalar, const N: usize> Point<Lanes<T, N>> for Part<'_, T> {
+    #[inline(always)]
+    fn at(&self, parameter: u32) -> Lanes<T, N> {
+        let start = parameter as usize * TILE + self.first;
+        Lanes(self.parameters[start..start + N].try_into().expect("so many lanes"))
+    }
+}
+
+/// The sum over all rows, from those over aligned groups of chunks: `of` is given the first row and
+/// how many, and is called on several threads where that is worth it.
+pub(super) fn over_groups<T: Scalar, const N: usize>(
+    rows: usize,
+    bytes_per_row: usize,
+    of: &(impl Fn(usize, usize) -> [T; N] + Sync),
+) -> [T; N] {
+    fn node<T: Scalar, const N: usize>(
+        first: usize,
+        level: u32,
+        (chunks, rows, leaf, shared): (usize, usize, u32, bool),
+        of: &(impl Fn(usize, usize) -> [T; N] + Sync),
+    ) -> [T; N] {
+        let all = (chunks, rows, leaf, shared);
+        if level <= leaf {
+            let last = ((first + (1 << level)) * CHUNK).min(rows);
+            return of(first * CHUNK, last - first * CHUNK);
+        }
+        let middle = first + (1 << (level - 1));
+        let left = || node(first, level - 1, all, of);
+        if middle >= chunks {
+            return left();
+        }
+        let right = || node(middle, level - 1, all, of);
+        let (left, right) = if shared { rayon::join(left, right) } else { (left(), right()) };
+        std::array::from_fn(|lane| Partial::combine(left[lane], right[lane]))
+    }
+    let chunks = chunks(rows);
+    if chunks == 0 {
+        return [T::ZERO; N];
+    }
+    // An aligned group that the cache holds.
+    let fitting = (GROUP_BYTES / (CHUNK * bytes_per_row)).max(1);
+    // On a thread of a pool, its others help: otherwise a pool of nobody's choice would.
+    let shared = rayon::current_thread_index().is_some();
+    let level = chunks.next_power_of_two().ilog2();
+    node(0, level, (chunks, rows, fitting.ilog2(), shared), of)
+}
+
+/// A model over rows of data, along SIMD lanes.
+pub(super) struct OnRows<M, T> {
+    pub model: M,
+    pub simd: Simd,
+    pub setup: Setup<T>,
+}
+
+/// Writes all parameters of a tile's particles: those that are fixed, and the others as the swarm has
+/// them.
+pub(super) fn gather<T: Scalar>(
+    fixed: &[Option<T>],
+    view: &View<T>,
+    positions: &[T],
+    to: &mut Vec<T>,
+) {
+    to.clear();
+    let mut dimension = 0;
+    for fixed in fixed {
+        match fixed {
+            Some(value) => to.extend([*value; TILE]),
+            None => {
+                let row = &positions[dimension as usize * TILE..][..TILE];
+                // SAFETY: a plan has a bound and a variable for each dimension of the positions.
+                to.extend(row.iter().map(|&x| unsafe { view.moved(dimension, x) }));
+                dimension += 1;
+            }
+        }
+    }
+}
+
+/// Turns sums into fitness.
+pub(super) fn judge<T: Scalar>(view: &View<T>, tile: &mut Judged<'_, T>, sums: &[T; TILE]) {
+    for (lane, (fitness, &sum)) in tile.fitness.iter_mut().zip(sums).enumerate() {
+        // SAFETY: as above.
+        *fitness = unsafe { view.fitness(sum, &|d| tile.positions[d as usize * TILE + lane]) };
+    }
+}
+
+impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
+    fn evaluate(&self, view: &View<T>, mut tile: Judged<'_, T>) {
+        let Self { model, simd, setup } = self;
+        gather(&setup.fixed, view, tile.positions, tile.image);
+        let (parameters, particles) = (&**tile.image, tile.particles);
+        let bytes = setup.numbers.len() / setup.rows.max(1) * size_of::<T>();
+        let sums = over_groups(setup.rows, bytes, &|first, count| {
+            let mut sums = [T::ZERO; TILE];
+            let range = (first, count);
+            group(*simd, model, setup, parameters, particles, range, &mut sums);
+            sums
+        });
+        judge(view, &mut tile, &sums);
+    }
+
+    fn terms(&self, _: &View<T>) -> usize {
+        self.setup.rows
+    }
+}
+
+dispatched! {
+    /// The sum over an aligned group of rows for each particle of a tile.
+    fn group<M: Model, T: Scalar>(
+        model: &M,
+        setup: &Setup<T>,
+        parameters: &[T],
+        particles: usize,
+        range: (usize, usize),
+        sums: &mut [T; TILE],
+    ) => group_inlined
+}
+
+#[inline(always)]
+fn group_inlined<M: Model, T: Scalar>(
+    model: &M,
+    setup: &Setup<T>,
+    parameters: &[T],
+    particles: usize,
+    (first, count): (usize, usize),
+    sums: &mut [T; TILE],
+) {
+    let rows = Held::new(setup);
+    assert!(first + count <= setup.rows, "rows that there are");
+    let (shape, loss) = (&setup.shape, &setup.loss);
+    if !M::SHARES {
+        let point = Part { parameters, first: 0 };
+        let sum: Lanes<T, TILE> =
+            evaluate::group::<M, _, 1>(model, shape, loss, &point, &rows, first, count);
+        *sums = sum.0;
+        return;
+    }
+    for (nth, sums) in sums.chunks_exact_mut(LANES).enumerate() {
+        // Lanes without particles exist in memory only.
+        if nth * LANES >= particles {
+            break;
+        }
+        let point = Part { parameters, first: nth * LANES };
+        let sum: Lanes<T, LANES> =
+            evaluate::group::<M, _, AT_ONCE>(model, shape, loss, &point, &rows, first, count);
+        sums.copy_from_slice(&sum.0);
+    }
+}
+
+/// The same for a function of plain numbers that gives the prediction.
+pub(super) fn plain<T: Scalar>(
+    predict: &dyn Fn(&[f64], &[f64]) -> f64,
+    setup: &Setup<T>,
+    data: &[f64],
+    parameters: &[f64],
+    (first, count): (usize, usize),
+) -> T {
+    let columns = setup.shape.columns as usize;
+    let mut tree = Tree::new();
+    let mut row = first;
+    while row < first + count {
+        let end = (first + count).min(row + CHUNK);
+        let mut sum = T::ZERO;
+        for row in row..end {
+            let numbers = &data[row * (columns + 1)..][..=columns];
+            let residual = numbers[columns] - predict(parameters, &numbers[..columns]);
+            let weight = setup.weights.get(row).map(|&weight| move |_: usize| weight);
+            sum = setup.loss.add(sum, [T::nearest(residual)], weight);
+        }
+        tree.push(sum);
+        row = end;
+    }
+    tree.finish()
+}
+
+/// Defines a function that calls another one compiled for AVX2 or the baseline. Nothing lies side by
+/// side there: wider vectors would do no good.
+macro_rules! narrow {
+    ($(#[$doc:meta])* fn $name:ident<M: Model>($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
+        $(#[$doc])*
+        pub(super) fn $name<M: Model>(simd: Simd, $($argument: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<M: Model>($($argument: $type),*) {
+                $inner::<M>($($argument),*)
+            }
+            match simd {
+                // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
+                // wider includes the narrower.
+                #[cfg(target_arch = "x86_64")]
+                Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<M>($($argument),*) },
+                _ => $inner::<M>($($argument),*),
+            }
+        }
+    };
+}
+
+narrow! {
+    /// The sum over an aligned group of rows at one point.
+    fn single<M: Model>(
+        model: &M,
+        setup: &Setup<f64>,
+        parameters: &[f64],
+        range: (usize, usize),
+        sum: &mut f64,
+    ) => single_inlined
+}
+
+#[inline(always)]
+fn single_inlined<M: Model>(
+    model: &M,
+    setup: &Setup<f64>,
+    parameters: &[f64],
+    (first, count): (usize, usize),
+    sum: &mut f64,
+) {
+    struct Single<'a>(&'a [f64]);
+    impl Point<f64> for Single<'_> {
+        #[inline(always)]
+        fn at(&self, parameter: u32) -> f64 {
+            self.0[parameter as usize]
+        }
+    }
+    let rows = Held::new(setup);
+    assert!(first + count <= setup.rows, "rows that there are");
+    let point = Single(parameters);
+    let (shape, loss) = (&setup.shape, &setup.loss);
+    *sum = evaluate::group::<M, f64, 1>(model, shape, loss, &point, &rows, first, count);
+}
+
+narrow! {
+    /// The derivatives of the predictions of some rows by the free parameters, and the residuals: a
+    /// column of `block` for each, one after the other.
+    fn linearise<M: Model>(
+        model: &M,
+        setup: &Setup<f64>,
+        parameters: &[f64],
+        free: &[usize],
+        range: (usize, usize),
+        block: &mut [f64],
+    ) => linearise_inlined
+}
+
+#[inline(always)]
+fn linearise_inlined<M: Model>(
+    model: &M,
+    setup: &Setup<f64>,
+    parameters: &[f64],
+    free: &[usize],
+    (first, count): (usize, usize),
+    block: &mut [f64],
+) {
+    struct Directed(Vec<Dual>);
+    impl Point<Dual> for Directed {
+        #[inline(always)]
+        fn at(&self, parameter: u32) -> Dual {
+            self.0[parameter as usize]
+        }
+    }
+    let rows = Held::new(setup);
+    assert!(first + count <= setup.rows && block.len() == count * (free.len() + 1), "a block");
+    for begin in (0..free.len().max(1)).step_by(DIRECTIONS) {
+        let end = (begin + DIRECTIONS).min(free.len());
+        let mut point = Directed(parameters.iter().map(|&x| Dual::constant(x)).collect());
+        for (direction, &parameter) in free[begin..end].iter().enumerate() {
+            point.0[parameter] = Dual::along(parameters[parameter], direction);
+        }
+        for nth in 0..count {
+            let row = Row::new(&rows, first + nth);
+            let prediction: Dual = model.predict(&point, row, &setup.shape);
+            for (column, slope) in (begin..end).zip(prediction.slope) {
+                block[column * count + nth] = slope;
+            }
+            if begin == 0 {
+                block[free.len() * count + nth] = row.target::<f64>() - prediction.value;
+            }
+        }
+    }
+}

@@ -1,0 +1,612 @@
+//! The search: a swarm in the whole box, then down from the best places.
+
+use std::{cmp::Ordering, ops::ControlFlow, sync::Arc, time::Instant};
+
+use flockwork_device::{
+    fit::Order,
+    math::{Real, Scalar},
+    random::{Draw, Key, Purpose, philox},
+};
+use rayon::prelude::*;
+
+use super::{
+    Estimate, Fit, Fitted, Loss,
+    levenberg_marquardt::{Descent, Target},
+    rows::Setup,
+    statement::Sought,
+};
+use crate::{
+    Error, Result,
+    backend::{Cpu, Simd},
+    points,
+    swarm::{
+        Neighbourhood, Options, OwnBest, Precision, Problem, Progress, Start,
+        minimize_with_own_bests,
+    },
+};
+
+/// The swarm that looks for the parameters which are not linear.
+const PROJECTED_PARTICLES: u32 = 128;
+const PROJECTED_ITERATIONS: u32 = 60;
+/// It is left out where there are more rows.
+const PROJECTED_ROWS: usize = 20_000;
+
+/// Of two places whose every parameter differs by less than this share of itself, one is enough.
+const APART: f64 = 0.1;
+/// Levenberg-Marquardt goes on from all places for so many iterations, then from the better half for
+/// twice as many, and so on.
+const FIRST_ROUND: u32 = 10;
+/// Iterations of the last one.
+const LAST_ROUND: u32 = 1000;
+/// So many go to the end.
+const FINALISTS: usize = 4;
+/// Rows that all starts together may look at in an iteration, unless a number of starts is asked for.
+const ROWS_AT_MOST: usize = 4_000_000;
+
+/// Rows that they may look at where that takes no time worth mentioning.
+const CHEAP_ROWS: usize = 20_000;
+/// Of the largest magnitude in an interval the share below which scales do not matter.
+const LEAST_SCALE: f64 = 1e-5;
+
+/// So many points are looked at for each start.
+const SCREENED: u32 = 8;
+/// Jumps at once, how often, and the iterations of each.
+const HOPS: usize = 16;
+const HOP_ROUNDS: usize = 4;
+const HOP_ITERATIONS: u32 = 60;
+/// There are fewer rounds where there are more rows.
+const HOP_ROWS: usize = 40_000;
+
+/// Another fit over the same data: what differs.
+///
+/// ```
+/// use flockwork::fit::Resample;
+///
+/// let resample = Resample { weights: vec![1.0, 0.0, 2.0], seed: 5 };
+/// assert_eq!(resample.weights.iter().sum::<f64>(), 3.0);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resample {
+    /// A weight for each row, or nothing for those of the fit.
+    pub weights: Vec<f64>,
+    /// The seed.
+    pub seed: u64,
+}
+
+impl Resample {
+    /// Bootstrap samples of so many rows: each row's weight is how often it was drawn. Efron 1979.
+    ///
+    /// ```
+    /// use flockwork::fit::Resample;
+    ///
+    /// let samples = Resample::bootstrap(50, 3, 1);
+    /// assert!(samples.iter().all(|sample| sample.weights.iter().sum::<f64>() == 50.0));
+    /// assert_ne!(samples[0], samples[1]);
+    /// ```
+    pub fn bootstrap(rows: usize, samples: u32, seed: u64) -> Vec<Self> {
+        use flockwork_device::random::stream::PhiloxStream;
+        use rand::{Rng, SeedableRng};
+
+        let mut generator = PhiloxStream::seed_from_u64(seed);
+        let sample = |nth: u32| {
+            let mut weights = vec![0.0; rows];
+            for _ in 0..rows {
+                weights[generator.random_range(0..rows)] += 1.0;
+            }
+            Self { weights, seed: seed.wrapping_add(u64::from(nth)) }
+        };
+        (0..samples).map(sample).collect()
+    }
+}
+
+impl Fit {
+    /// Searches the parameters on all cores.
+    ///
+    /// Cost: particles * (iterations + 1) sums over all rows, and some Jacobians from each start.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Saturation};
+    ///
+    /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
+    /// let fitted = Fit::new(Saturation, data)?.run()?;
+    /// assert!((fitted.value("limit").unwrap() - 10.0).abs() < 0.1);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If an option makes no sense, if memory fails, or if the sum was finite nowhere.
+    pub fn run(&self) -> Result<Fitted> {
+        self.run_on(&Cpu::new(0)?, |_| ControlFlow::Continue(()))
+    }
+
+    /// The same on a given CPU back end; `observe` is called as by [`minimize`](crate::swarm::minimize)
+    /// while the swarm searches. The threads and their vector instructions change no bit.
+    ///
+    /// ```
+    /// use flockwork::{backend::{Cpu, Simd}, fit::{Data, Fit, Saturation}};
+    ///
+    /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
+    /// let fit = Fit::new(Saturation, data)?;
+    /// let watch = |_: &flockwork::swarm::Progress| std::ops::ControlFlow::Continue(());
+    /// let one = fit.run_on(&Cpu::with_simd(1, Simd::Baseline)?, watch)?;
+    /// assert_eq!(one.values(), fit.run()?.values());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fit::run`].
+    pub fn run_on(
+        &self,
+        cpu: &Cpu,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Fitted> {
+        let began = Instant::now();
+        self.check_precision()?;
+        let problem = self.problem()?;
+        let (outcome, own_bests) = minimize_with_own_bests(&problem, &self.options, cpu, observe)?;
+        let setup = self.setup();
+        let free: Vec<usize> =
+            (0..self.sought.len()).filter(|&j| self.sought[j].fixed.is_none()).collect();
+        let bounds = |of: fn(&Sought) -> f64| -> Vec<f64> {
+            free.iter().map(|&j| of(&self.sought[j])).collect()
+        };
+        let (lower, upper) = (bounds(|sought| sought.lower), bounds(|sought| sought.upper));
+        let target = Target {
+            model: &*self.model,
+            simd: cpu.simd(),
+            setup: &setup,
+            free: &free,
+            lower: &lower,
+            upper: &upper,
+        };
+        let own_bests = if self.polish { own_bests } else { Vec::new() };
+        let best = self.whole(&outcome.position, &free);
+        let projection = if self.polish { self.projection(&free, cpu.simd()) } else { None };
+        let projected = match &projection {
+            Some(projection) => self.projected(projection, cpu)?,
+            None => Vec::new(),
+        };
+        let places = cpu.install(|| {
+            self.places(&target, projection.as_deref(), best, [own_bests, projected])
+        })?;
+        let (found, descents) = cpu.install(|| {
+            let (mut best, mut descents) = descend(&target, places, self.polish);
+            if self.polish {
+                descents += self.hop(&target, projection.as_deref(), &mut best);
+                let before = best.iterations;
+                target.refine(&mut best);
+                descents += best.iterations - before;
+            }
+            (best, descents)
+        });
+        let parameters = self.sorted(&target, found.parameters);
+        let summary = cpu.install(|| self.summary(&target, &parameters));
+        let fitted = Fitted {
+            value: summary.value,
+            sum_of_squares: summary.sum_of_squares,
+            deviation: summary.deviation,
+            degrees_of_freedom: summary.degrees_of_freedom,
+            parameters: summary.estimates,
+            rows: self.data.rows(),
+            iterations: outcome.iterations,
+            descents,
+            outcome,
+            elapsed: began.elapsed(),
+        };
+        if fitted.value.is_finite() {
+            return Ok(fitted);
+        }
+        let evaluations = fitted.outcome.evaluations;
+        Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
+    }
+
+    /// Several fits over the same data, which are kept once: bootstrap samples by their weights, or
+    /// other seeds. One result each, the same as that of a fit of its own.
+    ///
+    /// ```
+    /// use flockwork::{backend::Cpu, fit::{Data, Fit, Polynomial, Resample}};
+    ///
+    /// let data = Data::pairs((0..30).map(|i| (f64::from(i), f64::from(i) + f64::from(i * 7 % 5))))?;
+    /// let fit = Fit::new(Polynomial, data)?.size("degree", 1)?.with(|o| o.iterations = 20);
+    /// let fitted = fit.run_many(&Resample::bootstrap(30, 40, 1), &Cpu::new(0)?)?;
+    /// let mut slopes: Vec<f64> = fitted.iter().map(|one| one.value("c1").unwrap()).collect();
+    /// slopes.sort_by(f64::total_cmp);
+    /// println!("{} to {}", slopes[1], slopes[38]);
+    /// assert!(slopes[1] < 1.0 && slopes[38] > 1.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fit::run`] and [`Fit::weighted`].
+    pub fn run_many(&self, resamples: &[Resample], cpu: &Cpu) -> Result<Vec<Fitted>> {
+        let one = |resample: &Resample| {
+            let fit = self.clone().with(|options| options.seed = resample.seed);
+            let fit = if resample.weights.is_empty() {
+                fit
+            } else {
+                fit.weighted(resample.weights.clone())?
+            };
+            fit.run_on(cpu, |_| ControlFlow::Continue(()))
+        };
+        resamples.iter().map(one).collect()
+    }
+
+    /// All parameters, from those that are looked for.
+    fn whole(&self, position: &[f64], free: &[usize]) -> Vec<f64> {
+        let mut whole: Vec<f64> =
+            self.sought.iter().map(|sought| sought.fixed.unwrap_or(f64::NAN)).collect();
+        for (&x, &j) in position.iter().zip(free) {
+            // A run in f32 may be beyond by its rounding.
+            whole[j] = x.clamp(self.sought[j].lower, self.sought[j].upper);
+        }
+        whole
+    }
+
+    /// The elimination of the linear parameters, where it can be done and pays.
+    fn projection(&self, free: &[usize], simd: Simd) -> Option<Arc<Projection>> {
+        let info = self.model.info()?;
+        let is_linear = |&j: &usize| (info.linear)(j as u32, &self.shape);
+        let (linear, others): (Vec<usize>, Vec<usize>) = free.iter().partition(|j| is_linear(j));
+        let pays = !linear.is_empty() && !others.is_empty() && self.data.rows() <= PROJECTED_ROWS;
+        let setup = self.setup();
+        pays.then(|| Arc::new(Projection { fit: self.clone(), setup, simd, linear, others }))
+    }
+
+    /// The own bests of a swarm that looks for the parameters which are not linear.
+    fn projected(&self, projection: &Arc<Projection>, cpu: &Cpu) -> Result<Vec<OwnBest>> {
+        let others = &projection.others;
+        let count = others.len();
+        let bounds = |of: fn(&Sought) -> f64| others.iter().map(|&j| of(&self.sought[j])).collect();
+        let (lower, upper) = (bounds(|sought| sought.lower), bounds(|sought| sought.upper));
+        let value = {
+            let projection = Arc::clone(projection);
+            move |points: &[f64], values: &mut [f64]| {
+                for (point, value) in points.chunks_exact(count).zip(values) {
+                    *value = projection.best(point).map_or(f64::NAN, |(sum, _)| sum);
+                }
+            }
+        };
+        // Half of them by scale: a wide box says little about it.
+        let start = self.spread(others, PROJECTED_PARTICLES / 2, 1)?;
+        let problem = Problem::from_batch_fn(lower, upper, value)?;
+        // Informed by their neighbours only, the particles gather in more than one place.
+        let options = Options {
+            particles: PROJECTED_PARTICLES,
+            iterations: PROJECTED_ITERATIONS,
+            neighbourhood: Some(Neighbourhood::Ring(2)),
+            precision: Precision::F64,
+            seed: self.options.seed,
+            start: Start::Points(start),
+            ..Options::default()
+        };
+        let watch = |_: &Progress| ControlFlow::Continue(());
+        match minimize_with_own_bests(&problem, &options, cpu, watch) {
+            Ok((_, own_bests)) => {
+                Ok(own_bests.iter().filter_map(|(_, position)| projection.best(position)).collect())
+            }
+            Err(Error::NoFiniteFitness { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Points of these parameters, spread over their box: every `nth` by scale, the others evenly.
+    fn spread(&self, some: &[usize], count: u32, nth: usize) -> Result<Vec<Vec<f64>>> {
+        let unit = points::sobol(count, some.len() as u32, self.options.seed)?;
+        let place = |(index, point): (usize, &[f64])| {
+            let bounds = some.iter().map(|&j| (self.sought[j].lower, self.sought[j].upper));
+            let coordinate = |(u, (lower, upper)): (&f64, (f64, f64))| match index % nth {
+                0 => by_scale(*u, lower, upper),
+                _ => lower + u * (upper - lower),
+            };
+            point.iter().zip(bounds).map(coordinate).collect()
+        };
+        Ok(unit.chunks_exact(some.len()).enumerate().map(place).collect())
+    }
+
+    /// Where to go down from: the swarm's best; own bests apart from each other, of the swarm and of
+    /// that of the parameters which are not linear; and points spread over the box.
+    fn places(
+        &self,
+        target: &Target,
+        projection: Option<&Projection>,
+        best: Vec<f64>,
+        [own_bests, projected]: [Vec<OwnBest>; 2],
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut places = vec![best];
+        if !self.polish {
+            return Ok(places);
+        }
+        let rows = self.data.rows();
+        let usual = Self::STARTS as usize;
+        let affordable = (ROWS_AT_MOST / rows).clamp(1, usual);
+        let cheap = (CHEAP_ROWS / rows).clamp(affordable, 4 * usual);
+        let starts = self.starts.unwrap_or(cheap as u32);
+        let near = |a: &[f64], b: &[f64]| {
+            target.free.iter().enumerate().all(|(nth, &j)| {
+                let least = LEAST_SCALE * (target.upper[nth] - target.lower[nth]);
+                (a[j] - b[j]).abs() < least.max(APART * a[j].abs().max(b[j].abs()))
+            })
+        };
+        let own_bests = own_bests
+            .into_iter()
+            .map(|(fitness, position)| (fitness, self.whole(&position, target.free)))
+            .collect();
+        // Of points spread over the box the better ones.
+        let screened: Vec<OwnBest> = match projection {
+            Some(projection) => {
+                let points = self.spread(&projection.others, SCREENED * starts, 2)?;
+                points.par_iter().filter_map(|point| projection.best(point)).collect()
+            }
+            None => {
+                let points = self.spread(target.free, SCREENED * starts, 2)?;
+                let judged = |point: &Vec<f64>| {
+                    let place = self.whole(point, target.free);
+                    (target.sum(&place), place)
+                };
+                points.par_iter().map(judged).collect()
+            }
+        };
+        let quarter = starts.div_ceil(4);
+        let shares = [(own_bests, quarter), (projected, 2 * quarter), (screened, starts)];
+        for (mut bests, most) in shares {
+            let bests: &mut Vec<OwnBest> = &mut bests;
+            bests.retain(|(fitness, _)| fitness.is_finite());
+            // Stable: of equals the earlier one comes first.
+            bests.sort_by(|a, b| a.0.total_cmp(&b.0));
+            for (_, place) in bests.drain(..) {
+                if places.len() as u32 >= most {
+                    break;
+                }
+                if places.iter().all(|other| !near(other, &place)) {
+                    places.push(place);
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// Jumps away from the best place by a random factor for each parameter and goes down again, and
+    /// stays where that leads lower. How many iterations that took.
+    fn hop(&self, target: &Target, projection: Option<&Projection>, best: &mut Descent) -> u32 {
+        let hops = HOP_ROWS / self.data.rows().max(1);
+        let key = philox::key(self.options.seed);
+        let mut done = 0;
+        for round in 0..hops.min(HOP_ROUNDS) {
+            // As many at once on any number of threads.
+            let jumps: Vec<Descent> = (0..HOPS)
+                .into_par_iter()
+                .map(|hop| {
+                    let place =
+                        self.jumped(target, projection, best, key, (round * HOPS + hop) as u32);
+                    let mut descent = target.from(place);
+                    target.descend(&mut descent, HOP_ITERATIONS);
+                    descent
+                })
+                .collect();
+            done += jumps.iter().map(|descent| descent.iterations).sum::<u32>();
+            let lowest = jumps.into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
+            if let Some(mut lowest) = lowest.filter(|d| d.value < best.value * (1.0 - 1e-9)) {
+                let before = lowest.iterations;
+                target.descend(&mut lowest, LAST_ROUND);
+                done += lowest.iterations - before;
+                *best = lowest;
+            }
+        }
+        done
+    }
+
+    /// Where a jump leads: a number of it says how far.
+    fn jumped(
+        &self,
+        target: &Target,
+        projection: Option<&Projection>,
+        from: &Descent,
+        key: Key,
+        jump: u32,
+    ) -> Vec<f64> {
+        let reach = [0.1, 0.3, 1.0, 3.0][jump as usize % 4];
+        let mut place = from.parameters.clone();
+        for (nth, &j) in target.free.iter().enumerate() {
+            let (purpose, group) = (Purpose::Seeds, nth as u32 + 1);
+            let draw = Draw { key, iteration: 0, particle: jump, group, purpose, nth: 0 };
+            let (a, b) = f64::uniform_pair(draw.block(), 0);
+            // Nearly normal, and a sign now and then.
+            let factor = Real::exp(reach * (a + b - 1.0) * 2.0);
+            let moved = if a < 0.1 * reach { -place[j] * factor } else { place[j] * factor };
+            place[j] = moved.clamp(target.lower[nth], target.upper[nth]);
+        }
+        let projected = projection.and_then(|projection| {
+            let position: Vec<f64> = projection.others.iter().map(|&j| place[j]).collect();
+            projection.best(&position)
+        });
+        projected.map_or(place, |(_, whole)| whole)
+    }
+
+    /// With terms that are alike in their order, if that stays within the bounds and no term has a
+    /// parameter that was given.
+    fn sorted(&self, target: &Target, parameters: Vec<f64>) -> Vec<f64> {
+        let Some(order) = self.model.info().and_then(|info| (info.order)(&self.shape)) else {
+            return parameters;
+        };
+        let Order { first, groups, length, key, descending, sign, with_sign } = order;
+        let (first, length) = (first as usize, length as usize);
+        let mut sorted = parameters.clone();
+        let is_free = |group: &usize| {
+            let start = first + group * length;
+            self.sought[start..start + length].iter().all(|sought| sought.fixed.is_none())
+        };
+        let free: Vec<usize> = (0..groups as usize).filter(is_free).collect();
+        let mut terms: Vec<Vec<f64>> = free
+            .iter()
+            .map(|group| parameters[first + group * length..][..length].to_vec())
+            .collect();
+        for term in &mut terms {
+            if let Some(sign) = sign.filter(|&sign| term[sign as usize] < 0.0) {
+                for turned in [Some(sign), with_sign].into_iter().flatten() {
+                    term[turned as usize] = -term[turned as usize];
+                }
+            }
+        }
+        terms.sort_by(|a, b| {
+            let ascending = a[key as usize].total_cmp(&b[key as usize]);
+            if descending { ascending.reverse() } else { ascending }
+        });
+        for (group, term) in free.iter().zip(terms) {
+            sorted[first + group * length..][..length].copy_from_slice(&term);
+        }
+        let inside =
+            |&j: &usize| (self.sought[j].lower..=self.sought[j].upper).contains(&sorted[j]);
+        if target.free.iter().all(inside) { sorted } else { parameters }
+    }
+
+    fn summary(&self, target: &Target, parameters: &[f64]) -> Summary {
+        let value = target.sum(parameters);
+        let squares = Setup { loss: flockwork_device::fit::Loss::SQUARES, ..target.setup.clone() };
+        let by_squares = Target { setup: &squares, ..*target };
+        let sum_of_squares = by_squares.sum(parameters);
+        let counted = match self.weights.is_empty() {
+            true => self.data.rows(),
+            false => self.weights.iter().filter(|&&weight| weight > 0.0).count(),
+        };
+        let degrees_of_freedom = counted.saturating_sub(target.free.len()) as u64;
+        let variance = if degrees_of_freedom == 0 {
+            f64::NAN
+        } else {
+            sum_of_squares / degrees_of_freedom as f64
+        };
+        let mut errors = vec![f64::NAN; self.sought.len()];
+        if self.loss == Loss::Squares
+            && let Some(triangle) = target.triangle(parameters)
+        {
+            let inside = |&j: &usize| {
+                let x = parameters[target.free[j]];
+                target.lower[j] < x && x < target.upper[j]
+            };
+            let some: Vec<usize> = (0..target.free.len()).filter(inside).collect();
+            for (&j, share) in some.iter().zip(triangle.of(&some).variances()) {
+                errors[target.free[j]] = (variance * share).sqrt();
+            }
+        }
+        let estimate = |(j, sought): (usize, &Sought)| Estimate {
+            name: sought.name.clone(),
+            value: parameters[j],
+            error: if sought.fixed.is_some() { 0.0 } else { errors[j] },
+            bounds: sought.fixed.map_or((sought.lower, sought.upper), |x| (x, x)),
+        };
+        Summary {
+            value,
+            sum_of_squares,
+            deviation: variance.sqrt(),
+            degrees_of_freedom,
+            estimates: self.sought.iter().enumerate().map(estimate).collect(),
+        }
+    }
+}
+
+/// A number of the interval for one of [0, 1), such that all powers of ten of its distance from zero
+/// have the same share, down to [`LEAST_SCALE`] of the largest: a wide box says little about the scale.
+fn by_scale(u: f64, lower: f64, upper: f64) -> f64 {
+    let reach = |bound: f64, least: f64| (bound.abs() / least).ln().max(0.0);
+    let least = LEAST_SCALE * lower.abs().max(upper.abs());
+    if lower >= 0.0 || upper <= 0.0 {
+        let (near, far) = if lower >= 0.0 { (lower, upper) } else { (upper, lower) };
+        let from = near.abs().max(least);
+        return (far.signum() * from * (far.abs() / from).powf(u)).clamp(lower, upper);
+    }
+    let (below, above) = (reach(lower, least), reach(upper, least));
+    let along = u * (below + above) - below;
+    (along.signum() * least * along.abs().exp()).clamp(lower, upper)
+}
+
+/// For given values of the parameters that are not linear the best of those that are (Golub and Pereyra
+/// 1973: variable projection).
+struct Projection {
+    fit: Fit,
+    setup: Setup<f64>,
+    simd: Simd,
+    linear: Vec<usize>,
+    others: Vec<usize>,
+}
+
+impl Projection {
+    /// All parameters, and the sum there; nothing where something is not finite.
+    fn best(&self, position: &[f64]) -> Option<OwnBest> {
+        let mut whole = self.fit.whole(position, &self.others);
+        for &j in &self.linear {
+            whole[j] = 0.0;
+        }
+        let target = Target {
+            model: &*self.fit.model,
+            simd: self.simd,
+            setup: &self.setup,
+            free: &self.linear,
+            lower: &[],
+            upper: &[],
+        };
+        let triangle = target.triangle(&whole)?;
+        for (&j, x) in self.linear.iter().zip(triangle.solve(&vec![0.0; self.linear.len()])) {
+            let sought = &self.fit.sought[j];
+            whole[j] = x.clamp(sought.lower, sought.upper);
+        }
+        Some((target.sum(&whole), whole))
+    }
+}
+
+struct Summary {
+    value: f64,
+    sum_of_squares: f64,
+    deviation: f64,
+    degrees_of_freedom: u64,
+    estimates: Vec<Estimate>,
+}
+
+/// Down from all places, round by round with the better half: the best, and all iterations.
+fn descend(target: &Target, places: Vec<Vec<f64>>, polish: bool) -> (Descent, u32) {
+    let mut descents: Vec<Descent> =
+        places.into_par_iter().map(|place| target.from(place)).collect();
+    if !polish {
+        return (descents.swap_remove(0), 0);
+    }
+    let better = |a: &Descent, b: &Descent| -> Ordering { a.value.total_cmp(&b.value) };
+    let mut gone = 0;
+    let mut round = FIRST_ROUND;
+    while descents.len() > FINALISTS {
+        descents.par_iter_mut().for_each(|descent| target.descend(descent, round));
+        descents.sort_by(better);
+        let kept = (descents.len() / 2).max(FINALISTS);
+        gone += descents.drain(kept..).map(|descent| descent.iterations).sum::<u32>();
+        // What has come to the same end as a better one has nothing to add.
+        let mut last = f64::NEG_INFINITY;
+        descents.retain(|descent| {
+            let same = descent.settled && descent.value <= last * (1.0 + 1e-9);
+            last = descent.value;
+            gone += if same { descent.iterations } else { 0 };
+            !same
+        });
+        round *= 2;
+    }
+    descents.par_iter_mut().for_each(|descent| target.descend(descent, LAST_ROUND));
+    descents.sort_by(better);
+    gone += descents[1..].iter().map(|descent| descent.iterations).sum::<u32>();
+    let best = descents.swap_remove(0);
+    let all = gone + best.iterations;
+    (best, all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scales_have_equal_shares() {
+        let places: Vec<f64> =
+            (0..1000).map(|i| by_scale(f64::from(i) / 1000.0, -10.0, 10.0)).collect();
+        let share =
+            |low: f64, high: f64| places.iter().filter(|x| (low..high).contains(*x)).count();
+        assert!((95..=105).contains(&share(1.0, 10.0)) && (95..=105).contains(&share(-0.1, -0.01)));
+        assert!(places.iter().all(|x| (-10.0..=10.0).contains(x)));
+        assert!(by_scale(0.0, 2.0, 8.0) == 2.0 && (by_scale(0.5, 2.0, 8.0) - 4.0).abs() < 1e-12);
+        assert!((by_scale(0.5, -8.0, -2.0) + 4.0).abs() < 1e-12);
+        assert_eq!(by_scale(0.0, 0.0, 1.0), LEAST_SCALE);
+    }
+}

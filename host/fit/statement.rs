@@ -1,0 +1,696 @@
+//! What is to be fitted to what.
+
+use std::sync::Arc;
+
+use flockwork_device::fit::{
+    self as device, Info, Kind, MODELS, Model, Shape, Visitor, with_model,
+};
+
+use super::{
+    data::{Data, converted},
+    model::{AnyModel, Closure, ModelIn, Typed},
+    rows::Setup,
+};
+#[cfg(feature = "cuda")]
+use crate::backend::{Cuda, Plan, Swarm};
+use crate::{
+    Error, Result,
+    backend::{Evaluator, Simd},
+    swarm::{Function, FunctionIn, Named, Options, Precision, Problem, named},
+};
+
+named! {
+    /// What a residual costs; s is the loss's scale.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Loss, Polynomial};
+    ///
+    /// // A line, and one number that somebody mistyped.
+    /// let rows = (0..20).map(|i| (f64::from(i), if i == 7 { 900.0 } else { 3.0 + f64::from(i) }));
+    /// let fit = Fit::new(Polynomial, Data::pairs(rows)?)?.size("degree", 1)?;
+    /// let squares = fit.clone().run()?;
+    /// let robust = fit.loss(Loss::Cauchy, 1.0)?.run()?;
+    /// assert!((squares.value("c1").unwrap() - 1.0).abs() > 1.0);
+    /// assert!((robust.value("c1").unwrap() - 1.0).abs() < 0.01);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    #[derive(Default)]
+    pub enum Loss("loss") {
+        /// r^2.
+        #[default]
+        Squares = "squares",
+        /// |r|.
+        Absolute = "absolute",
+        /// r^2 up to s, 2 s |r| - s^2 beyond (Huber 1964).
+        Huber = "huber",
+        /// s^2 ln(1 + (r / s)^2).
+        Cauchy = "cauchy",
+    }
+}
+
+impl PartialEq<Loss> for Kind {
+    fn eq(&self, other: &Loss) -> bool {
+        *self == other.kind()
+    }
+}
+
+impl Loss {
+    pub(super) fn kind(self) -> Kind {
+        match self {
+            Self::Squares => Kind::Squares,
+            Self::Absolute => Kind::Absolute,
+            Self::Huber => Kind::Huber,
+            Self::Cauchy => Kind::Cauchy,
+        }
+    }
+
+    /// Whether it has a scale.
+    ///
+    /// ```
+    /// use flockwork::fit::Loss;
+    ///
+    /// assert!(Loss::Huber.has_scale() && !Loss::Squares.has_scale());
+    /// ```
+    pub const fn has_scale(self) -> bool {
+        matches!(self, Self::Huber | Self::Cauchy)
+    }
+}
+
+/// A parameter of a fit.
+#[derive(Clone, Debug)]
+pub(super) struct Sought {
+    pub name: String,
+    pub lower: f64,
+    pub upper: f64,
+    pub fixed: Option<f64>,
+}
+
+/// A model to be fitted to data.
+///
+/// ```
+/// use flockwork::fit::{Data, Fit};
+///
+/// // Two decays at once; nothing is said about where to look.
+/// let signal = |x: f64| 3.0 * (-0.4 * x).exp() + 5.0 * (-2.5 * x).exp();
+/// let data = Data::pairs((0..60).map(|i| 0.1 * f64::from(i)).map(|x| (x, signal(x))))?;
+/// let fitted = Fit::named("exponentials", data)?.size("terms", 2)?.run()?;
+/// let rates = [fitted.value("rate1").unwrap(), fitted.value("rate2").unwrap()];
+/// assert!((rates[0] - 0.4).abs() < 1e-6 && (rates[1] - 2.5).abs() < 1e-6, "{rates:?}");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Fit {
+    pub(super) model: Arc<dyn AnyModel>,
+    pub(super) name: String,
+    pub(super) data: Data,
+    pub(super) shape: Shape,
+    pub(super) sought: Vec<Sought>,
+    pub(super) weights: Arc<[f64]>,
+    pub(super) loss: Loss,
+    pub(super) scale: f64,
+    pub(super) options: Options,
+    pub(super) polish: bool,
+    pub(super) starts: Option<u32>,
+    /// Whether bounds or values were given, which sizes would make void.
+    given: bool,
+}
+
+impl Fit {
+    /// How many places a fit finishes from unless told otherwise; fewer where there are more than some
+    /// ten thousand rows.
+    pub const STARTS: u32 = 64;
+
+    /// The options of the swarm unless told otherwise: 256 particles, 200 iterations, `f64`.
+    ///
+    /// ```
+    /// use flockwork::{fit::Fit, swarm::Precision};
+    ///
+    /// assert_eq!(Fit::options().precision, Precision::F64);
+    /// ```
+    pub fn options() -> Options {
+        Options { particles: 256, iterations: 200, precision: Precision::F64, ..Options::default() }
+    }
+
+    /// Of a model, with its usual sizes and bounds.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Logistic};
+    ///
+    /// let data = Data::pairs([(0.0, 1.0), (1.0, 2.0), (2.0, 2.5), (3.0, 2.9)])?;
+    /// assert_eq!(Fit::new(Logistic, data)?.names(), ["limit", "shift", "rate"]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the data have another number of columns than the model takes.
+    pub fn new<M: Model>(model: M, data: Data) -> Result<Self> {
+        let info = M::INFO;
+        if !info.columns.contains(data.columns()) {
+            return Err(Error::Columns {
+                model: info.name.to_owned(),
+                found: data.columns(),
+                accepted: info.columns.to_string(),
+            });
+        }
+        let shape = Shape::of(&info, data.columns());
+        Self::of(Arc::new(Typed(model)), info.name, data, shape)?.with_usual_bounds(&info)
+    }
+
+    /// Of a built-in model by its name.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit};
+    ///
+    /// let data = Data::pairs([(1.0, 1.0), (2.0, 4.0)])?;
+    /// assert!(Fit::named("power_law", data.clone()).is_ok());
+    /// let message = Fit::named("powerlaw", data).err().unwrap().to_string();
+    /// assert!(message.contains("there is no model called \"powerlaw\""));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is none of that name, and as [`Fit::new`].
+    pub fn named(name: &str, data: Data) -> Result<Self> {
+        struct Make(Data);
+        impl Visitor for Make {
+            type Output = Result<Fit>;
+            fn visit<M: Model>(self, model: M) -> Self::Output {
+                Fit::new(model, self.0)
+            }
+        }
+        with_model(name, Make(data)).unwrap_or_else(|_| {
+            let known = MODELS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
+            Err(Error::UnknownModel { name: name.to_owned(), known })
+        })
+    }
+
+    /// Of a function that predicts the target from parameters and arguments. Each parameter has a name
+    /// and bounds. Called from several threads; derivatives are central differences.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit};
+    ///
+    /// let data = Data::pairs((0..50).map(|i| 0.1 * f64::from(i)).map(|x| (x, 2.0 * (3.0 * x).sin())))?;
+    /// let parameters = [("height", 0.0, 10.0), ("pace", 0.1, 10.0)];
+    /// let fitted = Fit::from_fn(&parameters, data, |p, x| p[0] * (p[1] * x[0]).sin())?.run()?;
+    /// assert!((fitted.value("pace").unwrap() - 3.0).abs() < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are no parameters, or bounds make no sense.
+    pub fn from_fn(
+        parameters: &[(&str, f64, f64)],
+        data: Data,
+        predict: impl Fn(&[f64], &[f64]) -> f64 + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let shape = Shape { columns: data.columns(), sizes: [0; 2] };
+        let mut fit = Self::of(Arc::new(Closure(Arc::new(predict))), "closure", data, shape)?;
+        for &(name, lower, upper) in parameters {
+            check_bounds(fit.sought.len(), lower, upper)?;
+            fit.sought.push(Sought { name: name.to_owned(), lower, upper, fixed: None });
+        }
+        Ok(fit)
+    }
+
+    fn of(model: Arc<dyn AnyModel>, name: &str, data: Data, shape: Shape) -> Result<Self> {
+        if data.rows() == 0 {
+            return Err(Error::Length { what: "the list of rows", found: 0, expected: 1 });
+        }
+        Ok(Self {
+            model,
+            name: name.to_owned(),
+            data,
+            shape,
+            sought: Vec::new(),
+            weights: Arc::new([]),
+            loss: Loss::Squares,
+            scale: 0.0,
+            options: Self::options(),
+            polish: true,
+            starts: None,
+            given: false,
+        })
+    }
+
+    fn with_usual_bounds(mut self, info: &Info) -> Result<Self> {
+        let magnitude = |column| {
+            let (low, high): (f64, f64) = self.data.range(column);
+            low.abs().max(high.abs())
+        };
+        let y = magnitude(self.data.columns());
+        let x = (0..self.data.columns()).map(magnitude).fold(0.0, f64::max);
+        let arguments = self.data.range(0);
+        let sought = |index: u32| {
+            let parameter = (info.parameter)(index, &self.shape);
+            let (lower, mut upper) = parameter.range.bounds(y, x, arguments);
+            if lower == upper {
+                // All arguments are the same.
+                upper = lower + lower.abs().max(1.0);
+            }
+            Sought { name: parameter.to_string(), lower, upper, fixed: None }
+        };
+        self.sought = (0..(info.parameters)(&self.shape)).map(sought).collect();
+        for (dimension, sought) in self.sought.iter().enumerate() {
+            check_bounds(dimension, sought.lower, sought.upper)?;
+        }
+        Ok(self)
+    }
+
+    /// With another size: how many terms, which degree. To be said before bounds and fixed values.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Rational};
+    ///
+    /// let data = Data::pairs([(0.0, 1.0), (1.0, 2.0), (2.0, 2.5), (3.0, 2.9)])?;
+    /// let fit = Fit::new(Rational, data)?.size("degree", 1)?.size("denominator", 1)?;
+    /// assert_eq!(fit.names(), ["p0", "p1", "q1"]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has no such size, or not of that number; or if it comes too late.
+    pub fn size(mut self, name: &str, value: u32) -> Result<Self> {
+        let info = self.model.info();
+        let sizes = info.as_ref().map_or(&[][..], |info| info.sizes);
+        let Some(nth) = sizes.iter().position(|size| size.name == name) else {
+            let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
+            let has = if names.is_empty() { "no sizes".to_owned() } else { names.join(" and ") };
+            return Err(Error::Option {
+                option: "size",
+                value: format!("{name:?}"),
+                accepted: format!("one that the model {} has: {has}", self.name),
+            });
+        };
+        let size = &sizes[nth];
+        if !(size.least..=size.most).contains(&value) {
+            return Err(Error::Option {
+                option: size.name,
+                value: value.to_string(),
+                accepted: format!(
+                    "from {} to {} for the model {}",
+                    size.least, size.most, self.name
+                ),
+            });
+        }
+        if self.given {
+            return Err(Error::Option {
+                option: size.name,
+                value: value.to_string(),
+                accepted: "given before bounds and fixed values, which it makes void".to_owned(),
+            });
+        }
+        self.shape.sizes[nth] = value;
+        match info {
+            Some(info) => self.with_usual_bounds(&info),
+            None => Ok(self),
+        }
+    }
+
+    /// Looks for a parameter between these.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?;
+    /// let fitted = Fit::new(PowerLaw, data)?.bounds("exponent", 1.0, 1.5)?.run()?;
+    /// assert_eq!(fitted.value("exponent"), Some(1.5));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has no such parameter, or the bounds make no sense.
+    pub fn bounds(mut self, name: &str, lower: f64, upper: f64) -> Result<Self> {
+        let index = self.index(name)?;
+        check_bounds(index, lower, upper)?;
+        (self.sought[index].lower, self.sought[index].upper) = (lower, upper);
+        self.given = true;
+        Ok(self)
+    }
+
+    /// Looks for all parameters between these, in their order.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?;
+    /// let fit = Fit::new(PowerLaw, data)?.all_bounds(&[(0.0, 10.0), (0.0, 5.0)])?;
+    /// assert!((fit.run()?.value("exponent").unwrap() - 2.0).abs() < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are not as many as parameters, or one makes no sense.
+    pub fn all_bounds(mut self, bounds: &[(f64, f64)]) -> Result<Self> {
+        let (found, expected) = (bounds.len(), self.sought.len());
+        if found != expected {
+            return Err(Error::Length { what: "the list of bounds", found, expected });
+        }
+        for (index, &(lower, upper)) in bounds.iter().enumerate() {
+            check_bounds(index, lower, upper)?;
+            (self.sought[index].lower, self.sought[index].upper) = (lower, upper);
+        }
+        self.given = true;
+        Ok(self)
+    }
+
+    /// Takes a parameter as known.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?;
+    /// let fitted = Fit::new(PowerLaw, data)?.fixed("exponent", 2.0)?.run()?;
+    /// assert!((fitted.value("factor").unwrap() - 2.0).abs() < 1e-12);
+    /// assert_eq!(fitted.value("exponent"), Some(2.0));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has no such parameter, or the value is not finite.
+    pub fn fixed(mut self, name: &str, value: f64) -> Result<Self> {
+        let index = self.index(name)?;
+        if !value.is_finite() {
+            return Err(Error::Option {
+                option: "fixed value",
+                value: format!("{value:?} of {name}"),
+                accepted: "a finite number".to_owned(),
+            });
+        }
+        self.sought[index].fixed = Some(value);
+        self.given = true;
+        Ok(self)
+    }
+
+    fn index(&self, name: &str) -> Result<usize> {
+        self.sought.iter().position(|sought| sought.name == name).ok_or_else(|| {
+            Error::UnknownParameter {
+                name: name.to_owned(),
+                model: self.name.clone(),
+                known: self.names().join(", "),
+            }
+        })
+    }
+
+    /// With a weight for each row: what its loss is multiplied by, 0 for a row that does not count.
+    /// With squares, 1 / variance gives each row its due.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Polynomial};
+    ///
+    /// let data = Data::pairs([(0.0, 1.0), (1.0, 2.0), (2.0, 3.0), (3.0, 77.0)])?;
+    /// let fit = Fit::new(Polynomial, data)?.size("degree", 1)?;
+    /// let fitted = fit.weighted(vec![1.0, 1.0, 1.0, 0.0])?.run()?;
+    /// assert!((fitted.value("c1").unwrap() - 1.0).abs() < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are not as many as rows, or one is negative or not finite.
+    pub fn weighted(mut self, weights: Vec<f64>) -> Result<Self> {
+        let (found, expected) = (weights.len(), self.data.rows());
+        if found != expected {
+            return Err(Error::Length { what: "the list of weights", found, expected });
+        }
+        if let Some(row) = weights.iter().position(|w| !(*w >= 0.0 && w.is_finite())) {
+            return Err(Error::Option {
+                option: "weight",
+                value: format!("{:?} in row {row} (from 0)", weights[row]),
+                accepted: "0 or a positive number, and finite".to_owned(),
+            });
+        }
+        self.weights = weights.into();
+        Ok(self)
+    }
+
+    /// With another loss than squares, and its scale, in units of the residuals; losses without one
+    /// take any.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Loss, Polynomial};
+    ///
+    /// // The median, and not the mean.
+    /// let data = Data::pairs([1.0, 2.0, 4.0, 8.0, 100.0].map(|y| (0.0, y)))?;
+    /// let fit = Fit::new(Polynomial, data)?.size("degree", 0)?;
+    /// let fitted = fit.loss(Loss::Absolute, 0.0)?.run()?;
+    /// assert!((fitted.value("c0").unwrap() - 4.0).abs() < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the loss has a scale, and it is not positive.
+    pub fn loss(mut self, loss: Loss, scale: f64) -> Result<Self> {
+        if loss.has_scale() && !(scale > 0.0 && scale.is_finite()) {
+            return Err(Error::Option {
+                option: "loss scale",
+                value: format!("{scale:?}"),
+                accepted: format!("a positive number for the loss {loss}"),
+            });
+        }
+        (self.loss, self.scale) = (loss, scale);
+        Ok(self)
+    }
+
+    /// Whether Levenberg-Marquardt finishes; it does unless told otherwise.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?;
+    /// let fit = Fit::new(PowerLaw, data)?.with(|options| options.iterations = 20);
+    /// let (alone, polished) = (fit.clone().polish(false).run()?, fit.run()?);
+    /// assert!(polished.value < 1e-20 && alone.value > 1e-20);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn polish(mut self, polish: bool) -> Self {
+        self.polish = polish;
+        self
+    }
+
+    /// From how many places Levenberg-Marquardt starts: the best that the swarm saw, apart from each
+    /// other, and as many spread over the box. More make it surer that the best of several minima is
+    /// found.
+    ///
+    /// ```
+    /// use flockwork::fit::{Cycles, Data, Fit};
+    ///
+    /// let data = Data::pairs((0..100).map(|i| (f64::from(i), (f64::from(i) / 3.7).sin())))?;
+    /// let fitted = Fit::new(Cycles, data)?.starts(200).run()?;
+    /// assert!(fitted.value < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn starts(mut self, starts: u32) -> Self {
+        self.starts = Some(starts.max(1));
+        self
+    }
+
+    /// Changes the options of the swarm.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?;
+    /// let fit = Fit::new(PowerLaw, data)?.with(|options| options.seed = 7);
+    /// assert!(fit.run()?.value < 1e-20);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
+        change(&mut self.options);
+        self
+    }
+
+    /// The options of the swarm.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let fit = Fit::new(PowerLaw, Data::pairs([(1.0, 2.0), (2.0, 8.0)])?)?;
+    /// assert_eq!(fit.with(|options| options.seed = 3).swarm_options().seed, 3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn swarm_options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The names of the parameters, in their order.
+    pub fn names(&self) -> Vec<String> {
+        self.sought.iter().map(|sought| sought.name.clone()).collect()
+    }
+
+    /// Where each parameter is looked for; twice the same where it is fixed.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Svi};
+    ///
+    /// let fit = Fit::new(Svi, Data::pairs([(-0.1, 0.04), (0.1, 0.03)])?)?.fixed("m", 0.0)?;
+    /// assert_eq!(fit.all_bounds_of()[2..4], [(-1.0, 1.0), (0.0, 0.0)]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn all_bounds_of(&self) -> Vec<(f64, f64)> {
+        let of = |sought: &Sought| sought.fixed.map_or((sought.lower, sought.upper), |x| (x, x));
+        self.sought.iter().map(of).collect()
+    }
+
+    /// The data.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The model's name; that of a function is `closure`.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Svi};
+    ///
+    /// assert_eq!(Fit::new(Svi, Data::pairs([(-0.1, 0.04), (0.1, 0.03)])?)?.model_name(), "svi");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn model_name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the model predicts with these parameters, all of them, for these arguments.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, PowerLaw};
+    ///
+    /// let fit = Fit::new(PowerLaw, Data::pairs([(1.0, 2.0), (2.0, 8.0)])?)?;
+    /// assert_eq!(fit.predict(&[2.0, 2.0], &[3.0]), 18.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there are too few of either.
+    pub fn predict(&self, parameters: &[f64], arguments: &[f64]) -> f64 {
+        assert!(
+            parameters.len() >= self.sought.len()
+                && arguments.len() >= self.data.columns() as usize,
+            "{} parameters and {} arguments",
+            self.sought.len(),
+            self.data.columns()
+        );
+        self.model.predict(parameters, arguments, &self.shape)
+    }
+
+    /// The sum as a problem for a swarm: its dimensions are the parameters that are not fixed. For
+    /// every rule, neighbourhood, restart and stop that swarms have; the CPU evaluates it.
+    ///
+    /// ```
+    /// use flockwork::{fit::{Data, Fit, PowerLaw}, swarm::{Rule, Search}};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?;
+    /// let problem = Fit::new(PowerLaw, data)?.problem()?;
+    /// let outcome = Search::new(problem).f64().rule(Rule::Standard2011).target(1e-8).run()?;
+    /// assert!((outcome.position[1] - 2.0).abs() < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If all parameters are fixed.
+    pub fn problem(&self) -> Result<Problem> {
+        let free = self.sought.iter().filter(|sought| sought.fixed.is_none());
+        let (lower, upper) = free.map(|sought| (sought.lower, sought.upper)).unzip();
+        Problem::from_function(Arc::new(self.clone()), lower, upper)
+    }
+
+    pub(super) fn setup(&self) -> Setup<f64> {
+        // Near zero an absolute residual counts as if it were this far from it.
+        let (low, high) = self.data.range(self.data.columns());
+        let least = 1e-9 * (high - low).max(1e-300);
+        let scale = if self.loss == Loss::Absolute { least } else { self.scale };
+        Setup {
+            shape: self.shape,
+            rows: self.data.rows(),
+            numbers: Arc::clone(self.data.double()),
+            weights: Arc::clone(&self.weights),
+            loss: device::Loss { kind: self.loss.kind(), scale },
+            fixed: self.sought.iter().map(|sought| sought.fixed).collect(),
+        }
+    }
+
+    fn setup_single(&self) -> Result<Setup<f32>> {
+        let Setup { shape, rows, weights, loss, fixed, .. } = self.setup();
+        Ok(Setup {
+            shape,
+            rows,
+            numbers: Arc::clone(self.data.single()?),
+            weights: converted(&weights, "weight")?,
+            loss: device::Loss { kind: loss.kind, scale: loss.scale as f32 },
+            fixed: fixed.iter().map(|fixed| fixed.map(|value| value as f32)).collect(),
+        })
+    }
+
+    /// Refuses data that the run's precision does not have.
+    pub(super) fn check_precision(&self) -> Result<()> {
+        match self.options.precision {
+            Precision::F32 => self.setup_single().map(|_| ()),
+            Precision::F64 => Ok(()),
+        }
+    }
+}
+
+fn check_bounds(dimension: usize, lower: f64, upper: f64) -> Result<()> {
+    if lower < upper && (upper - lower).is_finite() {
+        return Ok(());
+    }
+    Err(Error::Bounds { dimension, lower, upper })
+}
+
+impl Function for Fit {
+    fn info(&self) -> Named {
+        Named { name: format!("fit of {}", self.name), info: None }
+    }
+}
+
+impl FunctionIn<f64> for Fit {
+    fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<f64>> {
+        ModelIn::<f64>::evaluator(&*self.model, simd, self.setup(), self.data.double())
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, _: &Cuda, _: Plan<f64>) -> Result<Box<dyn Swarm<f64>>> {
+        Err(Error::FitOnGpu)
+    }
+}
+
+impl FunctionIn<f32> for Fit {
+    fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<f32>> {
+        match self.setup_single() {
+            Ok(setup) => ModelIn::<f32>::evaluator(&*self.model, simd, setup, self.data.double()),
+            // Not a number anywhere: a run says so.
+            Err(_) => Box::new(Nowhere),
+        }
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, _: &Cuda, _: Plan<f32>) -> Result<Box<dyn Swarm<f32>>> {
+        Err(Error::FitOnGpu)
+    }
+}
+
+/// A function that is defined nowhere.
+struct Nowhere;
+
+impl Evaluator<f32> for Nowhere {
+    fn evaluate(
+        &self,
+        _: &flockwork_device::swarm::view::View<f32>,
+        tile: crate::backend::Judged<'_, f32>,
+    ) {
+        tile.fitness.fill(f32::INFINITY);
+    }
+
+    fn terms(&self, _: &flockwork_device::swarm::view::View<f32>) -> usize {
+        1
+    }
+}
+
+impl std::fmt::Debug for Fit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fit")
+            .field("model", &self.name)
+            .field("rows", &self.data.rows())
+            .field("parameters", &self.sought)
+            .field("loss", &self.loss)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! Fits: the order of the sum, the same bits everywhere, weights, losses, and what is refused.
+
+use std::ops::ControlFlow;
+
+use flockwork::{
+    backend::{Backend, Cpu, Plan, Simd},
+    fit::{self, Data, Fit, Linear, Logistic, Loss, Polynomial, Resample, Saturation},
+    math::{Real, Scalar},
+    swarm::{Options, Precision, Problem, Search},
+};
+
+/// Some rows of a saturating quantity with errors.
+fn rows(count: u32) -> Data {
+    let pair = |i: u32| {
+        let x = f64::from(i % 97) * 0.1;
+        let error = f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
+        (x, 5.0 * (1.0 - (-0.7 * x).exp()) + 0.2 * error)
+    };
+    Data::pairs((0..count).map(pair)).unwrap()
+}
+
+/// The sum written down plainly: chunks of 256 rows from left to right, and then level by level.
+fn oracle<S: Scalar>(terms: impl Iterator<Item = (S, S)>) -> S {
+    let terms: Vec<(S, S)> = terms.collect();
+    let chunk = |chunk: &[(S, S)]| chunk.iter().fold(S::ZERO, |sum, &(a, b)| a.fma(b, sum));
+    let mut level: Vec<S> = terms.chunks(256).map(chunk).collect();
+    while level.len() > 1 {
+        level =
+            level.chunks(2).map(|pair| if let [a, b] = *pair { a + b } else { pair[0] }).collect();
+    }
+    level.first().copied().unwrap_or(S::ZERO)
+}
+
+/// The sum at some points as the swarm sees it.
+fn sums<T: flockwork::backend::Number>(fit: &Fit, points: &[f64], cpu: &Cpu) -> Vec<T> {
+    let problem = fit.problem().unwrap();
+    let options = Options { particles: 70, precision: T::PRECISION, ..Options::default() };
+    let plan = Plan::<T>::new(&problem, &options).unwrap();
+    let mut swarm = cpu.swarm(problem.function(), plan).unwrap();
+    let points: Vec<T> = points.iter().map(|&x| T::nearest(x)).collect();
+    swarm.evaluate(&points).unwrap()
+}
+
+fn every_cpu() -> Vec<Cpu> {
+    let mut cpus: Vec<Cpu> = (1..=3).map(|threads| Cpu::new(threads).unwrap()).collect();
+    for simd in [Simd::Baseline, Simd::Avx2] {
+        cpus.extend(Cpu::with_simd(2, simd).ok());
+    }
+    cpus
+}
+
+#[test]
+fn the_sum_has_one_order() {
+    fn check<T: flockwork::backend::Number>(count: u32, weighted: bool) {
+        let data = rows(count);
+        let weights: Vec<f64> = (0..count).map(|i| f64::from(i % 5)).collect();
+        let fit = Fit::new(Saturation, data.clone()).unwrap();
+        let fit = if weighted { fit.weighted(weights.clone()).unwrap() } else { fit };
+        // More than a tile of points, and a part of one.
+        let points: Vec<f64> = (0..67).flat_map(|i| [4.0 + 0.03 * f64::from(i), 0.5]).collect();
+        let expected: Vec<T> = points
+            .chunks_exact(2)
+            .map(|p| {
+                let [limit, rate] = [p[0], p[1]].map(T::nearest);
+                let residual = |row: usize| {
+                    let x = T::nearest(data.arguments(row)[0]);
+                    let one = T::nearest(1.0);
+                    let predicted = limit * (one - Real::exp(-(rate * x)));
+                    let r = T::nearest(data.target(row)) - predicted;
+                    let weight = if weighted { T::nearest(weights[row]) } else { one };
+                    (weight * r, r)
+                };
+                oracle((0..count as usize).map(residual))
+            })
+            .collect();
+        for cpu in every_cpu() {
+            let found: Vec<T> = sums(&fit, &points, &cpu);
+            assert!(found == expected, "{count} rows on {}", cpu.description());
+        }
+    }
+    for count in [1, 255, 256, 257, 1000, 20_000] {
+        check::<f64>(count, false);
+        check::<f32>(count, count < 1000);
+    }
+    check::<f64>(700, true);
+}
+
+#[test]
+fn the_linear_model_is_the_calibration_function() {
+    // Up to one chunk the two orders agree: there is one run of terms each.
+    let table = fit::synthetic(3, 32, 5).unwrap();
+    let of_objective =
+        Problem::from_data(flockwork::objective::Calibration, table.clone()).unwrap();
+    let fit = Fit::new(Linear, Data::from_table(&table).unwrap()).unwrap();
+    let search = |problem| Search::new(problem).particles(64).iterations(60).run().unwrap();
+    let (a, b) = (search(of_objective), search(fit.problem().unwrap()));
+    let apart = a.position.iter().zip(&b.position).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(apart < 1e-3, "{:?} {:?}", a.position, b.position);
+}
+
+#[test]
+fn calibrations_of_the_thesis() {
+    for (dims, rows) in [(4, 1000), (8, 4096), (16, 2000)] {
+        let data = Data::from_table(&fit::synthetic(dims, rows, 1).unwrap()).unwrap();
+        for precision in [Precision::F32, Precision::F64] {
+            let fit = Fit::new(Linear, data.clone()).unwrap().with(|options| {
+                options.precision = precision;
+                options.iterations = 30;
+            });
+            let fitted = fit.run().unwrap();
+            assert!(fitted.value < 1e-20, "{dims} {rows}: {}", fitted.value);
+            assert!(
+                fitted.values().iter().all(|x| (x - 1.0).abs() < 1e-12),
+                "{:?}",
+                fitted.values()
+            );
+        }
+    }
+}
+
+#[test]
+fn the_same_bits_on_any_number_of_threads_and_every_width() {
+    // More rows than one thread sums alone.
+    let fit = Fit::new(Saturation, rows(21_000)).unwrap();
+    let fit = fit.starts(2).with(|options| {
+        options.particles = 40;
+        options.iterations = 6;
+    });
+    let run = |cpu: &Cpu| fit.run_on(cpu, |_| ControlFlow::Continue(())).unwrap();
+    let first = run(&Cpu::new(1).unwrap());
+    for cpu in every_cpu() {
+        let other = run(&cpu);
+        let what = cpu.description();
+        assert_eq!(first.parameters, other.parameters, "{what}");
+        assert_eq!(first.outcome.position, other.outcome.position, "{what}");
+        assert_eq!((first.value, first.descents), (other.value, other.descents), "{what}");
+    }
+    assert!((first.value("rate").unwrap() - 0.7).abs() < 0.01);
+}
+
+#[test]
+fn the_result_has_the_value_that_the_swarm_would_see() {
+    let fit = Fit::new(Saturation, rows(3000)).unwrap();
+    let fitted = fit.run().unwrap();
+    let seen: Vec<f64> = sums(&fit, &fitted.values(), &Cpu::new(2).unwrap());
+    assert_eq!(seen, [fitted.value]);
+}
+
+#[test]
+fn weights_count_rows() {
+    let data = rows(200);
+    let weights: Vec<f64> = (0..200).map(|i| f64::from(i % 3)).collect();
+    let mut repeated = Vec::new();
+    for (row, &weight) in weights.iter().enumerate() {
+        for _ in 0..weight as u32 {
+            repeated.push((data.arguments(row)[0], data.target(row)));
+        }
+    }
+    let weighted = Fit::new(Saturation, data).unwrap().weighted(weights).unwrap().run().unwrap();
+    let plain = Fit::new(Saturation, Data::pairs(repeated).unwrap()).unwrap().run().unwrap();
+    for (a, b) in weighted.values().iter().zip(plain.values()) {
+        assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    }
+    assert!((weighted.value / plain.value - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn losses_resist_outliers() {
+    let spoilt = (0..300).map(|i| {
+        let x = f64::from(i) * 0.01;
+        let y = 2.0 + 3.0 * x + 0.01 * f64::from(i % 7 - 3);
+        (x, if i % 11 == 0 { y + 40.0 } else { y })
+    });
+    let line =
+        Fit::new(Polynomial, Data::pairs(spoilt).unwrap()).unwrap().size("degree", 1).unwrap();
+    let error = |fitted: &fit::Fitted| {
+        (fitted.value("c0").unwrap() - 2.0).abs().max((fitted.value("c1").unwrap() - 3.0).abs())
+    };
+    assert!(error(&line.run().unwrap()) > 1.0);
+    for (loss, scale) in [(Loss::Absolute, 0.0), (Loss::Huber, 0.05), (Loss::Cauchy, 0.05)] {
+        let fitted = line.clone().loss(loss, scale).unwrap().run().unwrap();
+        assert!(error(&fitted) < 0.05, "{loss}: {:?}", fitted.values());
+        assert!(fitted.value < fitted.sum_of_squares);
+    }
+}
+
+#[test]
+fn several_fits_share_the_data() {
+    let fit = Fit::new(Saturation, rows(100)).unwrap();
+    let cpu = Cpu::new(0).unwrap();
+    let samples = Resample::bootstrap(100, 3, 9);
+    let together = fit.run_many(&samples, &cpu).unwrap();
+    let alone = fit
+        .clone()
+        .with(|options| options.seed = samples[1].seed)
+        .weighted(samples[1].weights.clone())
+        .unwrap()
+        .run()
+        .unwrap();
+    assert_eq!(together[1].parameters, alone.parameters);
+    assert_ne!(together[0].parameters, together[1].parameters);
+}
+
+#[test]
+fn a_function_of_the_users_own_is_fitted_like_a_model() {
+    let data = rows(500);
+    let parameters = [("limit", -50.0, 50.0), ("rate", -5.0, 5.0)];
+    let own = Fit::from_fn(&parameters, data.clone(), |p, x| p[0] * (1.0 - (-p[1] * x[0]).exp()));
+    let (own, built_in) =
+        (own.unwrap().run().unwrap(), Fit::new(Saturation, data).unwrap().run().unwrap());
+    for (a, b) in own.values().iter().zip(built_in.values()) {
+        assert!((a / b - 1.0).abs() < 1e-7, "{a} {b}");
+    }
+}
+
+#[test]
+fn fewer_rows_than_parameters() {
+    let fit = Fit::new(Logistic, Data::pairs([(1.0, 2.0), (2.0, 3.0)]).unwrap()).unwrap();
+    let fitted = fit.run().unwrap();
+    assert_eq!(fitted.degrees_of_freedom, 0);
+    assert!(fitted.value < 1e-12 && fitted.deviation.is_nan(), "{}", fitted.value);
+}
+
+#[test]
+fn what_makes_no_sense_gets_a_sentence() {
+    let data = || Data::pairs([(1.0, 2.0), (2.0, 3.0)]).unwrap();
+    let fit = || Fit::new(Polynomial, data()).unwrap();
+    let cases = [
+        (fit().size("terms", 2).err(), "a size"),
+        (fit().size("degree", 99).err(), "degree is 99; it must be from 0 to 24"),
+        (fit().bounds("c9", 0.0, 1.0).err(), "has no parameter \"c9\"; it has: c0, c1, c2"),
+        (fit().bounds("c1", 1.0, 1.0).err(), "dimension 1 has the bounds 1.0 to 1.0"),
+        (fit().all_bounds(&[(0.0, 1.0)]).err(), "the list of bounds has 1 entries"),
+        (fit().bounds("c1", 0.0, 1.0).unwrap().size("degree", 1).err(), "before bounds"),
+        (fit().fixed("c1", f64::NAN).err(), "a finite number"),
+        (fit().weighted(vec![1.0]).err(), "the list of weights has 1 entries"),
+        (fit().weighted(vec![1.0, -1.0]).err(), "weight is -1.0 in row 1"),
+        (fit().loss(Loss::Huber, 0.0).err(), "loss scale is 0.0"),
+        (Fit::named("spline", data()).err(), "no model called \"spline\""),
+        (
+            Fit::named("degradation", data()).err(),
+            "takes so many columns of arguments: 2; the data have 1",
+        ),
+        (Data::pairs([(f64::NAN, 1.0)]).err(), "argument 0 of the data is NaN"),
+        (Data::new(2, vec![1.0; 3], vec![1.0; 2]).err(), "the list of arguments has 3 entries"),
+        (fit().with(|o| o.particles = 0).run().err(), "particles is 0"),
+    ];
+    for (error, expected) in cases {
+        let message = error.expect(expected).to_string();
+        assert!(
+            expected == "a size" && message.contains("degree") || message.contains(expected),
+            "{message}"
+        );
+    }
+    let all = fit().size("degree", 0).unwrap().fixed("c0", 1.0).unwrap();
+    assert!(all.run().unwrap_err().to_string().contains("0"));
+    let nowhere = Fit::from_fn(&[("a", 0.0, 1.0)], data(), |_, _| f64::NAN).unwrap();
+    assert!(nowhere.run().unwrap_err().to_string().contains("no finite value"));
+    let single = Fit::new(Polynomial, Data::pairs([(1e300, 2.0), (2.0, 3.0)]).unwrap()).unwrap();
+    let single = single.with(|options| options.precision = Precision::F32).run();
+    assert!(single.unwrap_err().to_string().contains("1e300"));
+}
