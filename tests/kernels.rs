@@ -39,7 +39,15 @@ fn every_module_has_one_kernel_and_is_small() {
             let what = format!("{name} for sm_{}", image.target);
             assert_eq!(text.matches(".entry ").count(), 1, "{what}");
             assert!(text.contains(&format!(".entry {name}(")), "{what}");
-            assert!(text.contains(&format!(".target sm_{}", image.target)), "{what}");
+            // Some kernels are for later GPUs than the image: `NEWER` in build/ptx.rs.
+            let target =
+                text.lines().find_map(|line| line.strip_prefix(".target sm_")).expect(&what);
+            let newer = name.ends_with("_u16");
+            assert_eq!(
+                target,
+                if newer { "90".to_owned() } else { image.target.to_string() },
+                "{what}"
+            );
             assert!(text.len() < MOST_BYTES_OF_ONE, "{what} has {} bytes", text.len());
             let again = ptx::modules(text).unwrap();
             assert_eq!(again.len(), 1, "{what}");

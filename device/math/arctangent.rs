@@ -50,9 +50,9 @@ pub(super) fn atan<T: Real>(x: T) -> T {
     let high = T::of(EIGHTH[0]);
     let low = T::of(EIGHTH[1] + (EIGHTH[0] - rounded::<T>(EIGHTH[0])));
     let result = base.fma(high, base.fma(low, signed));
-    // NaN stays NaN; infinity gave 1/infinity.
-    let infinite = T::of(f64::MAX).less(size);
-    let result = T::select(infinite, T::of(4.0) * high, result);
+    // From there on it is pi/2 in both precisions, where infinity gave NaN; NaN stays what it is.
+    let far = T::of(1e30).less(size);
+    let result = T::select(far, T::of(4.0) * high, result);
     T::select(x.less(zero), -result, result)
 }
 

@@ -91,7 +91,7 @@ impl Of {
 /// std::fs::write(&path, "time,count,note\n0,100,1\n1,,2\n2,25,3\n").unwrap();
 /// let wanted = Wanted { y: Some("ln(count)".parse()?), x: vec!["time".parse()?], ..Wanted::default() };
 /// let message = read_columns(&path, &wanted).unwrap_err().to_string();
-/// assert!(message.ends_with("line 3, column 2 (count) is empty, where a number should be"));
+/// assert!(message.contains("line 3, column 2 (ln(count)) is empty, where a number should be"));
 ///
 /// let wanted = Wanted { skip_missing: true, ..wanted };
 /// let table = read_columns(&path, &wanted)?;

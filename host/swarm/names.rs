@@ -21,7 +21,7 @@ macro_rules! named {
             /// The name, as options and files spell it.
             ///
             /// ```
-            /// # use flockwork::{backend::*, io::*, paths::*, swarm::*};
+            /// # use flockwork::{backend::*, fit::Loss, io::*, paths::Weights, swarm::*};
             #[doc = concat!(" for &one in ", stringify!($type), "::ALL {")]
             #[doc = concat!("     assert_eq!(one.name().parse::<", stringify!($type), ">()?, one);")]
             /// }
