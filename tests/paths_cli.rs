@@ -1,51 +1,15 @@
-//! `flockwork paths`, `generate graph` and `bench paths` as a person uses them. `FLOCKWORK_BIN` names
-//! another program than the one just built, `FLOCKWORK_DATA` another folder of data.
+//! `flockwork paths`, `generate graph` and `bench paths` on the command line.
+
+#[path = "common/program.rs"]
+mod program;
 
 use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    fs,
+    process::{Command, Stdio},
 };
 
+use program::{data, fails, program, run, succeeds, text};
 use serde_json::{Value, json};
-
-fn run(line: &str) -> Output {
-    let path = env::var_os("FLOCKWORK_BIN")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_flockwork")), PathBuf::from);
-    Command::new(path).args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-#[track_caller]
-fn succeeds(line: &str) -> String {
-    let output = run(line);
-    let errors = text(&output.stderr);
-    assert!(output.status.success(), "{line}: {:?}\n{errors}", output.status);
-    text(&output.stdout)
-}
-
-/// Fails with a sentence that has all of `expected` in it.
-#[track_caller]
-fn fails(line: &str, expected: &[&str]) {
-    let output = run(line);
-    let errors = text(&output.stderr);
-    assert!(matches!(output.status.code(), Some(1 | 2)), "{line}: {:?}\n{errors}", output.status);
-    assert!(!errors.contains("panicked") && errors.starts_with("error: "), "{line}: {errors}");
-    for part in expected {
-        assert!(errors.contains(part), "{line}: {part:?} is not in: {errors}");
-    }
-    assert!(output.stdout.is_empty(), "{line}: {}", text(&output.stdout));
-}
-
-#[track_caller]
-fn parsed(line: &str) -> Value {
-    let output = succeeds(&format!("{line} --json"));
-    assert_eq!(output.lines().count(), 1, "one line: {output}");
-    serde_json::from_str(&output).unwrap()
-}
 
 struct Folder(tempfile::TempDir);
 
@@ -65,9 +29,7 @@ impl Folder {
 }
 
 fn map(name: &str) -> String {
-    let folder = env::var_os("FLOCKWORK_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data"), PathBuf::from);
-    folder.join("graphs").join(name).to_str().unwrap().to_owned()
+    data(&format!("graphs/{name}"))
 }
 
 #[test]
@@ -110,7 +72,7 @@ fn a_small_graph_from_end_to_end() {
         rows.concat().into_iter().flat_map(i32::to_le_bytes).collect::<Vec<_>>()
     );
 
-    let object = parsed(&format!("paths {graph} --query 1,3 --query 3,1 --closeness"));
+    let object = program::json(&format!("paths {graph} --query 1,3 --query 3,1 --closeness"));
     assert_eq!(object["queries"][0], json!({"from": 1, "to": 3, "length": 3.0, "path": [1, 2, 3]}));
     assert_eq!(object["queries"][1]["path"], Value::Null);
     assert_eq!(object["closeness"][0], json!(0.25));
@@ -127,7 +89,8 @@ fn graphs_of_no_and_of_one_vertex() {
     for (text, vertices) in [("", 0), ("p sp 0 0\n", 0), ("p sp 1 0\n", 1), ("0 0 5\n", 1)] {
         let graph = folder.file("tiny.gr", text);
         let distances = folder.path("tiny.npy");
-        let object = parsed(&format!("paths {graph} --distances {distances} --eccentricity"));
+        let object =
+            program::json(&format!("paths {graph} --distances {distances} --eccentricity"));
         assert_eq!(object["vertices"], vertices, "{text:?}");
         assert_eq!(object["diameter"], Value::Null);
         assert!(fs::metadata(distances).unwrap().len() >= 64);
@@ -137,13 +100,14 @@ fn graphs_of_no_and_of_one_vertex() {
 #[test]
 fn a_street_map_in_every_type() {
     let map = map("seattle_23rd.gr");
-    let usual = parsed(&format!("paths {map} --query 0,2000"));
+    let usual = program::json(&format!("paths {map} --query 0,2000"));
     assert_eq!(usual["vertices"], 2346);
     assert_eq!(usual["weights"], "i32");
     let path = usual["queries"][0]["path"].as_array().unwrap();
     assert!(path.len() > 10 && path[0] == 0 && path[path.len() - 1] == 2000);
     for weights in ["f32", "f64"] {
-        let other = parsed(&format!("paths {map} --query 0,2000 --weights {weights} --threads 1"));
+        let other =
+            program::json(&format!("paths {map} --query 0,2000 --weights {weights} --threads 1"));
         for key in ["reachable_pairs", "diameter", "mean_distance", "queries"] {
             assert_eq!(other[key], usual[key], "{weights}: {key}");
         }
@@ -158,7 +122,7 @@ fn generated_graphs_are_those_of_their_options() {
     let said =
         succeeds(&format!("generate graph -n 60 --density 0.3 --weights 2,50 --seed 7 {file}"));
     assert!(said.contains("60 vertices, "), "{said}");
-    let object = parsed(&format!("paths {file} --vertices 60 --first 0"));
+    let object = program::json(&format!("paths {file} --vertices 60 --first 0"));
     let edges = object["edges"].as_u64().unwrap();
     assert!((900..1250).contains(&edges), "{edges}");
     assert!(said.contains(&format!(" {edges} directed edges")), "{said}");
@@ -171,7 +135,7 @@ fn generated_graphs_are_those_of_their_options() {
 
     let file = folder.path("real.npy");
     succeeds(&format!("generate graph -n 33 --undirected --real --weights 0,1 {file}"));
-    let object = parsed(&format!("paths {file}"));
+    let object = program::json(&format!("paths {file}"));
     assert_eq!((&object["undirected"], &object["weights"]), (&json!(true), &json!("f64")));
 }
 
@@ -179,14 +143,14 @@ fn generated_graphs_are_those_of_their_options() {
 fn every_option_changes_what_is_computed() {
     let folder = Folder::new();
     let list = folder.file("list.txt", "1 2 5\n2 3 7\n");
-    let base = parsed(&format!("paths {list}"));
+    let base = program::json(&format!("paths {list}"));
     assert_eq!((&base["vertices"], &base["reachable_pairs"]), (&json!(3), &json!(3)));
-    assert_eq!(parsed(&format!("paths {list} --first 0"))["vertices"], 4);
-    assert_eq!(parsed(&format!("paths {list} --vertices 9"))["vertices"], 9);
-    assert_eq!(parsed(&format!("paths {list} --undirected"))["reachable_pairs"], 6);
+    assert_eq!(program::json(&format!("paths {list} --first 0"))["vertices"], 4);
+    assert_eq!(program::json(&format!("paths {list} --vertices 9"))["vertices"], 9);
+    assert_eq!(program::json(&format!("paths {list} --undirected"))["reachable_pairs"], 6);
     assert_eq!(base["weights"], "u16");
-    assert_eq!(parsed(&format!("paths {list} --weights f32"))["weights"], "f32");
-    let one = parsed(&format!("paths {list} --threads 1"));
+    assert_eq!(program::json(&format!("paths {list} --weights f32"))["weights"], "f32");
+    let one = program::json(&format!("paths {list} --threads 1"));
     assert!(one["backend"]["description"].as_str().unwrap().starts_with("1 thread"));
 }
 
@@ -235,9 +199,7 @@ fn ctrl_c_ends_it() {
     let folder = Folder::new();
     // Some ten seconds of one thread.
     let graph = folder.file("large.gr", "p sp 5000 1\na 1 2 0.5\n");
-    let program = env::var_os("FLOCKWORK_BIN")
-        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_flockwork")), PathBuf::from);
-    let mut child = Command::new(program)
+    let mut child = program()
         .args(["paths", &graph, "--threads", "1"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

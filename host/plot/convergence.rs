@@ -1,12 +1,15 @@
 //! The course of a run.
 
-use std::io;
 use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::axis::{Axis, count, number};
+use super::page::{
+    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, TITLE,
+    UPPER, WIDTH,
+};
 use super::{FAINT_INK, file, fit, text, width};
 use crate::{Error, Result};
 
@@ -84,34 +87,15 @@ pub struct Convergence<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn convergence(path: &Path, data: &Convergence) -> Result<()> {
-    let extension = file::extension(path, &["svg", "png"])?;
-    let chart = Chart::new(data)?;
-    let bytes = if extension == "svg" { chart.svg() } else { chart.png() };
-    let bytes = bytes.map_err(|source| Error::File { path: path.to_owned(), source })?;
-    file::write_whole(path, &bytes)
+    let extension = file::extension(path, FORMATS)?;
+    page::save(path, extension, &Chart::new(data)?)
 }
 
-const WIDTH: u32 = 960;
-const HEAD: u32 = 62;
-const VALUES_HEIGHT: u32 = 440;
-const MOTION_HEIGHT: u32 = 230;
-const MARGIN: u32 = 20;
-/// Above and below a panel: its marks and their meaning.
-const LABELS: u32 = 46;
-/// plotters knows whole pixels only: an SVG has this many in each of its units.
-const SVG_SCALE: u32 = 10;
-const PNG_SCALE: u32 = 2;
-const TITLE: f64 = 19.0;
-const LABEL: f64 = 13.0;
-const TICK: f64 = 12.0;
 /// Fewer samples than this are dots on their line.
 const FEW: usize = 40;
 
-const BLUE: RGBColor = RGBColor(0x1f, 0x5f, 0xb4);
-const ORANGE: RGBColor = RGBColor(0xe0, 0x7b, 0x16);
 const GREEN: RGBColor = RGBColor(0x1b, 0x8a, 0x5a);
 const PURPLE: RGBColor = RGBColor(0x8e, 0x44, 0xad);
-const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
 
 /// A line in a panel: its name, its colour and a value for each sample.
 type Line = (&'static str, RGBColor, Vec<f64>);
@@ -196,8 +180,8 @@ impl<'a> Chart<'a> {
         let values = vec![mean, ("best", BLUE, best)];
         let spread = ("spread", GREEN, of(|sample| sample.spread, 0.0));
         let speed = ("speed", PURPLE, of(|sample| sample.speed, 0.0));
-        let values = Panel::new(&label, values, optimum.is_some(), VALUES_HEIGHT);
-        let motion = Panel::new("share of the box", vec![speed, spread], false, MOTION_HEIGHT);
+        let values = Panel::new(&label, values, optimum.is_some(), UPPER);
+        let motion = Panel::new("share of the box", vec![speed, spread], false, LOWER);
 
         let axis = |of: fn(&Sample) -> f64| {
             let low = samples.iter().map(of).fold(f64::INFINITY, f64::min);
@@ -222,43 +206,28 @@ impl<'a> Chart<'a> {
         })
     }
 
+    /// Of the points in a column half a unit wide, the first, the last, the highest and the lowest:
+    /// the others would not change the line drawn.
+    fn thinned(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+        let column =
+            |point: &(f64, f64)| (self.iterations.part(point.0) * 2.0 * f64::from(WIDTH)) as u32;
+        let mut kept = Vec::new();
+        for run in points.chunk_by(|a, b| column(a) == column(b)) {
+            let by_height = |&a: &usize, &b: &usize| run[a].1.total_cmp(&run[b].1);
+            let lowest = (0..run.len()).min_by(by_height).unwrap_or(0);
+            let highest = (0..run.len()).max_by(by_height).unwrap_or(0);
+            let mut indices = [0, lowest, highest, run.len() - 1];
+            indices.sort_unstable();
+            kept.extend(indices.chunk_by(|a, b| a == b).map(|same| run[same[0]]));
+        }
+        kept
+    }
+}
+
+impl Page for Chart<'_> {
     fn size(&self, scale: u32) -> (u32, u32) {
         let panels: u32 = self.panels.iter().map(|panel| panel.height).sum();
         (WIDTH * scale, (HEAD + LABELS + panels + MARGIN) * scale)
-    }
-
-    fn svg(&self) -> io::Result<Vec<u8>> {
-        let (mut svg, size) = (String::new(), self.size(SVG_SCALE));
-        self.draw(SVGBackend::with_string(&mut svg, size), SVG_SCALE, false)
-            .map_err(io::Error::other)?;
-        let (width, height) = self.size(1);
-        let units = format!("width=\"{width}\" height=\"{height}\"");
-        let pixels = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
-        Ok(svg.replacen(&pixels, &units, 1).into_bytes())
-    }
-
-    fn png(&self) -> io::Result<Vec<u8>> {
-        let (width, height) = self.size(PNG_SCALE);
-        let mut pixels = vec![0; 3 * width as usize * height as usize];
-        let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
-        self.draw(backend, PNG_SCALE, true).map_err(io::Error::other)?;
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.write_header()?.write_image_data(&pixels)?;
-        Ok(bytes)
-    }
-
-    fn draw<DB: DrawingBackend>(
-        &self,
-        backend: DB,
-        scale: u32,
-        pieces: bool,
-    ) -> Result<(), String> {
-        let root = backend.into_drawing_area();
-        self.draw_on(&root, scale, pieces)
-            .and_then(|()| root.present())
-            .map_err(|error| error.to_string())
     }
 
     fn draw_on<DB: DrawingBackend>(
@@ -266,7 +235,7 @@ impl<'a> Chart<'a> {
         root: &DrawingArea<DB, Shift>,
         scale: u32,
         pieces: bool,
-    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+    ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
         root.fill(&WHITE)?;
@@ -364,23 +333,6 @@ impl<'a> Chart<'a> {
         }
         Ok(())
     }
-
-    /// Of the points in a column half a unit wide, the first, the last, the highest and the lowest:
-    /// the others would not change the line drawn.
-    fn thinned(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-        let column =
-            |point: &(f64, f64)| (self.iterations.part(point.0) * 2.0 * f64::from(WIDTH)) as u32;
-        let mut kept = Vec::new();
-        for run in points.chunk_by(|a, b| column(a) == column(b)) {
-            let by_height = |&a: &usize, &b: &usize| run[a].1.total_cmp(&run[b].1);
-            let lowest = (0..run.len()).min_by(by_height).unwrap_or(0);
-            let highest = (0..run.len()).max_by(by_height).unwrap_or(0);
-            let mut indices = [0, lowest, highest, run.len() - 1];
-            indices.sort_unstable();
-            kept.extend(indices.chunk_by(|a, b| a == b).map(|same| run[same[0]]));
-        }
-        kept
-    }
 }
 
 /// Whether labels fit beside each other.
@@ -393,6 +345,7 @@ pub(super) fn side_by_side(labels: &[String], length: i32) -> bool {
 mod tests {
     use std::fs;
 
+    use super::super::page::{PNG_SCALE, SVG_SCALE};
     use super::*;
 
     type Point = [f64; 2];

@@ -1,6 +1,5 @@
 //! Data, the curve fitted to them, and what is left.
 
-use std::io;
 use std::path::Path;
 
 use plotters::coord::Shift;
@@ -8,6 +7,10 @@ use plotters::prelude::*;
 
 use super::axis::{Axis, count};
 use super::convergence::side_by_side;
+use super::page::{
+    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, TITLE,
+    UPPER, WIDTH,
+};
 use super::{FAINT_INK, file, fit, text, width};
 use crate::{Error, Result};
 
@@ -72,32 +75,12 @@ pub struct Fitting<'a> {
 /// [`Error::Format`] for another ending of the file's name, [`Error::Option`] if no point is finite,
 /// [`Error::File`] if the file cannot be written.
 pub fn fitting(path: &Path, data: &Fitting) -> Result<()> {
-    let extension = file::extension(path, &["svg", "png"])?;
-    let chart = Chart::new(data)?;
-    let bytes = if extension == "svg" { chart.svg() } else { chart.png() };
-    let bytes = bytes.map_err(|source| Error::File { path: path.to_owned(), source })?;
-    file::write_whole(path, &bytes)
+    let extension = file::extension(path, FORMATS)?;
+    page::save(path, extension, &Chart::new(data)?)
 }
 
-const WIDTH: u32 = 960;
-const HEAD: u32 = 62;
-const CURVE_HEIGHT: u32 = 440;
-const RESIDUAL_HEIGHT: u32 = 230;
-const MARGIN: u32 = 20;
-/// Below a panel: its marks and their meaning.
-const LABELS: u32 = 46;
-/// plotters knows whole pixels only: an SVG has this many in each of its units.
-const SVG_SCALE: u32 = 10;
-const PNG_SCALE: u32 = 2;
-const TITLE: f64 = 19.0;
-const LABEL: f64 = 13.0;
-const TICK: f64 = 12.0;
 /// The curve is drawn through so many of its points.
 const STEPS: u32 = 960;
-
-const BLUE: RGBColor = RGBColor(0x1f, 0x5f, 0xb4);
-const ORANGE: RGBColor = RGBColor(0xe0, 0x7b, 0x16);
-const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
 
 type Placed = Vec<(f64, f64)>;
 
@@ -153,47 +136,24 @@ impl<'a> Chart<'a> {
         let below = Axis::linear_of(left).ok_or_else(nothing)?;
         let zero = [[low, 0.0], [high, 0.0]];
         let panels = [
-            panel(data.y_label, above, CURVE_HEIGHT, &points, &curve),
-            panel("residual", below, RESIDUAL_HEIGHT, &residuals, &zero),
+            panel(data.y_label, above, UPPER, &points, &curve),
+            panel("residual", below, LOWER, &residuals, &zero),
         ];
         Ok(Self { data, x, panels })
     }
+}
 
-    fn size(scale: u32) -> (u32, u32) {
-        (WIDTH * scale, (HEAD + CURVE_HEIGHT + RESIDUAL_HEIGHT + MARGIN) * scale)
-    }
-
-    fn svg(&self) -> io::Result<Vec<u8>> {
-        let (mut svg, size) = (String::new(), Self::size(SVG_SCALE));
-        self.draw(SVGBackend::with_string(&mut svg, size), SVG_SCALE).map_err(io::Error::other)?;
-        let (width, height) = Self::size(1);
-        let units = format!("width=\"{width}\" height=\"{height}\"");
-        let pixels = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
-        Ok(svg.replacen(&pixels, &units, 1).into_bytes())
-    }
-
-    fn png(&self) -> io::Result<Vec<u8>> {
-        let (width, height) = Self::size(PNG_SCALE);
-        let mut pixels = vec![0; 3 * width as usize * height as usize];
-        let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
-        self.draw(backend, PNG_SCALE).map_err(io::Error::other)?;
-        let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, width, height);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.write_header()?.write_image_data(&pixels)?;
-        Ok(bytes)
-    }
-
-    fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32) -> Result<(), String> {
-        let root = backend.into_drawing_area();
-        self.draw_on(&root, scale).and_then(|()| root.present()).map_err(|error| error.to_string())
+impl Page for Chart<'_> {
+    fn size(&self, scale: u32) -> (u32, u32) {
+        (WIDTH * scale, (HEAD + UPPER + LOWER + MARGIN) * scale)
     }
 
     fn draw_on<DB: DrawingBackend>(
         &self,
         root: &DrawingArea<DB, Shift>,
         scale: u32,
-    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+        _: bool,
+    ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
         root.fill(&WHITE)?;
@@ -248,7 +208,7 @@ impl<'a> Chart<'a> {
 fn thinned(points: Placed, x: &Axis, y: &Axis) -> Placed {
     let spot = |point: &(f64, f64)| {
         let across = (x.part(point.0) * 2.0 * f64::from(WIDTH)) as u32;
-        let up = (y.part(point.1) * 2.0 * f64::from(CURVE_HEIGHT)) as u32;
+        let up = (y.part(point.1) * 2.0 * f64::from(UPPER)) as u32;
         (across, up)
     };
     let mut seen = std::collections::HashSet::new();

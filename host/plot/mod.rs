@@ -30,6 +30,7 @@ mod axis;
 mod convergence;
 mod file;
 mod fitting;
+mod page;
 
 use std::sync::Once;
 

@@ -1,6 +1,9 @@
 //! Gaussian peaks on an exponential background.
 
-use super::super::{Columns, Info, Model, Order, Parameter, Range, Row, Rows, Shape, Size};
+use super::{
+    super::{Columns, Info, Model, Parameter, Range, Row, Rows, Shape, Size},
+    gaussians,
+};
 use crate::{math::Real, objective::Point};
 
 const FIRST: [Parameter; 2] = [
@@ -32,29 +35,9 @@ impl Model for GaussiansOnDecay {
         columns: Columns::Exactly(1),
         sizes: &[Size { name: "terms", usual: 1, least: 1, most: 12 }],
         parameters: |shape| 2 + 3 * shape.sizes[0],
-        parameter: |index, _| {
-            let Some(term) = index.checked_sub(2) else {
-                return FIRST[index as usize];
-            };
-            let (name, range) = match term % 3 {
-                0 => ("height", Range::Scaled { lower: -10.0, upper: 10.0, y: 1, x: 0 }),
-                1 => ("centre", Range::WithinArguments),
-                _ => ("width", Range::Scaled { lower: 0.0, upper: 1.0, y: 0, x: 1 }),
-            };
-            Parameter::nth(name, term / 3 + 1, range)
-        },
+        parameter: |index, _| gaussians::parameter(&FIRST, index),
         linear: |index, _| index != 1 && (index == 0 || index % 3 == 2),
-        order: |shape| {
-            Some(Order {
-                first: 2,
-                groups: shape.sizes[0],
-                length: 3,
-                key: 1,
-                descending: false,
-                sign: Some(2),
-                with_sign: None,
-            })
-        },
+        order: gaussians::order,
     };
 
     #[inline(always)]
@@ -65,12 +48,6 @@ impl Model for GaussiansOnDecay {
         shape: &Shape,
     ) -> T {
         let x = T::splat(row.at(0));
-        let mut sum = parameters.at(0) * (-(parameters.at(1) * x)).exp();
-        for term in 0..shape.sizes[0] {
-            let first = 2 + 3 * term;
-            let apart = (x - parameters.at(first + 1)) / parameters.at(first + 2);
-            sum = parameters.at(first).fma((-(apart * apart)).exp(), sum);
-        }
-        sum
+        gaussians::onto(parameters.at(0) * (-(parameters.at(1) * x)).exp(), x, parameters, shape)
     }
 }

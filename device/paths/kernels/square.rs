@@ -57,17 +57,6 @@ impl<C: Cell> Square<C> {
         C::quad(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
     }
 
-    /// This thread's patch of it.
-    ///
-    /// # Safety
-    /// It has been stored, with a barrier since unless by this thread.
-    #[inline(always)]
-    pub unsafe fn patch(self) -> Patch<C> {
-        let (row, quad) = place();
-        // SAFETY: as the caller promises.
-        [0, 1, 2, 3].map(|r| unsafe { self.quad(4 * row + r, quad) })
-    }
-
     /// Stores this thread's patch.
     ///
     /// # Safety

@@ -1,0 +1,80 @@
+//! Panels one above the other below a title, as SVG or PNG.
+
+use std::io;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::file;
+use crate::{Error, Result};
+
+pub const WIDTH: u32 = 960;
+pub const HEAD: u32 = 62;
+/// The upper panel, and the lower one.
+pub const UPPER: u32 = 440;
+pub const LOWER: u32 = 230;
+pub const MARGIN: u32 = 20;
+/// Above or below a panel: its marks and their meaning.
+pub const LABELS: u32 = 46;
+/// plotters knows whole pixels only: an SVG has this many in each of its units.
+pub const SVG_SCALE: u32 = 10;
+pub const PNG_SCALE: u32 = 2;
+pub const TITLE: f64 = 19.0;
+pub const LABEL: f64 = 13.0;
+pub const TICK: f64 = 12.0;
+
+pub const BLUE: RGBColor = RGBColor(0x1f, 0x5f, 0xb4);
+pub const ORANGE: RGBColor = RGBColor(0xe0, 0x7b, 0x16);
+pub const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
+
+/// The formats that [`save`] knows, by the ending of a file's name.
+pub const FORMATS: &[&str] = &["svg", "png"];
+
+/// A picture that does not depend on its format.
+pub trait Page {
+    /// Its size in pixels.
+    fn size(&self, scale: u32) -> (u32, u32);
+
+    /// Draws it; `pieces` says that every pixel counts, as in a PNG.
+    fn draw_on<DB: DrawingBackend>(
+        &self,
+        root: &DrawingArea<DB, Shift>,
+        scale: u32,
+        pieces: bool,
+    ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>>;
+
+    fn svg(&self) -> io::Result<Vec<u8>> {
+        let (mut svg, size) = (String::new(), self.size(SVG_SCALE));
+        self.draw(SVGBackend::with_string(&mut svg, size), SVG_SCALE, false)?;
+        let (width, height) = self.size(1);
+        let units = format!("width=\"{width}\" height=\"{height}\"");
+        let pixels = format!("width=\"{}\" height=\"{}\"", size.0, size.1);
+        Ok(svg.replacen(&pixels, &units, 1).into_bytes())
+    }
+
+    fn png(&self) -> io::Result<Vec<u8>> {
+        let (width, height) = self.size(PNG_SCALE);
+        let mut pixels = vec![0; 3 * width as usize * height as usize];
+        let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
+        self.draw(backend, PNG_SCALE, true)?;
+        let mut bytes = Vec::new();
+        let mut encoder = png::Encoder::new(&mut bytes, width, height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.write_header()?.write_image_data(&pixels)?;
+        Ok(bytes)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32, pieces: bool) -> io::Result<()> {
+        let root = backend.into_drawing_area();
+        let drawn = self.draw_on(&root, scale, pieces).and_then(|()| root.present());
+        drawn.map_err(|error| io::Error::other(error.to_string()))
+    }
+}
+
+/// Writes a picture in the format that the `extension` names, one of [`FORMATS`].
+pub fn save(path: &Path, extension: &str, page: &impl Page) -> Result<()> {
+    let bytes = if extension == "svg" { page.svg() } else { page.png() };
+    let bytes = bytes.map_err(|source| Error::File { path: path.to_owned(), source })?;
+    file::write_whole(path, &bytes)
+}

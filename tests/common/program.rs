@@ -1,0 +1,60 @@
+//! The program as a person uses it. `FLOCKWORK_BIN` names another program than the one just built,
+//! `FLOCKWORK_DATA` another folder of data.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+pub fn program() -> Command {
+    let path = env::var_os("FLOCKWORK_BIN")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_flockwork")), PathBuf::from);
+    Command::new(path)
+}
+
+pub fn data(name: &str) -> String {
+    let folder = env::var_os("FLOCKWORK_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("data"), PathBuf::from);
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+/// The words of a command line; what is in none of them may have spaces.
+pub fn run(line: &str) -> Output {
+    program().args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap()
+}
+
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[track_caller]
+pub fn succeeds(line: &str) -> String {
+    let output = run(line);
+    let errors = text(&output.stderr);
+    assert!(output.status.success(), "{line}: {:?}\n{errors}", output.status);
+    assert!(!errors.contains("panicked"), "{line}: {errors}");
+    text(&output.stdout)
+}
+
+/// Fails with a sentence that has all of `expected` in it.
+#[track_caller]
+pub fn fails(line: &str, expected: &[&str]) {
+    let output = run(line);
+    let errors = text(&output.stderr);
+    assert!(matches!(output.status.code(), Some(1 | 2)), "{line}: {:?}\n{errors}", output.status);
+    assert!(!errors.contains("panicked") && errors.starts_with("error: "), "{line}: {errors}");
+    for part in expected {
+        assert!(errors.contains(part), "{line}: {part:?} is not in: {errors}");
+    }
+    assert!(output.stdout.is_empty(), "{line}: {}", text(&output.stdout));
+}
+
+#[track_caller]
+pub fn json(line: &str) -> Value {
+    let output = succeeds(&format!("{line} --json"));
+    assert_eq!(output.lines().count(), 1, "one line: {output}");
+    serde_json::from_str(&output).unwrap()
+}
