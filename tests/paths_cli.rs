@@ -184,9 +184,9 @@ fn bad_input_gets_a_sentence() {
 
 #[test]
 fn the_benchmark_states_share_and_rate() {
-    let text = succeeds("bench paths --vertices 70 --threads 1");
+    let text = succeeds("bench paths --backend cpu --vertices 70 --threads 1");
     assert_eq!(text.lines().filter(|line| line.starts_with("| 70 |")).count(), 12, "{text}");
-    let line = succeeds("bench paths --vertices 70 --weights u16 --json");
+    let line = succeeds("bench paths --backend cpu --vertices 70 --weights u16 --json");
     let object: Value = serde_json::from_str(line.lines().next().unwrap()).unwrap();
     assert!(object["relaxations_per_second"].as_f64() > Some(1e6));
     assert!(object["ceiling"].as_f64() > object["relaxations_per_second"].as_f64());

@@ -1,6 +1,6 @@
 //! All-pairs shortest paths on a machine that runs kernels: a GPU, or the emulator.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use bytemuck::{Pod, Zeroable};
 use flockwork_device::{
@@ -110,8 +110,10 @@ impl OnKernels for u16 {
         let Closing { n, entries, symmetric, vias } = closing;
         let entries = entries.into_iter().map(|entry| Wide(entry.into())).collect();
         let closing = Closing { n, entries, symmetric, vias };
-        let (entries, vias) = close::<M, I32, _>(machine, closing, watch)?;
-        Ok((entries.into_iter().map(|Wide(entry)| Weight::settled(entry as Self)).collect(), vias))
+        let Closed { entries, vias, relaxing } = close::<M, I32, _>(machine, closing, watch)?;
+        let entries =
+            entries.into_iter().map(|Wide(entry)| Weight::settled(entry as Self)).collect();
+        Ok(Closed { entries, vias, relaxing })
     }
 }
 
@@ -150,7 +152,8 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
 ) -> Result<Closed<E>> {
     let Closing { n, entries, vias, .. } = closing;
     if n == 0 {
-        return Ok((Vec::new(), vias.then(Vec::new)));
+        let (entries, vias) = (Vec::new(), vias.then(Vec::new));
+        return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
     let side = n.next_multiple_of(SUPER as usize);
     // Filled up, beside what was given; then what is fetched, twice.
@@ -165,7 +168,12 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     drop(entries);
     let paths = KernelPaths::<M, C>::new(machine, side, &units, vias)?;
     drop(units);
-    if paths.run(&mut |done, of| watch(done as usize, of as usize))?.is_break() {
+    let mut end = ControlFlow::Continue(());
+    let relaxing = paths.machine.timed(&mut || {
+        end = paths.run(&mut |done, of| watch(done as usize, of as usize))?;
+        Ok(())
+    })?;
+    if end.is_break() {
         return Err(Error::Interrupted);
     }
     let units = paths.matrix()?;
@@ -173,11 +181,11 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     let entries = rows.flat_map(|row| row[..n].iter().map(|entry| entry.ended())).collect();
     drop(units);
     if !vias {
-        return Ok((entries, None));
+        return Ok(Closed { entries, vias: None, relaxing });
     }
     let all = paths.vias()?;
     let vias = all.chunks_exact(side).take(n).flat_map(|row| &row[..n]).copied().collect();
-    Ok((entries, Some(vias)))
+    Ok(Closed { entries, vias: Some(vias), relaxing })
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {

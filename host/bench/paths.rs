@@ -12,26 +12,77 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
-use std::{ops::ControlFlow, time::Instant};
+use std::{
+    fmt,
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::{
     Error, Result,
-    backend::Cpu,
-    paths::{AnyDistances, Distances, Graph, Kernels, Options, Random, Weight, Weights, random},
+    backend::{AnyBackend, Cpu},
+    paths::{Closing, Kernels, Solver, Weight, Weights},
 };
 
-/// The numbers of vertices that the tables of this project show.
+/// The numbers of vertices that the tables of this project show for CPUs.
 pub const SIZES: &[usize] = &[256, 1024, 2048, 4096];
+
+/// Those for GPUs.
+pub const GPU_SIZES: &[usize] = &[1024, 4096, 16384, 32768];
+
+/// What is asked about a graph.
+///
+/// ```
+/// use flockwork::bench::paths::Kind;
+///
+/// assert_eq!(Kind::ALL.map(Kind::name), ["directed", "paths", "undirected"]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The distances of a directed graph.
+    #[default]
+    Directed,
+    /// These, and what it takes to tell paths.
+    Paths,
+    /// The distances of a graph that is the same in both directions.
+    Undirected,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Directed, Self::Paths, Self::Undirected];
+
+    /// What it is called.
+    ///
+    /// ```
+    /// assert_eq!(flockwork::bench::paths::Kind::Paths.name(), "paths");
+    /// ```
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Directed => "directed",
+            Self::Paths => "paths",
+            Self::Undirected => "undirected",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
 /// What is measured.
 ///
 /// ```
-/// use flockwork::bench::paths::Trial;
+/// use flockwork::bench::paths::{Kind, Trial};
 ///
-/// let trial = Trial { vertices: 100, undirected: true, ..Trial::default() };
-/// assert!(!trial.paths);
+/// let trial = Trial { vertices: 100, ..Trial::default() };
+/// assert_eq!(trial.kind, Kind::Directed);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
@@ -39,27 +90,25 @@ pub struct Trial {
     pub vertices: usize,
     /// The type of the weights.
     pub weights: Weights,
-    /// With what it takes to tell paths.
-    pub paths: bool,
-    /// A graph that is the same in both directions.
-    pub undirected: bool,
+    /// What is asked.
+    pub kind: Kind,
 }
 
 impl Default for Trial {
-    /// 1024 vertices in f32, directed, without paths.
+    /// 1024 vertices in f32, directed.
     fn default() -> Self {
-        Self { vertices: 1024, weights: Weights::F32, paths: false, undirected: false }
+        Self { vertices: 1024, weights: Weights::F32, kind: Kind::Directed }
     }
 }
 
 /// The time of all distances of one graph.
 ///
 /// ```
-/// use flockwork::{bench::paths::Measurement, paths::Weights};
+/// use flockwork::{bench::paths::{Kind, Measurement}, paths::Weights};
 ///
-/// let (weights, paths, undirected) = (Weights::F32, false, false);
-/// let (seconds, range) = (0.5, (0.4, 0.7));
-/// let measured = Measurement { vertices: 1000, weights, paths, undirected, seconds, range };
+/// let (weights, kind, range) = (Weights::F32, Kind::Directed, (0.4, 0.7));
+/// let measured =
+///     Measurement { vertices: 1000, weights, kind, seconds: 0.5, range, with_copies: 0.8 };
 /// assert_eq!(measured.rate(), 2e9);
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -68,14 +117,15 @@ pub struct Measurement {
     pub vertices: usize,
     /// The type of the weights.
     pub weights: Weights,
-    /// With what it takes to tell paths.
-    pub paths: bool,
-    /// A graph that is the same in both directions.
-    pub undirected: bool,
-    /// Median over the repetitions, in seconds, from the edges to the distances.
+    /// What was asked.
+    pub kind: Kind,
+    /// Median over the repetitions of the time it takes to relax, in seconds; by a GPU's own clock.
     pub seconds: f64,
     /// Least and greatest of the repetitions, in seconds.
     pub range: (f64, f64),
+    /// Median of the time from a matrix of weights to one of distances, both in the memory of the
+    /// processor, in seconds.
+    pub with_copies: f64,
 }
 
 impl Measurement {
@@ -83,10 +133,10 @@ impl Measurement {
     /// symmetry saves half of them.
     ///
     /// ```
-    /// # use flockwork::{bench::paths::Measurement, paths::Weights};
-    /// # let (weights, paths, undirected) = (Weights::F32, false, false);
-    /// # let (seconds, range) = (1.0, (1.0, 1.0));
-    /// let measured = Measurement { vertices: 10, weights, paths, undirected, seconds, range };
+    /// # use flockwork::{bench::paths::{Kind, Measurement}, paths::Weights};
+    /// # let (weights, kind, range) = (Weights::F32, Kind::Directed, (1.0, 1.0));
+    /// let measured =
+    ///     Measurement { vertices: 10, weights, kind, seconds: 1.0, range, with_copies: 1.0 };
     /// assert_eq!(measured.rate(), 1000.0);
     /// ```
     pub fn rate(&self) -> f64 {
@@ -94,8 +144,11 @@ impl Measurement {
     }
 }
 
-/// How often a size is measured.
-const REPETITIONS: usize = 5;
+/// How often a size is measured, at most and at least.
+const REPETITIONS: [usize; 2] = [9, 3];
+
+/// Repetitions end after so long, if there were enough.
+const LONG: Duration = Duration::from_secs(4);
 
 /// Sources whose distances are compared before anything is timed.
 const LOOKED_AT: usize = 5;
@@ -108,53 +161,117 @@ const LOOKED_AT: usize = 5;
 ///
 /// let measured = paths::closure(&Trial { vertices: 70, ..Trial::default() }, &Cpu::new(1)?)?;
 /// assert!(measured.range.0 <= measured.seconds && measured.seconds <= measured.range.1);
+/// assert!(measured.seconds <= measured.with_copies);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 ///
 /// # Errors
-/// [`Error::WrongDistance`] if a distance is not what Dijkstra's search finds; those of [`Graph::distances`].
-pub fn closure(trial: &Trial, cpu: &Cpu) -> Result<Measurement> {
-    let &Trial { vertices, weights, paths, undirected } = trial;
-    let graph = random(&Random { vertices, undirected, ..Random::default() })?;
-    let compute = || {
-        let watch = |_, _| ControlFlow::Continue(());
-        AnyDistances::compute(&graph, weights, cpu, Options { paths }, watch)
-    };
-    match compute()? {
-        AnyDistances::F32(distances) => look(&graph, &distances)?,
-        AnyDistances::F64(distances) => look(&graph, &distances)?,
-        AnyDistances::I32(distances) => look(&graph, &distances)?,
-        AnyDistances::U16(distances) => look(&graph, &distances)?,
+/// [`Error::WrongDistance`] if a distance is not what Dijkstra's search finds; those of
+/// [`Graph::distances`](crate::paths::Graph::distances).
+pub fn closure(trial: &Trial, solver: &impl Solver) -> Result<Measurement> {
+    match trial.weights {
+        Weights::F32 => closure_of::<f32>(trial, solver),
+        Weights::F64 => closure_of::<f64>(trial, solver),
+        Weights::I32 => closure_of::<i32>(trial, solver),
+        // All distances are below 100.
+        Weights::U16 | Weights::Auto => closure_of::<u16>(trial, solver),
     }
-    let mut seconds = Vec::new();
-    for _ in 0..REPETITIONS {
-        let elapsed = match compute()? {
-            AnyDistances::F32(distances) => distances.elapsed(),
-            AnyDistances::F64(distances) => distances.elapsed(),
-            AnyDistances::I32(distances) => distances.elapsed(),
-            AnyDistances::U16(distances) => distances.elapsed(),
-        };
-        seconds.push(elapsed.as_secs_f64());
+}
+
+fn closure_of<W: Kernels>(trial: &Trial, solver: &impl Solver) -> Result<Measurement> {
+    let &Trial { vertices: n, kind, .. } = trial;
+    let weights: Weights = W::NAME.parse()?;
+    let symmetric = kind == Kind::Undirected;
+    let given: Vec<W> = (0..n * n)
+        .into_par_iter()
+        .map(|at| W::nearest(f64::from(weight(at / n, at % n, symmetric))))
+        .collect();
+    let compute = || {
+        let vias = kind == Kind::Paths;
+        let closing = Closing { n, entries: given.clone(), symmetric, vias };
+        let began = Instant::now();
+        let closed = solver.close(closing, &mut |_, _| ControlFlow::Continue(()))?;
+        Ok::<_, Error>((closed, began.elapsed()))
+    };
+    look(n, &given, &compute()?.0.entries)?;
+    let (mut seconds, mut with_copies) = (Vec::new(), Vec::new());
+    let began = Instant::now();
+    let [most, least] = REPETITIONS;
+    while seconds.len() < least || (seconds.len() < most && began.elapsed() < LONG) {
+        let (closed, elapsed) = compute()?;
+        seconds.push(closed.relaxing.as_secs_f64());
+        with_copies.push(elapsed.as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);
-    let (median, range) = (seconds[REPETITIONS / 2], (seconds[0], seconds[REPETITIONS - 1]));
-    let weights = weights.settled(&graph);
-    Ok(Measurement { vertices, weights, paths, undirected, seconds: median, range })
+    with_copies.sort_by(f64::total_cmp);
+    let middle = seconds.len() / 2;
+    let range = (seconds[0], seconds[seconds.len() - 1]);
+    let (seconds, with_copies) = (seconds[middle], with_copies[middle]);
+    Ok(Measurement { vertices: n, weights, kind, seconds, range, with_copies })
+}
+
+/// The weight of an edge.
+fn weight(from: usize, to: usize, symmetric: bool) -> u8 {
+    if from == to {
+        return 0;
+    }
+    let (a, b) = if symmetric && from > to { (to, from) } else { (from, to) };
+    // SplitMix64's finalizer: pairs in order give numbers without order.
+    let mut bits = (((a as u64) << 32 | b as u64) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((bits ^ bits >> 31) % 100) as u8 + 1
 }
 
 /// Compares some rows with what a search finds; the weights are whole, so both are exact.
-fn look<W: Weight>(graph: &Graph, distances: &Distances<W>) -> Result<()> {
-    let n = graph.vertices();
-    for nth in 0..LOOKED_AT.min(n) {
-        let from = nth * n / LOOKED_AT.min(n);
-        for (to, expected) in graph.distances_from(from).into_iter().enumerate() {
-            let found = distances.row(from)[to].to_f64();
+fn look<W: Weight>(n: usize, given: &[W], found: &[W]) -> Result<()> {
+    let some = LOOKED_AT.min(n);
+    (0..some).into_par_iter().map(|nth| nth * n / some).try_for_each(|from| {
+        let row = found[from * n..][..n].iter().map(|found| found.to_f64());
+        for (to, (found, expected)) in row.zip(search(n, given, from)).enumerate() {
             if found != expected {
                 return Err(Error::WrongDistance { from, to, found, expected });
             }
         }
+        Ok(())
+    })
+}
+
+/// Dijkstra's search in a matrix of weights: n^2 steps.
+fn search<W: Weight>(n: usize, weights: &[W], from: usize) -> Vec<f64> {
+    let mut distances = vec![f64::INFINITY; n];
+    let mut open: Vec<usize> = (0..n).collect();
+    distances[from] = 0.0;
+    while let Some(next) =
+        (0..open.len()).min_by(|&a, &b| distances[open[a]].total_cmp(&distances[open[b]]))
+    {
+        let vertex = open.swap_remove(next);
+        let (distance, row) = (distances[vertex], &weights[vertex * n..][..n]);
+        for &to in &open {
+            distances[to] = distances[to].min(distance + row[to].to_f64());
+        }
     }
-    Ok(())
+    distances
+}
+
+/// What [`ceiling`] finds for a CPU; nothing yet for a GPU.
+///
+/// ```
+/// use flockwork::{backend::{AnyBackend, Choice}, bench::paths, paths::Weights};
+///
+/// let backend = AnyBackend::select(Choice::Cpu, 1)?;
+/// assert!(paths::ceiling_on(Weights::U16, &backend)?.is_some());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// Those of the back end.
+pub fn ceiling_on(weights: Weights, backend: &AnyBackend) -> Result<Option<f64>> {
+    match backend {
+        AnyBackend::Cpu(cpu, _) => Ok(Some(ceiling(weights, cpu))),
+        #[cfg(feature = "cuda")]
+        AnyBackend::Cuda(..) => Ok(None),
+    }
 }
 
 /// The most relaxations per second that the threads of `cpu` could do: one addition and one minimum each,

@@ -3,8 +3,8 @@
 use clap::{Args, Subcommand};
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Cpu, Residence, Way},
-    bench::{self, Ceilings, Measurement, Trial},
+    backend::{AnyBackend, Backend, Choice, Cpu, Residence, Way},
+    bench::{self, Ceilings, Measurement, Trial, paths::Kind},
     objective::{Objective, Rastrigin},
     paths::Weights,
     swarm::{Mode, Precision, Problem},
@@ -25,6 +25,14 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct Paths {
+    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one and else the CPU.
+    #[arg(
+        long,
+        short = 'b',
+        value_parser = choice(Choice::ALL, Choice::name),
+        default_value_t = Choice::default()
+    )]
+    backend: Choice,
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -34,6 +42,9 @@ pub struct Paths {
     /// Only this type of weights; may be given several times.
     #[arg(long, value_parser = choice(Weights::ALL, Weights::name))]
     weights: Vec<Weights>,
+    /// Only this kind of question; may be given several times.
+    #[arg(long, value_parser = choice(&Kind::ALL, Kind::name))]
+    kind: Vec<Kind>,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -88,31 +99,43 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
 }
 
 fn paths(arguments: &Paths) -> anyhow::Result<()> {
-    let cpu = Cpu::new(arguments.threads)?;
-    let sizes = match &*arguments.vertices {
-        [] => bench::paths::SIZES,
-        sizes => sizes,
+    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let sizes = match (&*arguments.vertices, &backend) {
+        ([], AnyBackend::Cpu(..)) => bench::paths::SIZES,
+        #[cfg(feature = "cuda")]
+        ([], AnyBackend::Cuda(..)) => bench::paths::GPU_SIZES,
+        (sizes, _) => sizes,
     };
     let weights = match &*arguments.weights {
         [] => &[Weights::F32, Weights::F64, Weights::I32, Weights::U16],
         weights => weights,
     };
+    let kinds = match &*arguments.kind {
+        [] => &Kind::ALL,
+        kinds => kinds,
+    };
     if !arguments.json {
-        println!("{}: {}", cpu.name(), cpu.description());
+        println!("{}: {}", backend.name(), backend.description());
+        if let Some(clocks) = clocks(&backend) {
+            println!("{clocks}");
+        }
         println!(
             "\nRandom graphs with every edge, whole weights from 1 to 100; each result compared with \
              Dijkstra's search\nbefore it is timed. Ceiling: an addition and a minimum each, in \
              registers.\n"
         );
-        println!("| vertices | weights | | ms | least to most | relaxations/s | of the ceiling |");
-        println!("|---:|:---|:---|---:|---:|---:|---:|");
+        println!(
+            "| vertices | weights | kind | ms | least to most | relaxations/s | of the ceiling | \
+             ms with copies |"
+        );
+        println!("|---:|:---|:---|---:|---:|---:|---:|---:|");
     }
     for &weights in weights {
-        let ceiling = bench::paths::ceiling(weights, &cpu);
+        let ceiling = bench::paths::ceiling_on(weights, &backend)?;
         for &vertices in sizes {
-            for (undirected, paths) in [(false, false), (false, true), (true, false)] {
-                let trial = bench::paths::Trial { vertices, weights, paths, undirected };
-                let measured = bench::paths::closure(&trial, &cpu)?;
+            for &kind in kinds {
+                let trial = bench::paths::Trial { vertices, weights, kind };
+                let measured = bench::paths::closure(&trial, &backend)?;
                 if arguments.json {
                     let mut object = serde_json::to_value(measured)?;
                     object["relaxations_per_second"] = measured.rate().into();
@@ -120,22 +143,23 @@ fn paths(arguments: &Paths) -> anyhow::Result<()> {
                     println!("{object}");
                     continue;
                 }
-                let kind = match (undirected, paths) {
-                    (true, _) => "undirected",
-                    (_, true) => "with paths",
-                    _ => "",
-                };
+                let share = ceiling.map_or_else(String::new, |ceiling| {
+                    format!("{:.2}", measured.rate() / ceiling)
+                });
                 println!(
-                    "| {vertices} | {} | {kind} | {:.2} | {:.2} to {:.2} | {:.3e} | {:.2} |",
+                    "| {vertices} | {} | {kind} | {:.3} | {:.3} to {:.3} | {:.3e} | {share} | {:.1} |",
                     measured.weights,
                     measured.seconds * 1e3,
                     measured.range.0 * 1e3,
                     measured.range.1 * 1e3,
                     measured.rate(),
-                    measured.rate() / ceiling,
+                    measured.with_copies * 1e3,
                 );
             }
         }
+    }
+    if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
+        println!("\n{clocks}");
     }
     Ok(())
 }

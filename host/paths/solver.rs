@@ -1,6 +1,6 @@
 //! Where distances are computed.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, time::Duration};
 
 use super::cpu::{self, Kernels};
 use crate::{
@@ -21,8 +21,16 @@ pub struct Closing<W> {
     pub vias: bool,
 }
 
-/// Distances, and vias if they were wanted, both row by row.
-pub type Closed<W> = (Vec<W>, Option<Vec<u32>>);
+/// What has been closed.
+#[derive(Debug)]
+pub struct Closed<W> {
+    /// Distances, row by row.
+    pub entries: Vec<W>,
+    /// Vias, row by row, if they were wanted.
+    pub vias: Option<Vec<u32>>,
+    /// How long the relaxing took, without what brings the matrix to where it is relaxed, and back.
+    pub relaxing: Duration,
+}
 
 /// Told how many of how many blocks of pivots are done; may end it.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + Send + 'a;

@@ -1,5 +1,7 @@
 //! The three steps of each block of pivots.
 
+use std::time::Instant;
+
 use flockwork_device::paths::{DIRECT, PIVOT};
 use rayon::prelude::*;
 
@@ -35,6 +37,7 @@ pub fn close<W: Kernels>(
             rows: Panel::new(bands),
             rows_across: vec![W::UNREACHABLE; bands * TILE],
         };
+        let began = Instant::now();
         for pivot in 0..bands {
             state.step(pivot);
             if watch(pivot + 1, bands).is_break() {
@@ -47,9 +50,10 @@ pub fn close<W: Kernels>(
                 mirror(vias, bands);
             }
         }
+        let relaxing = began.elapsed();
         let State { entries, vias, .. } = state;
         let vias = vias.map(|vias| from_tiles(vias, n, |via| via));
-        Ok((from_tiles(entries, n, W::settled), vias))
+        Ok(Closed { entries: from_tiles(entries, n, W::settled), vias, relaxing })
     })
 }
 
