@@ -19,7 +19,9 @@ use crate::{
     kernel::{Kernel, Name},
     objective::{self, Info, Objective},
     paths::kernels::{
+        ceiling::Ceiling,
         cell,
+        closure::Closure,
         outer::{Outer, OuterVia},
         panels::{Panels, PanelsVia},
         pivots::{ClosePivots, ClosePivotsVia},
@@ -69,22 +71,18 @@ macro_rules! for_each_plain_family {
 macro_rules! for_each_weight_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
-            [paths_pivots: ClosePivots, paths_panels: Panels]
-            [f32: F32, f64: F64, i32: I32, u16: U16]
-            $($rest)*
-        }
-        $callback! {
-            [paths_outer: Outer]
+            [
+                paths_ceiling: Ceiling,
+                paths_closure: Closure,
+                paths_pivots: ClosePivots,
+                paths_panels: Panels,
+                paths_outer: Outer
+            ]
             [f32: F32, nonnegative_f32: NonNegativeF32, f64: F64, i32: I32, u16: U16]
             $($rest)*
         }
         $callback! {
-            [paths_pivots_via: ClosePivotsVia, paths_panels_via: PanelsVia]
-            [f32: F32, f64: F64, i32: I32]
-            $($rest)*
-        }
-        $callback! {
-            [paths_outer_via: OuterVia]
+            [paths_pivots_via: ClosePivotsVia, paths_panels_via: PanelsVia, paths_outer_via: OuterVia]
             [f32: F32, nonnegative_f32: NonNegativeF32, f64: F64, i32: I32]
             $($rest)*
         }

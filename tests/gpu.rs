@@ -123,7 +123,11 @@ mod gpu {
                 let what = format!("same_paths_as_cpu::{kind:?}_{n}_vertices_degree_{degree}");
                 trials.push(Trial::test(what.to_lowercase(), move || {
                     let graph = random(n, degree, kind, n as u64);
-                    Ok(same_in_all(&graph, kind, &Cuda::open(0)?, &what)?)
+                    for residence in [Residence::Streaming, Residence::Resident] {
+                        let gpu = Cuda::open(0)?.with_residence(residence);
+                        same_in_all(&graph, kind, &gpu, &what)?;
+                    }
+                    Ok(())
                 }));
             }
         }

@@ -3,12 +3,15 @@
 mod common;
 
 use common::paths::{Kind, random, same_in_all};
-use flockwork::backend::Emulated;
+use flockwork::backend::{Emulated, Residence};
 
 fn check(n: usize, degree: f64, kind: Kind, seed: u64) {
     let graph = random(n, degree, kind, seed);
     let what = format!("{kind:?}, {n} vertices, degree {degree}, seed {seed}");
-    same_in_all(&graph, kind, &Emulated::new(seed, 32), &what).unwrap();
+    for residence in [Residence::Streaming, Residence::Resident] {
+        let emulated = Emulated::new(seed, 32).with_residence(residence);
+        same_in_all(&graph, kind, &emulated, &format!("{what}, {residence}")).unwrap();
+    }
 }
 
 #[test]

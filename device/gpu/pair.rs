@@ -28,3 +28,9 @@ pub fn low(pair: u32) -> u32 {
 pub fn high(pair: u32) -> u32 {
     pair & 0xffff_0000 | pair >> 16
 }
+
+/// The low halves of two words.
+#[inline(always)]
+pub fn of(low: u32, high: u32) -> u32 {
+    high << 16 | low & 0xffff
+}

@@ -76,6 +76,10 @@ impl Cuda {
         &self.gpu
     }
 
+    pub(crate) fn residence(&self) -> Residence {
+        self.residence
+    }
+
     pub(crate) fn machine(&self) -> Result<impl Machine> {
         GpuMachine::new(&self.gpu)
     }

@@ -60,6 +60,10 @@ impl Emulated {
         EmulatorMachine { emulator: Emulator::new(self.seed) }
     }
 
+    pub(crate) fn residence(&self) -> Residence {
+        self.residence
+    }
+
     /// As a back end for one objective function, whose kernels are compiled for the emulator where
     /// this is called.
     pub fn with<O: Objective>(self, objective: O) -> EmulatedWith<O> {

@@ -9,7 +9,9 @@ use flockwork_device::{
         DIRECT, PIVOT, Weight,
         kernels::{
             Arguments, Pivots, SQUARES, SUPER, Vias,
-            cell::{F32, F64, I32, NonNegativeF32, U16},
+            ceiling::{self, Ceiling},
+            cell::{Cell, F32, F64, I32, NonNegativeF32, U16},
+            closure::{self, Closure},
             outer::{self, Outer, OuterVia, Part, Tiled},
             panels::{self, Panels, PanelsVia},
             pivots::{ClosePivots, ClosePivotsVia},
@@ -18,7 +20,7 @@ use flockwork_device::{
     },
 };
 
-use super::machine::Machine;
+use super::{Residence, machine::Machine};
 use crate::{
     Error, Result, memory,
     paths::{Closed, Closing, Watch},
@@ -26,6 +28,9 @@ use crate::{
 
 /// Relaxations between two looks at whether to go on: a tenth of a second or so of a large GPU.
 const RELAXATIONS: u64 = 1 << 40;
+
+/// The most vertices for which all pivots are one launch, unless it is said otherwise.
+const SMALL: usize = 2048;
 
 /// A matrix of distances on a machine, while it is relaxed by one pair of pivot blocks after the other.
 ///
@@ -44,10 +49,10 @@ pub(super) struct KernelPaths<M: Machine, C: Tiled<Unit: Pod>> {
 
 /// The kernels, without vias or with them.
 enum Kernels<M: Machine, C: Tiled> {
-    Plain(M::Loaded<ClosePivots<C::Base>>, M::Loaded<Panels<C::Base>>, M::Loaded<Outer<C>>),
+    Plain(M::Loaded<ClosePivots<C>>, M::Loaded<Panels<C>>, M::Loaded<Outer<C>>),
     Via {
-        pivots: M::Loaded<ClosePivotsVia<C::Base>>,
-        panels: M::Loaded<PanelsVia<C::Base>>,
+        pivots: M::Loaded<ClosePivotsVia<C>>,
+        panels: M::Loaded<PanelsVia<C>>,
         outer: M::Loaded<OuterVia<C>>,
         vias: M::Buffer<u32>,
     },
@@ -55,66 +60,113 @@ enum Kernels<M: Machine, C: Tiled> {
 
 /// A type of weights that machines have kernels for.
 pub trait OnKernels: Weight + Pod {
+    /// The most relaxations per second that a machine could do, for weights of which none is negative.
+    fn ceiling_on<M: Machine>(machine: M) -> Result<f64>;
+
     /// Closes a matrix on a machine.
     fn close_on<M: Machine>(
         machine: M,
+        residence: Residence,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>>;
 }
 
 impl OnKernels for f32 {
+    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
+        ceiling::<M, NonNegativeF32>(&machine)
+    }
+
     fn close_on<M: Machine>(
         machine: M,
+        residence: Residence,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
         if closing.entries.iter().any(|&weight| weight < 0.0) {
-            close::<M, F32, _>(machine, closing, watch)
+            close::<M, F32, _>(machine, residence, closing, watch)
         } else {
-            close::<M, NonNegativeF32, _>(machine, closing, watch)
+            close::<M, NonNegativeF32, _>(machine, residence, closing, watch)
         }
     }
 }
 
 impl OnKernels for f64 {
+    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
+        ceiling::<M, F64>(&machine)
+    }
+
     fn close_on<M: Machine>(
         machine: M,
+        residence: Residence,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        close::<M, F64, _>(machine, closing, watch)
+        close::<M, F64, _>(machine, residence, closing, watch)
     }
 }
 
 impl OnKernels for i32 {
+    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
+        ceiling::<M, I32>(&machine)
+    }
+
     fn close_on<M: Machine>(
         machine: M,
+        residence: Residence,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        close::<M, I32, _>(machine, closing, watch)
+        close::<M, I32, _>(machine, residence, closing, watch)
     }
 }
 
 impl OnKernels for u16 {
+    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
+        if machine.has_pairs() { ceiling::<M, U16>(&machine) } else { ceiling::<M, I32>(&machine) }
+    }
+
     fn close_on<M: Machine>(
         machine: M,
+        residence: Residence,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
         if machine.has_pairs() && !closing.vias {
-            return close::<M, U16, _>(machine, closing, watch);
+            return close::<M, U16, _>(machine, residence, closing, watch);
         }
         // The same sums and minima of the same numbers, one in a register.
         let Closing { n, entries, symmetric, vias } = closing;
         let entries = entries.into_iter().map(|entry| Wide(entry.into())).collect();
         let closing = Closing { n, entries, symmetric, vias };
-        let Closed { entries, vias, relaxing } = close::<M, I32, _>(machine, closing, watch)?;
+        let Closed { entries, vias, relaxing } =
+            close::<M, I32, _>(machine, residence, closing, watch)?;
         let entries =
             entries.into_iter().map(|Wide(entry)| Weight::settled(entry as Self)).collect();
         Ok(Closed { entries, vias, relaxing })
     }
+}
+
+/// Relaxations per second in registers: the best of some short launches that fill the machine.
+fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
+    const ROUNDS: u32 = 10_000;
+    let kernel = machine.load::<Ceiling<C>>()?;
+    let blocks = 4 * machine.capacity(&kernel).blocks.max(1);
+    let threads = (blocks * outer::THREADS) as usize;
+    let values = machine.zeroed::<C::Unit>((ceiling::QUADS + threads) * C::UNITS)?;
+    let mut best = f64::INFINITY;
+    for _ in 0..7 {
+        let elapsed = machine.timed(&mut || {
+            // SAFETY: the buffer is as long as the kernel documents.
+            unsafe {
+                let values = machine.read_write(&values);
+                let arguments = ceiling::Arguments::<C> { rounds: ROUNDS, values };
+                machine.launch(&kernel, blocks, outer::THREADS, &arguments)
+            }
+        })?;
+        best = best.min(elapsed.as_secs_f64());
+    }
+    Ok(threads as f64 * f64::from(ROUNDS) * f64::from(C::AT_ONCE) / best)
 }
 
 /// A number of 16 bits with room for sums.
@@ -147,6 +199,7 @@ impl Entry for Wide {
 /// Closes a matrix with the kernels of one kind of weight, which lies in memory as `E` does.
 fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     machine: M,
+    residence: Residence,
     closing: Closing<E>,
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
@@ -155,7 +208,13 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         let (entries, vias) = (Vec::new(), vias.then(Vec::new));
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
-    let side = n.next_multiple_of(SUPER as usize);
+    let small = match residence {
+        Residence::Streaming => false,
+        Residence::Auto => n <= SMALL,
+        Residence::Resident => true,
+    };
+    let at_once = if vias || !small { None } else { AtOnce::<M, C>::new(&machine, n)? };
+    let side = n.next_multiple_of(if at_once.is_some() { PIVOT } else { SUPER as usize });
     // Filled up, beside what was given; then what is fetched, twice.
     let each = size_of::<E>() + if vias { 2 * size_of::<u32>() } else { 0 };
     memory::check((side * side) as u128 * each as u128)?;
@@ -166,6 +225,12 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         row[..n].copy_from_slice(given);
     }
     drop(entries);
+    if let Some(at_once) = at_once {
+        let (units, relaxing) = at_once.close(&machine, &units)?;
+        let rows = bytemuck::cast_slice::<C::Unit, E>(&units).chunks_exact(side).take(n);
+        let entries = rows.flat_map(|row| row[..n].iter().map(|entry| entry.ended())).collect();
+        return Ok(Closed { entries, vias: None, relaxing });
+    }
     let paths = KernelPaths::<M, C>::new(machine, side, &units, vias)?;
     drop(units);
     let mut end = ControlFlow::Continue(());
@@ -186,6 +251,74 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     let all = paths.vias()?;
     let vias = all.chunks_exact(side).take(n).flat_map(|row| &row[..n]).copied().collect();
     Ok(Closed { entries, vias: Some(vias), relaxing })
+}
+
+/// All pivots in one launch.
+struct AtOnce<M: Machine, C: Cell> {
+    kernel: M::Loaded<Closure<C>>,
+    side: u32,
+    blocks: u32,
+    idle: u32,
+}
+
+impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
+    /// For `n` vertices; nothing if the machine cannot do that.
+    fn new(machine: &M, n: usize) -> Result<Option<Self>> {
+        let side = n.next_multiple_of(PIVOT) as u32;
+        let kernel = machine.load::<Closure<C>>()?;
+        let multiprocessors = machine.capacity(&kernel).blocks;
+        if multiprocessors == 0 {
+            return Ok(None);
+        }
+        let empty = machine.zeroed::<C::Unit>(0)?;
+        let counter = machine.zeroed::<u32>(0)?;
+        // SAFETY: nothing is launched with it.
+        let arguments = unsafe { Self::arguments(machine, side, u32::MAX, [&empty; 3], &counter) };
+        let resident = machine.resident_blocks(&kernel, square::THREADS, &arguments)?;
+        let blocks = closure::blocks(side).min(resident);
+        // Blocks are dealt out to the multiprocessors in turn.
+        let idle = if blocks > multiprocessors { multiprocessors } else { u32::MAX };
+        Ok((blocks > 0).then_some(Self { kernel, side, blocks, idle }))
+    }
+
+    /// # Safety
+    /// As [`Machine::read_write`].
+    unsafe fn arguments(
+        machine: &M,
+        side: u32,
+        idle: u32,
+        [distances, squares, left]: [&M::Buffer<C::Unit>; 3],
+        arrivals: &M::Buffer<u32>,
+    ) -> closure::Arguments<C> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            closure::Arguments {
+                side,
+                idle,
+                distances: machine.read_write(distances),
+                squares: machine.read_write(squares),
+                left: machine.read_write(left),
+                arrivals: machine.read_write(arrivals),
+            }
+        }
+    }
+
+    fn close(&self, machine: &M, matrix: &[C::Unit]) -> Result<(Vec<C::Unit>, Duration)> {
+        let units = |distances: usize| distances / 4 * C::UNITS;
+        let distances = machine.upload(matrix)?;
+        let squares = machine.zeroed(units(2 * PIVOT * PIVOT))?;
+        let left = machine.zeroed(units(PIVOT * self.side as usize))?;
+        let arrivals = machine.zeroed(1)?;
+        let relaxing = machine.timed(&mut || {
+            // SAFETY: buffers as the kernel documents; as many blocks as are on the machine at once.
+            unsafe {
+                let buffers = [&distances, &squares, &left];
+                let arguments = Self::arguments(machine, self.side, self.idle, buffers, &arrivals);
+                machine.launch(&self.kernel, self.blocks, square::THREADS, &arguments)
+            }
+        })?;
+        Ok((machine.download(&distances, matrix.len())?, relaxing))
+    }
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
@@ -274,7 +407,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         // SAFETY: buffers as the kernels document; the rest is the caller's promise.
         unsafe {
             let [left, right] = self.set(round);
-            let arguments = Pivots::<C::Base> {
+            let arguments = Pivots::<C> {
                 side: self.side,
                 pivot: round,
                 distances: self.machine.read_write(&self.distances),

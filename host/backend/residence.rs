@@ -15,6 +15,10 @@ named! {
     /// same to the bit; it is for swarms with the rule, neighbourhood, edge and randomness of
     /// [`Options::default`](crate::swarm::Options), continuous variables and no rotation.
     ///
+    /// For shortest paths, whether a matrix is closed by one launch, at whose steps the multiprocessors
+    /// wait for each other (resident; without paths only), or by some launches for each pair of pivot
+    /// blocks (streaming); the former for small graphs (auto).
+    ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Choice, Residence};
     ///

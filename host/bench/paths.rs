@@ -21,6 +21,8 @@ use std::{
 use rayon::prelude::*;
 use serde::Serialize;
 
+#[cfg(feature = "cuda")]
+use crate::backend::OnKernels;
 use crate::{
     Error, Result,
     backend::{AnyBackend, Cpu},
@@ -254,23 +256,28 @@ fn search<W: Weight>(n: usize, weights: &[W], from: usize) -> Vec<f64> {
     distances
 }
 
-/// What [`ceiling`] finds for a CPU; nothing yet for a GPU.
+/// As [`ceiling`], for any back end. On a GPU it is for weights of which none is negative.
 ///
 /// ```
 /// use flockwork::{backend::{AnyBackend, Choice}, bench::paths, paths::Weights};
 ///
 /// let backend = AnyBackend::select(Choice::Cpu, 1)?;
-/// assert!(paths::ceiling_on(Weights::U16, &backend)?.is_some());
+/// assert!(paths::ceiling_on(Weights::U16, &backend)? > 1e6);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 ///
 /// # Errors
 /// Those of the back end.
-pub fn ceiling_on(weights: Weights, backend: &AnyBackend) -> Result<Option<f64>> {
+pub fn ceiling_on(weights: Weights, backend: &AnyBackend) -> Result<f64> {
     match backend {
-        AnyBackend::Cpu(cpu, _) => Ok(Some(ceiling(weights, cpu))),
+        AnyBackend::Cpu(cpu, _) => Ok(ceiling(weights, cpu)),
         #[cfg(feature = "cuda")]
-        AnyBackend::Cuda(..) => Ok(None),
+        AnyBackend::Cuda(cuda, _) => match weights {
+            Weights::F32 => f32::ceiling_on(cuda.machine()?),
+            Weights::F64 => f64::ceiling_on(cuda.machine()?),
+            Weights::I32 => i32::ceiling_on(cuda.machine()?),
+            Weights::U16 | Weights::Auto => u16::ceiling_on(cuda.machine()?),
+        },
     }
 }
 

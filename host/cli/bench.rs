@@ -33,6 +33,14 @@ pub struct Paths {
         default_value_t = Choice::default()
     )]
     backend: Choice,
+    /// Whether a GPU closes a matrix with one launch (resident) or with some for each pair of pivot
+    /// blocks (streaming); auto: the former for small graphs.
+    #[arg(
+        long,
+        value_parser = choice(Residence::ALL, Residence::name),
+        default_value_t = Residence::default()
+    )]
+    residence: Residence,
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -100,6 +108,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
 
 fn paths(arguments: &Paths) -> anyhow::Result<()> {
     let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let backend = backend.with_residence(arguments.residence);
     let sizes = match (&*arguments.vertices, &backend) {
         ([], AnyBackend::Cpu(..)) => bench::paths::SIZES,
         #[cfg(feature = "cuda")]
@@ -143,16 +152,14 @@ fn paths(arguments: &Paths) -> anyhow::Result<()> {
                     println!("{object}");
                     continue;
                 }
-                let share = ceiling.map_or_else(String::new, |ceiling| {
-                    format!("{:.2}", measured.rate() / ceiling)
-                });
                 println!(
-                    "| {vertices} | {} | {kind} | {:.3} | {:.3} to {:.3} | {:.3e} | {share} | {:.1} |",
+                    "| {vertices} | {} | {kind} | {:.3} | {:.3} to {:.3} | {:.3e} | {:.2} | {:.1} |",
                     measured.weights,
                     measured.seconds * 1e3,
                     measured.range.0 * 1e3,
                     measured.range.1 * 1e3,
                     measured.rate(),
+                    measured.rate() / ceiling,
                     measured.with_copies * 1e3,
                 );
             }

@@ -2,7 +2,7 @@
 
 use core::hint;
 
-use crate::gpu::{memory::Word, shared::Shared};
+use crate::gpu::{memory::Word, pair, shared::Shared};
 
 /// A kind of weight, as kernels calculate with it.
 ///
@@ -11,12 +11,10 @@ use crate::gpu::{memory::Word, shared::Shared};
 pub trait Cell: Sized + Send + Sync + 'static {
     /// A distance, in registers.
     type Scalar: Word + Send + Sync;
+    /// Four distances in registers, where they are relaxed as a row.
+    type Quad: Copy;
     /// What lies in memory.
     type Unit: Word + Send + Sync;
-
-    /// The kind whose kernels relax the pivots and the panels, with the same bits: itself, unless only
-    /// [`Outer`](super::outer::Outer) is worth kernels of its own.
-    type Base: Cell<Scalar = Self::Scalar, Unit = Self::Unit>;
 
     /// In the names of its kernels.
     const NAME: &'static str;
@@ -34,10 +32,50 @@ pub trait Cell: Sized + Send + Sync + 'static {
     /// Calls `put(u, unit)` for each unit of a quad.
     fn units(quad: [Self::Scalar; 4], put: impl FnMut(usize, Self::Unit));
 
+    /// The quad whose unit `u` is `unit(u)`, as a row.
+    fn row(unit: impl FnMut(usize) -> Self::Unit) -> Self::Quad;
+
+    /// Calls `put(u, unit)` for each unit of a row.
+    fn put(row: Self::Quad, put: impl FnMut(usize, Self::Unit));
+
+    /// The four distances of a row.
+    fn apart(row: Self::Quad) -> [Self::Scalar; 4];
+
+    /// The row of four distances.
+    fn together(distances: [Self::Scalar; 4]) -> Self::Quad;
+
+    /// Rows become columns.
+    #[inline(always)]
+    fn transposed(rows: [Self::Quad; 4]) -> [Self::Quad; 4] {
+        let [a, b, c, d] = rows.map(Self::apart);
+        [0, 1, 2, 3].map(|n| Self::together([a[n], b[n], c[n], d[n]]))
+    }
+
+    /// The least of each of `best` and `left` plus `right`.
+    fn relax_row(best: Self::Quad, left: Self::Scalar, right: Self::Quad) -> Self::Quad;
+
+    /// The least of each of `best` and two sums.
+    fn relax_row_two(
+        best: Self::Quad,
+        left: [Self::Scalar; 2],
+        right: [Self::Quad; 2],
+    ) -> Self::Quad;
+
     /// The same shared memory, by distances: `length` of them. Not for [`U16`], which lie there in pairs.
     #[inline(always)]
     fn scalars(units: Shared<Self::Unit>, length: u32) -> Shared<Self::Scalar> {
         Shared::at(units.start(), length)
+    }
+
+    /// Number `index` of the distances in shared memory.
+    ///
+    /// # Safety
+    /// It exists and has been stored.
+    #[inline(always)]
+    unsafe fn one(units: Shared<Self::Unit>, index: usize) -> Self::Scalar {
+        let all = Self::scalars(units, (index + 1) as u32);
+        // SAFETY: as the caller promises.
+        unsafe { all.load(index) }
     }
 
     /// `left + right`.
@@ -73,8 +111,49 @@ pub struct F64;
 /// i32, whose bits the kernels keep as u32.
 pub struct I32;
 
-/// u16, in pairs in the halves of a u32. The panels are made of single ones.
+/// u16, in pairs in the halves of a u32; a single one is in both.
 pub struct U16;
+
+/// Where a row is four single distances.
+macro_rules! singles {
+    ($scalar:ty) => {
+        type Quad = [$scalar; 4];
+
+        #[inline(always)]
+        fn row(unit: impl FnMut(usize) -> Self::Unit) -> [$scalar; 4] {
+            Self::quad(unit)
+        }
+
+        #[inline(always)]
+        fn put(row: [$scalar; 4], put: impl FnMut(usize, Self::Unit)) {
+            Self::units(row, put);
+        }
+
+        #[inline(always)]
+        fn apart(row: [$scalar; 4]) -> [$scalar; 4] {
+            row
+        }
+
+        #[inline(always)]
+        fn together(distances: [$scalar; 4]) -> [$scalar; 4] {
+            distances
+        }
+
+        #[inline(always)]
+        fn relax_row(best: [$scalar; 4], left: $scalar, right: [$scalar; 4]) -> [$scalar; 4] {
+            [0, 1, 2, 3].map(|n| Self::relax(best[n], left, right[n]))
+        }
+
+        #[inline(always)]
+        fn relax_row_two(
+            best: [$scalar; 4],
+            left: [$scalar; 2],
+            right: [[$scalar; 4]; 2],
+        ) -> [$scalar; 4] {
+            [0, 1, 2, 3].map(|n| Self::relax_two(best[n], left, [right[0][n], right[1][n]]))
+        }
+    };
+}
 
 macro_rules! narrow {
     ($scalar:ty) => {
@@ -82,6 +161,8 @@ macro_rules! narrow {
         type Unit = [$scalar; 4];
         const UNITS: usize = 1;
         const EIGHT_ROWS: bool = true;
+
+        singles!($scalar);
 
         #[inline(always)]
         fn quad(mut unit: impl FnMut(usize) -> Self::Unit) -> [$scalar; 4] {
@@ -101,7 +182,6 @@ macro_rules! narrow {
 }
 
 impl Cell for F32 {
-    type Base = Self;
     const NAME: &'static str = "f32";
 
     narrow!(f32);
@@ -118,7 +198,6 @@ impl Cell for F32 {
 }
 
 impl Cell for NonNegativeF32 {
-    type Base = F32;
     const NAME: &'static str = "nonnegative_f32";
 
     narrow!(f32);
@@ -141,7 +220,6 @@ impl Cell for NonNegativeF32 {
 }
 
 impl Cell for I32 {
-    type Base = Self;
     const NAME: &'static str = "i32";
 
     narrow!(u32);
@@ -160,10 +238,11 @@ impl Cell for I32 {
 impl Cell for F64 {
     type Scalar = f64;
     type Unit = [f64; 2];
-    type Base = Self;
     const NAME: &'static str = "f64";
     const UNITS: usize = 2;
     const EIGHT_ROWS: bool = false;
+
+    singles!(f64);
 
     #[inline(always)]
     fn quad(mut unit: impl FnMut(usize) -> [f64; 2]) -> [f64; 4] {
@@ -197,31 +276,68 @@ impl Cell for F64 {
 
 impl Cell for U16 {
     type Scalar = u32;
+    type Quad = [u32; 2];
     type Unit = [u32; 2];
-    type Base = Self;
     const NAME: &'static str = "u16";
     const UNITS: usize = 1;
     const EIGHT_ROWS: bool = true;
 
     #[inline(always)]
-    fn quad(mut unit: impl FnMut(usize) -> [u32; 2]) -> [u32; 4] {
-        let [first, second] = unit(0);
-        [first & 0xffff, first >> 16, second & 0xffff, second >> 16]
+    fn quad(unit: impl FnMut(usize) -> [u32; 2]) -> [u32; 4] {
+        Self::apart(Self::row(unit))
     }
 
     #[inline(always)]
-    fn units([a, b, c, d]: [u32; 4], mut put: impl FnMut(usize, [u32; 2])) {
-        put(0, [b << 16 | a, d << 16 | c]);
+    fn units(quad: [u32; 4], put: impl FnMut(usize, [u32; 2])) {
+        Self::put(Self::together(quad), put);
+    }
+
+    #[inline(always)]
+    fn row(mut unit: impl FnMut(usize) -> [u32; 2]) -> [u32; 2] {
+        unit(0)
+    }
+
+    #[inline(always)]
+    fn put(row: [u32; 2], mut put: impl FnMut(usize, [u32; 2])) {
+        put(0, row);
+    }
+
+    #[inline(always)]
+    fn apart([first, second]: [u32; 2]) -> [u32; 4] {
+        [pair::low(first), pair::high(first), pair::low(second), pair::high(second)]
+    }
+
+    #[inline(always)]
+    fn together([a, b, c, d]: [u32; 4]) -> [u32; 2] {
+        [pair::of(a, b), pair::of(c, d)]
+    }
+
+    #[inline(always)]
+    fn relax_row(best: [u32; 2], left: u32, right: [u32; 2]) -> [u32; 2] {
+        [0, 1].map(|n| Self::relax(best[n], left, right[n]))
+    }
+
+    #[inline(always)]
+    fn relax_row_two(best: [u32; 2], left: [u32; 2], right: [[u32; 2]; 2]) -> [u32; 2] {
+        Self::relax_row(Self::relax_row(best, left[0], right[0]), left[1], right[1])
+    }
+
+    #[inline(always)]
+    unsafe fn one(units: Shared<[u32; 2]>, index: usize) -> u32 {
+        let pairs = Shared::<u32>::at(units.start(), (index / 2 + 1) as u32);
+        // SAFETY: as the caller promises.
+        let pair = unsafe { pairs.load(index / 2) };
+        if index % 2 == 0 { pair::low(pair) } else { pair::high(pair) }
     }
 
     #[inline(always)]
     fn relax(best: u32, left: u32, right: u32) -> u32 {
-        (left + right).min(best)
+        pair::least(pair::add(left, right), best)
     }
 
     #[inline(always)]
     fn sum(left: u32, right: u32) -> u32 {
-        left + right
+        pair::add(left, right)
     }
 
     #[inline(always)]

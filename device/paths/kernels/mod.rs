@@ -10,10 +10,14 @@
 //!    the second step of their own block;
 //! 3. [`outer::Outer`]: everything else, by the panels.
 //!
+//! For a small graph [`closure::Closure`] does all of it in one launch, one pivot block a round.
+//!
 //! The matrix has rows of a multiple of [`SUPER`] distances. What is added to a graph for it are vertices
 //! without edges.
 
+pub mod ceiling;
 pub mod cell;
+pub mod closure;
 pub mod outer;
 pub mod panels;
 pub mod pivots;

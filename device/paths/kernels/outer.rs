@@ -10,7 +10,13 @@ use super::{
     unroll::unroll,
 };
 use crate::{
-    gpu::{block, memory::ReadOnly, shared::Shared, thread, warp},
+    gpu::{
+        block,
+        memory::ReadOnly,
+        shared::Shared,
+        thread,
+        warp::{self, Shuffle},
+    },
     kernel::{Kernel, Name},
 };
 
@@ -20,12 +26,17 @@ pub const THREADS: u32 = 256;
 const COLUMNS: u32 = SUPER;
 /// Pivots that are in shared memory at a time.
 const CHUNK: u32 = 8;
-/// Chunks of the panels.
-const CHUNKS: u32 = SUPER / CHUNK;
 /// Warps of a block.
 const WARPS: u32 = THREADS / warp::LANES;
+/// Pivots that are in shared memory at a time while vias are looked for: more, since nothing is calculated
+/// while a chunk is fetched but what other blocks do.
+const STAGE: u32 = 32;
+/// Such stages of the panels.
+const STAGES: u32 = SUPER / STAGE;
+/// Chunks in a stage.
+const WIDER: usize = (STAGE / CHUNK) as usize;
 /// Entries that a warp looks for vias of at a time.
-const LIST: u32 = 128;
+const LIST: u32 = 512;
 
 /// Rows of a tile: those of a thread, for 16 rows of threads.
 #[inline(always)]
@@ -78,6 +89,12 @@ pub trait Tiled: Cell {
     /// Shared memory for it, in bytes.
     fn shared_bytes() -> u32;
 
+    /// What [`Tiled::in_registers`] relaxes in one round.
+    const AT_ONCE: u32;
+
+    /// Relaxes distances that stay in registers, by others, `rounds` times; the least of each column of quads.
+    fn in_registers(rounds: u32, quads: [[Self::Scalar; 4]; 8]) -> [Self::Scalar; 4];
+
     /// Relaxes the tile in this row and this column of tiles.
     ///
     /// # Safety
@@ -90,6 +107,13 @@ macro_rules! tiled {
         impl Tiled for $cell {
             fn shared_bytes() -> u32 {
                 buffers::<Self>(1)[1].end()
+            }
+
+            const AT_ONCE: u32 = if Self::EIGHT_ROWS { 128 } else { 32 };
+
+            #[inline(always)]
+            fn in_registers(rounds: u32, quads: [[Self::Scalar; 4]; 8]) -> [Self::Scalar; 4] {
+                in_registers::<Self, $quads>(rounds, quads)
             }
 
             #[inline(always)]
@@ -106,6 +130,43 @@ tiled! {
     NonNegativeF32: 2, 1;
     I32: 2, 1;
     F64: 1, 2;
+}
+
+/// As [`Tile::relax_by`], with the same quads for all.
+#[inline(always)]
+fn in_registers<C: Cell<Scalar: Shuffle>, const QUADS: usize>(
+    rounds: u32,
+    quads: [[C::Scalar; 4]; 8],
+) -> [C::Scalar; 4] {
+    let [a, b, c, d, e, f, g, h] = quads;
+    let (mut lefts, rights) = ([[a, b], [c, d]], [[e, f], [g, h]]);
+    let mut best: Patch<C, QUADS> = [[[e, f]; 4]; QUADS];
+    for _ in 0..rounds {
+        // Nothing known of them, so all sums are formed anew.
+        lefts = lefts.map(|two| two.map(|quad| quad.map(|left| left.map_words(thread::opaque))));
+        unroll!(Q in [0 1] {
+            if Q < QUADS {
+                unroll!(R in [0 1 2 3] {
+                    if C::EIGHT_ROWS {
+                        relax_two::<C>(&mut best[Q][R], [lefts[0][Q][R], lefts[1][Q][R]], &rights);
+                    } else {
+                        relax_one::<C>(&mut best[Q][R], lefts[0][Q][R], &rights[0]);
+                    }
+                });
+            }
+        });
+    }
+    let mut least = a;
+    unroll!(Q in [0 1] {
+        if Q < QUADS {
+            unroll!(R in [0 1 2 3] {
+                unroll!(N in [0 1 2 3] {
+                    least[N] = C::relax(least[N], best[Q][R][0][N], best[Q][R][1][N]);
+                });
+            });
+        }
+    });
+    least
 }
 
 impl<C: Tiled> Kernel for Outer<C> {
@@ -173,13 +234,14 @@ fn tile<C: Cell>(arguments: &Arguments<C>) -> Option<(u32, u32)> {
     if left_out { None } else { Some((row, column)) }
 }
 
-/// Calls `work` with each chunk's number and buffer: with what `fetch` yields for it and `keep` stores in
+/// Calls `work` with the number and the buffer of each of so many chunks: with what `fetch` yields for it and `keep` stores in
 /// that buffer, which is fetched while the one before is worked with.
 ///
 /// # Safety
 /// All threads of the block call it, and none of them still reads the buffers.
 #[inline(always)]
 unsafe fn stream<F>(
+    chunks: u32,
     fetch: impl Fn(u32) -> F,
     keep: impl Fn(u32, F),
     mut work: impl FnMut(u32, u32),
@@ -189,9 +251,9 @@ unsafe fn stream<F>(
     keep(0, fetch(0));
     block::barrier();
     let mut buffer = 0;
-    for chunk in 0..CHUNKS {
+    for chunk in 0..chunks {
         let next = chunk + 1;
-        let fetched = if next < CHUNKS { Some(fetch(next)) } else { None };
+        let fetched = if next < chunks { Some(fetch(next)) } else { None };
         work(chunk, buffer);
         if let Some(fetched) = fetched {
             buffer = 1 - buffer;
@@ -211,28 +273,37 @@ fn buffers<C: Cell>(number: u32) -> [Shared<C::Unit>; 2] {
     [first, Shared::at(first.end(), right)]
 }
 
-/// One panel's pivots of a tile: units of each of [`SUPER`] rows.
-struct Strip<C: Cell, const EACH: usize> {
+/// A stage of the left panel and one of the right, in shared memory.
+#[inline(always)]
+fn stage<C: Cell>() -> [Shared<C::Unit>; 2] {
+    let left = STAGE * rows::<C>() / 4 * C::UNITS as u32;
+    let right = STAGE * COLUMNS / 4 * C::UNITS as u32;
+    let first = Shared::<C::Unit>::at(0, left);
+    [first, Shared::at(first.end(), right)]
+}
+
+/// One panel's pivots of a tile: units of each of [`SUPER`] rows, `PIVOTS` rows at a time.
+struct Strip<C: Cell, const PIVOTS: usize, const EACH: usize> {
     /// From this thread's first unit on.
     panel: ReadOnly<C::Unit>,
-    /// Units of a chunk's rows between two of this thread.
+    /// Units of rows between two of this thread.
     stride: usize,
-    /// Units of a chunk.
+    /// Units of that many rows.
     chunk: usize,
 }
 
-impl<C: Cell, const EACH: usize> Strip<C, EACH> {
+impl<C: Cell, const PIVOTS: usize, const EACH: usize> Strip<C, PIVOTS, EACH> {
     /// Of a panel with rows of `side` units, those from `first` on; this thread has `EACH` of the units
     /// of every chunk.
     #[inline(always)]
     fn new(panel: ReadOnly<C::Unit>, side: usize, first: usize) -> Self {
         let thread = thread::index() as usize;
-        let across = EACH * THREADS as usize / CHUNK as usize;
+        let across = EACH * THREADS as usize / PIVOTS;
         let start = thread / across * side + first + thread % across;
         Self {
             panel: panel.skip(start),
             stride: THREADS as usize / across * side,
-            chunk: CHUNK as usize * side,
+            chunk: PIVOTS * side,
         }
     }
 
@@ -253,7 +324,7 @@ impl<C: Cell, const EACH: usize> Strip<C, EACH> {
     /// The array holds a chunk.
     #[inline(always)]
     unsafe fn keep(&self, array: Shared<C::Unit>, units: [C::Unit; EACH]) {
-        unroll!(N in [0 1] {
+        unroll!(N in [0 1 2 3 4 5 6 7] {
             if N < EACH {
                 // SAFETY: below the length of the array.
                 unsafe { array.store(N * THREADS as usize + thread::index() as usize, units[N]) };
@@ -270,8 +341,8 @@ struct Tile<C: Cell, const QUADS: usize, const WIDE: usize> {
     /// The first quads of rows and columns of the tile, and of this thread in it.
     first: [usize; 2],
     quad: [usize; 2],
-    left: Strip<C, 1>,
-    right: Strip<C, WIDE>,
+    left: Strip<C, { CHUNK as usize }, 1>,
+    right: Strip<C, { CHUNK as usize }, WIDE>,
 }
 
 /// A thread's distances: quads of rows, rows, quads of columns, columns.
@@ -356,6 +427,7 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
         // SAFETY: the chunks exist; the rest is the caller's promise.
         unsafe {
             stream(
+                SUPER / CHUNK,
                 |chunk| (self.left.fetch(chunk), self.right.fetch(chunk)),
                 |buffer, (left, right)| {
                     let [lefts, rights] = buffers::<C>(buffer);
@@ -367,6 +439,38 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
                     work(chunk, lefts, rights);
                 },
             );
+        }
+    }
+
+    /// Calls `work` for each stage with its number, when it is in shared memory; this thread fetches so
+    /// many units of each for the left panel, and for the right one.
+    ///
+    /// # Safety
+    /// All threads of the block call it, and none of them still uses shared memory below the lists.
+    #[inline(always)]
+    unsafe fn stages<const LEFT: usize, const RIGHT: usize>(
+        &self,
+        arguments: &Arguments<C>,
+        mut work: impl FnMut(u32, Shared<C::Unit>, Shared<C::Unit>),
+    ) {
+        let side = thread::opaque(self.side as u32) as usize;
+        let [row, column] = self.first.map(|first| first * C::UNITS);
+        let left = Strip::<C, { STAGE as usize }, LEFT>::new(arguments.left, side, row);
+        let right = Strip::<C, { STAGE as usize }, RIGHT>::new(arguments.right, side, column);
+        let [lefts, rights] = stage::<C>();
+        // SAFETY: the stages exist. They are read behind the barrier after their storing, and overwritten
+        // behind one after their last reading.
+        unsafe {
+            let mut fetched = (left.fetch(0), right.fetch(0));
+            for stage in 0..STAGES {
+                left.keep(lefts, fetched.0);
+                right.keep(rights, fetched.1);
+                block::barrier();
+                let next = (stage + 1).min(STAGES - 1);
+                fetched = (left.fetch(next), right.fetch(next));
+                work(stage, lefts, rights);
+                block::barrier();
+            }
         }
     }
 
@@ -423,26 +527,25 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
     unsafe fn renew(&self, changed: u64, arguments: &Arguments<C>, vias: &Vias) {
         let warp = thread::index() / warp::LANES;
         let list = List::<C>::of_warp(warp);
-        let lower_lanes = (1_u32 << warp::lane()) - 1;
-        let either = |half: u64| u64::from(warp::reduce(half as u32, |a, b| a | b));
-        let anywhere = either(changed) | either(changed >> 32) << 32;
+        // Where this lane's entries begin among those of the warp.
+        let mut end = changed.count_ones();
+        for delta in [1, 2, 4, 8, 16] {
+            let lower = warp::shuffle_up(end, delta);
+            end += if warp::lane() >= delta { lower } else { 0 };
+        }
+        let count = warp::shuffle(end, warp::LANES - 1);
+        let mut index = end - changed.count_ones();
+        let mut bits = changed;
         let mut from = 0;
         loop {
-            let mut count = 0;
-            let mut bits = anywhere;
-            while bits != 0 {
+            while bits != 0 && index < from + LIST {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
-                let mine = changed >> bit & 1 == 1;
-                let lanes = warp::ballot(mine);
-                let index = (count + (lanes & lower_lanes).count_ones()).wrapping_sub(from);
-                if mine && index < LIST {
-                    let row = 4 * (self.quad[0] as u32 + 4 * (bit >> 5)) + (bit >> 3 & 3);
-                    let column = 4 * (self.quad[1] as u32 + 8 * (bit >> 2 & 1)) + (bit & 3);
-                    // SAFETY: below the length, and this lane's alone.
-                    unsafe { list.places.store(index as usize, row << 7 | column) };
-                }
-                count += lanes.count_ones();
+                let row = 4 * (self.quad[0] as u32 + 4 * (bit >> 5)) + (bit >> 3 & 3);
+                let column = 4 * (self.quad[1] as u32 + 8 * (bit >> 2 & 1)) + (bit & 3);
+                // SAFETY: below the length, and this lane's alone.
+                unsafe { list.places.store((index - from) as usize, row << 7 | column) };
+                index += 1;
             }
             // SAFETY: all threads come here, since all see the same `most`; what other lanes have stored is
             // read behind the barrier, and overwritten behind the next.
@@ -456,7 +559,7 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
                 for warp in 0..WARPS {
                     most = counts.load(warp as usize).max(most);
                 }
-                if most <= from {
+                if most == 0 {
                     break;
                 }
                 let length = count.saturating_sub(from).min(LIST);
@@ -473,17 +576,28 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
                     let low = if at & 1 == 0 { [quad[0], quad[2]] } else { [quad[1], quad[3]] };
                     list.values.store(entry as usize, if at & 2 == 0 { low[0] } else { low[1] });
                 }
-                self.stream(|chunk, lefts, rights| {
-                    for entry in entries() {
-                        list.search(entry as usize, chunk, lefts, rights);
-                    }
-                });
+                if C::EIGHT_ROWS {
+                    self.stages::<WIDER, WIDER>(arguments, |stage, lefts, rights| {
+                        for entry in entries() {
+                            list.search(entry as usize, stage, lefts, rights);
+                        }
+                    });
+                } else {
+                    self.stages::<WIDER, { 2 * WIDER }>(arguments, |stage, lefts, rights| {
+                        for entry in entries() {
+                            list.search(entry as usize, stage, lefts, rights);
+                        }
+                    });
+                }
                 for entry in entries() {
                     // Found, since something made it less.
                     let found = (list.places.load(entry as usize) >> 14) - 1;
                     vias.vias.store(place(entry), arguments.pivot * SUPER + found);
                 }
                 from += LIST;
+                if most <= from {
+                    break;
+                }
                 block::barrier();
             }
         }
@@ -499,10 +613,11 @@ struct List<C: Cell> {
 }
 
 impl<C: Cell> List<C> {
-    /// How many entries each warp has, behind the buffers.
+    /// How many entries each warp has, behind the buffers and stages.
     #[inline(always)]
     fn counts() -> Shared<u32> {
-        Shared::at(buffers::<C>(1)[1].end(), WARPS)
+        const { assert!(2 * CHUNK <= STAGE) };
+        Shared::at(stage::<C>()[1].end(), WARPS)
     }
 
     #[inline(always)]
@@ -517,33 +632,50 @@ impl<C: Cell> List<C> {
         Self::of_warp(WARPS - 1).places.end()
     }
 
-    /// Looks for the lowest pivot of a chunk that attains an entry.
+    /// Looks for the lowest pivot of a stage that attains an entry.
     ///
     /// # Safety
-    /// The entry has been stored, and is this thread's; the chunk is in shared memory.
+    /// The entry has been stored, and is this thread's; the stage is in shared memory.
     #[inline(always)]
     unsafe fn search(
         &self,
         entry: usize,
-        chunk: u32,
+        stage: u32,
         lefts: Shared<C::Unit>,
         rights: Shared<C::Unit>,
     ) {
-        let lefts = C::scalars(lefts, CHUNK * rows::<C>());
-        let rights = C::scalars(rights, CHUNK * COLUMNS);
-        // SAFETY: as the caller promises; the chunk has its row and its column.
+        let lefts = C::scalars(lefts, STAGE * rows::<C>());
+        let rights = C::scalars(rights, STAGE * COLUMNS);
+        // SAFETY: as the caller promises; the stage has its row and its column.
         unsafe {
             let (place, value) = (self.places.load(entry), self.values.load(entry));
             let (row, column) = (place >> 7 & 127, place & 127);
-            let mut found = place >> 14;
-            for k in 0..CHUNK {
-                let left = lefts.load((k * rows::<C>() + row) as usize);
-                let right = rights.load((k * COLUMNS + column) as usize);
-                if found == 0 && !C::differ(C::sum(left, right), value) {
-                    found = chunk * CHUNK + k + 1;
-                }
+            let two = |k: u32| {
+                let left = [k, k + 1].map(|k| lefts.load((k * rows::<C>() + row) as usize));
+                (left, [k, k + 1].map(|k| rights.load((k * COLUMNS + column) as usize)))
+            };
+            // The least of eight sums takes fewer instructions than eight comparisons.
+            let mut eight = STAGE;
+            for first in (0..STAGE).step_by(8).rev() {
+                let (left, right) = two(first);
+                let mut least = C::relax(C::sum(left[0], right[0]), left[1], right[1]);
+                unroll!(PAIR in [1 2 3] {
+                    let (left, right) = two(first + 2 * PAIR as u32);
+                    least = C::relax_two(least, left, right);
+                });
+                eight = if C::differ(least, value) { eight } else { first };
             }
-            self.places.store(entry, found << 14 | place & 0x3fff);
+            // One of an earlier stage is lower.
+            if eight < STAGE && place >> 14 == 0 {
+                let mut found = 0;
+                for k in (eight..eight + 8).rev() {
+                    let left = lefts.load((k * rows::<C>() + row) as usize);
+                    let right = rights.load((k * COLUMNS + column) as usize);
+                    let attains = !C::differ(C::sum(left, right), value);
+                    found = if attains { stage * STAGE + k + 1 } else { found };
+                }
+                self.places.store(entry, found << 14 | place);
+            }
         }
     }
 }

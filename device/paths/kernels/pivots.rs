@@ -74,49 +74,47 @@ unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
         |row: usize, column: usize| Window::<C>::new(distances, side, first(row), first(column));
     // A row's operands are transposed: see `square::relax`.
     let operand = |number: usize| Window::<C>::new(squares, PIVOT as u32, number * PIVOT, 0);
-    // Step 1 to 3 of block a, then of block b: so `this` block is a, and the `other` one b; then the other
-    // way around.
-    for this in 0..2 {
-        let other = 1 - this;
-        // The vias of a square that is relaxed by the pivots of this block.
-        let renewal = |row: usize, column: usize| {
-            let (row, column) = (first(row), first(column));
-            let first = first(this) as u32;
-            vias.map(|vias| Renewal { vias, side, row, column, transposed: false, first })
-        };
-        // SAFETY: the squares exist, and this is the only block. Each thread loads and stores its own patch
-        // of those in device memory; those in shared memory are read behind a barrier after they are
-        // stored, and stored behind a barrier after they were read (`close` begins with one).
-        unsafe {
-            let mut closed = window(this, this).patch();
+    // SAFETY: the squares exist, and this is the only block. Squares in shared memory are read behind a
+    // barrier after they are stored, and stored behind a barrier after they were read (`close` has some).
+    unsafe {
+        // All four squares stay in registers. `closed` is the one of `this` block of pivots: a, then b.
+        let (mut closed, mut row) = (window(0, 0).patch(), window(0, 1).patch());
+        let (mut column, mut across) = (window(1, 0).patch(), window(1, 1).patch());
+        for this in 0..2 {
+            let other = 1 - this;
+            // The vias of a square that is relaxed by the pivots of this block.
+            let renewal = |row: usize, column: usize| {
+                let (row, column) = (first(row), first(column));
+                let first = first(this) as u32;
+                vias.map(|vias| Renewal { vias, side, row, column, transposed: false, first })
+            };
             square::close(&mut closed, lines, renewal(this, this));
-            window(this, this).set(&closed);
             operand(2 * this).set_transposed(&closed);
             operand(4 + 2 * this).set(&closed);
 
-            let mut row = window(this, other).patch();
-            let mut column = window(other, this).patch();
             left.set_transposed(&closed);
             right.set(&closed);
             third.set(&row);
             block::barrier();
             square::relax(&mut row, left, third, renewal(this, other));
-            window(this, other).set(&row);
             operand(4 + 2 * this + 1).set(&row);
             block::barrier();
             third.set_transposed(&column);
             block::barrier();
             square::relax(&mut column, third, right, renewal(other, this));
-            window(other, this).set(&column);
             operand(2 * this + 1).set_transposed(&column);
 
-            let mut across = window(other, other).patch();
             block::barrier();
             left.set_transposed(&column);
             right.set(&row);
             block::barrier();
             square::relax(&mut across, left, right, renewal(other, other));
-            window(other, other).set(&across);
+            (closed, across) = (across, closed);
+            (row, column) = (column, row);
         }
+        window(0, 0).set(&closed);
+        window(0, 1).set(&row);
+        window(1, 0).set(&column);
+        window(1, 1).set(&across);
     }
 }

@@ -1,7 +1,7 @@
 //! A square of [`PIVOT`] by [`PIVOT`] distances, shared among the threads of a block.
 
 use super::{PIVOT, Vias, cell::Cell, unroll::unroll};
-use crate::gpu::{block, memory::ReadWrite, shared::Shared, thread};
+use crate::gpu::{block, memory::ReadWrite, shared::Shared, thread, warp};
 
 /// Threads of a block: 16 x 16 of them, with 4 x 4 distances each.
 pub const THREADS: u32 = 256;
@@ -11,19 +11,12 @@ const SIDE: u32 = 16;
 const QUADS: usize = PIVOT / 4;
 
 /// This thread's 4 x 4 distances, row by row.
-pub type Patch<C> = [[<C as Cell>::Scalar; 4]; 4];
+pub type Patch<C> = [<C as Cell>::Quad; 4];
 
 /// This thread's row of quads of rows, and its column of quads.
 #[inline(always)]
 fn place() -> (usize, usize) {
     ((thread::index() / SIDE) as usize, (thread::index() % SIDE) as usize)
-}
-
-/// The other way around: rows become columns.
-#[inline(always)]
-pub fn transposed<C: Cell>(p: &Patch<C>) -> Patch<C> {
-    let column = |j: usize| [p[0][j], p[1][j], p[2][j], p[3][j]];
-    [column(0), column(1), column(2), column(3)]
 }
 
 /// A square in shared memory, row by row.
@@ -52,9 +45,19 @@ impl<C: Cell> Square<C> {
     /// # Safety
     /// Row and quad exist and have been stored.
     #[inline(always)]
-    unsafe fn quad(self, row: usize, quad: usize) -> [C::Scalar; 4] {
+    pub unsafe fn quad(self, row: usize, quad: usize) -> C::Quad {
         // SAFETY: as the caller promises.
-        C::quad(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
+        C::row(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
+    }
+
+    /// A single distance.
+    ///
+    /// # Safety
+    /// As [`Square::quad`].
+    #[inline(always)]
+    pub unsafe fn one(self, row: usize, column: usize) -> C::Scalar {
+        // SAFETY: as the caller promises.
+        unsafe { C::one(self.0, row * PIVOT + column) }
     }
 
     /// Stores this thread's patch.
@@ -76,7 +79,7 @@ impl<C: Cell> Square<C> {
     pub unsafe fn set_transposed(self, patch: &Patch<C>) {
         let (row, quad) = place();
         // SAFETY: as the caller promises.
-        unsafe { self.put(quad, row, &transposed::<C>(patch)) };
+        unsafe { self.put(quad, row, &C::transposed(*patch)) };
     }
 
     /// # Safety
@@ -84,7 +87,7 @@ impl<C: Cell> Square<C> {
     #[inline(always)]
     unsafe fn put(self, row: usize, quad: usize, patch: &Patch<C>) {
         unroll!(R in [0 1 2 3] {
-            C::units(patch[R], |u, unit| {
+            C::put(patch[R], |u, unit| {
                 // SAFETY: as the caller promises.
                 unsafe { self.0.store(((4 * row + R) * QUADS + quad) * C::UNITS + u, unit) };
             });
@@ -116,8 +119,7 @@ impl<C: Cell> Window<C> {
     pub unsafe fn patch(&self) -> Patch<C> {
         let (row, quad) = place();
         // SAFETY: as the caller promises.
-        [0, 1, 2, 3]
-            .map(|r| C::quad(|u| unsafe { self.start.load(self.at(4 * row + r, quad) + u) }))
+        [0, 1, 2, 3].map(|r| C::row(|u| unsafe { self.start.load(self.at(4 * row + r, quad) + u) }))
     }
 
     /// This thread's patch of the transposed square.
@@ -128,9 +130,19 @@ impl<C: Cell> Window<C> {
     pub unsafe fn patch_of_transposed(&self) -> Patch<C> {
         let (row, quad) = place();
         // SAFETY: as the caller promises.
+        unsafe { self.transposed_at(row, quad) }
+    }
+
+    /// The patch in this row of quads, and this column of quads, of the transposed square.
+    ///
+    /// # Safety
+    /// As [`Window::patch`].
+    #[inline(always)]
+    pub unsafe fn transposed_at(&self, row: usize, quad: usize) -> Patch<C> {
+        // SAFETY: as the caller promises.
         let patch = [0, 1, 2, 3]
-            .map(|r| C::quad(|u| unsafe { self.start.load(self.at(4 * quad + r, row) + u) }));
-        transposed::<C>(&patch)
+            .map(|r| C::row(|u| unsafe { self.start.load(self.at(4 * quad + r, row) + u) }));
+        C::transposed(patch)
     }
 
     /// Stores this thread's patch.
@@ -152,7 +164,18 @@ impl<C: Cell> Window<C> {
     pub unsafe fn set_transposed(&self, patch: &Patch<C>) {
         let (row, quad) = place();
         // SAFETY: as the caller promises.
-        unsafe { self.put(quad, row, &transposed::<C>(patch)) };
+        unsafe { self.set_transposed_at(row, quad, patch) };
+    }
+
+    /// Stores the patch in this row of quads, and this column of quads, of the square whose transpose this
+    /// one shall hold.
+    ///
+    /// # Safety
+    /// As [`Window::set`].
+    #[inline(always)]
+    pub unsafe fn set_transposed_at(&self, row: usize, quad: usize, patch: &Patch<C>) {
+        // SAFETY: as the caller promises.
+        unsafe { self.put(quad, row, &C::transposed(*patch)) };
     }
 
     /// # Safety
@@ -160,7 +183,7 @@ impl<C: Cell> Window<C> {
     #[inline(always)]
     unsafe fn put(&self, row: usize, quad: usize, patch: &Patch<C>) {
         unroll!(R in [0 1 2 3] {
-            C::units(patch[R], |u, unit| {
+            C::put(patch[R], |u, unit| {
                 // SAFETY: as the caller promises.
                 unsafe { self.start.store(self.at(4 * row + R, quad) + u, unit) };
             });
@@ -199,22 +222,23 @@ impl Renewal {
     #[inline(always)]
     unsafe fn store<C: Cell>(&self, before: &Patch<C>, after: &Patch<C>, found: Found) {
         let (row, quad) = place();
-        let mut changed = 0_u32;
-        unroll!(R in [0 1 2 3] {
-            unroll!(COLUMN in [0 1 2 3] {
-                let differ = C::differ(before[R][COLUMN], after[R][COLUMN]);
-                changed |= u32::from(differ) << (4 * R + COLUMN);
-            });
-        });
+        let mut changed = changed::<C>(before, after);
         while changed != 0 {
             let entry = changed.trailing_zeros() as usize;
             changed &= changed - 1;
-            let (i, j) = (4 * row + entry / 4, 4 * quad + entry % 4);
-            let (i, j) = if self.transposed { (j, i) } else { (i, j) };
-            let index = (self.row + i) * self.side as usize + self.column + j;
             // SAFETY: as the caller promises.
-            unsafe { self.vias.vias.store(index, self.first + found.get(entry)) };
+            unsafe { self.put(4 * row + entry / 4, 4 * quad + entry % 4, found.get(entry)) };
         }
+    }
+
+    /// # Safety
+    /// Row and column exist in the square, and no other thread stores this via.
+    #[inline(always)]
+    unsafe fn put(&self, i: usize, j: usize, found: u32) {
+        let (i, j) = if self.transposed { (j, i) } else { (i, j) };
+        let index = (self.row + i) * self.side as usize + self.column + j;
+        // SAFETY: as the caller promises.
+        unsafe { self.vias.vias.store(index, self.first + found) };
     }
 }
 
@@ -254,94 +278,218 @@ pub unsafe fn relax<C: Cell>(
 ) {
     let (row, quad) = place();
     let before = *patch;
-    for k in (0..PIVOT).step_by(2) {
-        // SAFETY: as the caller promises.
-        let (lefts, rights) = unsafe {
-            (
-                [left.quad(k, row), left.quad(k + 1, row)],
-                [right.quad(k, quad), right.quad(k + 1, quad)],
-            )
-        };
-        unroll!(R in [0 1 2 3] {
-            unroll!(COLUMN in [0 1 2 3] {
-                patch[R][COLUMN] = C::relax_two(
-                    patch[R][COLUMN],
-                    [lefts[0][R], lefts[1][R]],
-                    [rights[0][COLUMN], rights[1][COLUMN]],
-                );
+    for first in (0..PIVOT).step_by(4) {
+        unroll!(PAIR in [0 1] {
+            let k = first + 2 * PAIR;
+            // SAFETY: as the caller promises.
+            let (lefts, rights) = unsafe {
+                (
+                    [left.quad(k, row), left.quad(k + 1, row)],
+                    [right.quad(k, quad), right.quad(k + 1, quad)],
+                )
+            };
+            let lefts = lefts.map(C::apart);
+            unroll!(R in [0 1 2 3] {
+                patch[R] = C::relax_row_two(patch[R], [lefts[0][R], lefts[1][R]], rights);
             });
         });
     }
     if let Some(renewal) = renewal {
-        let mut found = [[0; 4]; 4];
-        let mut k = PIVOT;
-        while k > 0 {
-            k -= 1;
-            // SAFETY: as the caller promises.
-            let (lefts, rights) = unsafe { (left.quad(k, row), right.quad(k, quad)) };
-            unroll!(R in [0 1 2 3] {
-                unroll!(COLUMN in [0 1 2 3] {
-                    let sum = C::sum(lefts[R], rights[COLUMN]);
-                    let attains = !C::differ(sum, patch[R][COLUMN]);
-                    found[R][COLUMN] = if attains { k as u32 } else { found[R][COLUMN] };
-                });
-            });
-        }
-        let mut bytes = Found([0; 4]);
-        unroll!(R in [0 1 2 3] {
-            unroll!(COLUMN in [0 1 2 3] { bytes.set(R, COLUMN, found[R][COLUMN]); });
-        });
         // SAFETY: as the caller promises.
-        unsafe { renewal.store::<C>(&before, patch, bytes) };
+        unsafe {
+            let changed = changed::<C>(&before, patch);
+            if warp::reduce(changed.count_ones(), u32::max) <= FEW {
+                renew_few::<C>(changed, patch, left, right, &renewal);
+            } else {
+                renewal.store::<C>(&before, patch, find_all::<C>(patch, left, right));
+            }
+        }
+    }
+}
+
+/// A bit for each distance of a patch that is not what it was.
+#[inline(always)]
+fn changed<C: Cell>(before: &Patch<C>, after: &Patch<C>) -> u32 {
+    let mut changed = 0;
+    unroll!(R in [0 1 2 3] {
+        let (before, after) = (C::apart(before[R]), C::apart(after[R]));
+        unroll!(COLUMN in [0 1 2 3] {
+            let differ = C::differ(before[COLUMN], after[COLUMN]);
+            changed |= u32::from(differ) << (4 * R + COLUMN);
+        });
+    });
+    changed
+}
+
+/// For up to so many of the 16 distances of each lane they are looked for one by one.
+const FEW: u32 = 4;
+
+/// The lowest pivot of a block that attains each distance of a patch, if one does.
+///
+/// # Safety
+/// As [`relax`].
+#[inline(always)]
+unsafe fn find_all<C: Cell>(patch: &Patch<C>, left: Square<C>, right: Square<C>) -> Found {
+    let (row, quad) = place();
+    let mut found = [[0; 4]; 4];
+    let mut k = PIVOT;
+    while k > 0 {
+        k -= 1;
+        // SAFETY: as the caller promises.
+        let (lefts, rights) = unsafe { (left.quad(k, row), right.quad(k, quad)) };
+        let (lefts, rights) = (C::apart(lefts), C::apart(rights));
+        unroll!(R in [0 1 2 3] {
+            let values = C::apart(patch[R]);
+            unroll!(COLUMN in [0 1 2 3] {
+                let sum = C::sum(lefts[R], rights[COLUMN]);
+                let attains = !C::differ(sum, values[COLUMN]);
+                found[R][COLUMN] = if attains { k as u32 } else { found[R][COLUMN] };
+            });
+        });
+    }
+    let mut bytes = Found([0; 4]);
+    unroll!(R in [0 1 2 3] {
+        unroll!(COLUMN in [0 1 2 3] { bytes.set(R, COLUMN, found[R][COLUMN]); });
+    });
+    bytes
+}
+
+/// Finds and stores the pivots of those distances of a patch that have `changed`.
+///
+/// # Safety
+/// As [`relax`].
+#[inline(always)]
+unsafe fn renew_few<C: Cell>(
+    mut changed: u32,
+    patch: &Patch<C>,
+    left: Square<C>,
+    right: Square<C>,
+    renewal: &Renewal,
+) {
+    let (row, quad) = place();
+    while changed != 0 {
+        let entry = changed.trailing_zeros() as usize;
+        changed &= changed - 1;
+        let mut value = C::apart(patch[0])[0];
+        unroll!(R in [0 1 2 3] {
+            let values = C::apart(patch[R]);
+            unroll!(COLUMN in [0 1 2 3] {
+                value = if entry == 4 * R + COLUMN { values[COLUMN] } else { value };
+            });
+        });
+        let (i, j) = (4 * row + entry / 4, 4 * quad + entry % 4);
+        let mut found = 0;
+        for k in (0..PIVOT).rev() {
+            // SAFETY: as the caller promises.
+            let sum = unsafe { C::sum(left.one(k, i), right.one(k, j)) };
+            found = if C::differ(sum, value) { found } else { k as u32 };
+        }
+        // SAFETY: as the caller promises.
+        unsafe { renewal.put(i, j, found) };
     }
 }
 
 /// Closes a square: the plain triple loop, k ascending. What becomes less at k gets it as via, if vias are
 /// wanted.
 ///
-/// Row and column k go through shared memory, in two pairs of `lines` in turn, so there is one barrier for
-/// each k. (There being no negative cycle, neither changes in its own step.)
-///
 /// # Safety
 /// All threads of the block call it, and nobody else uses the lines; the renewal is this patch's.
 #[inline(always)]
 pub unsafe fn close<C: Cell>(patch: &mut Patch<C>, lines: Lines<C>, renewal: Option<Renewal>) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match renewal {
+            None => close_by_two::<C>(patch, lines),
+            Some(renewal) => close_with_vias::<C>(patch, lines, renewal),
+        }
+    }
+}
+
+/// Rows and columns k and k + 1 go through shared memory together, as they are before k, in two sets of
+/// `lines` in turn: so there is one barrier for both. What k changes in row and column k + 1 each thread
+/// finds for itself. (There being no negative cycle, row and column k do not change in their own step.)
+///
+/// # Safety
+/// As [`close`].
+#[inline(always)]
+unsafe fn close_by_two<C: Cell>(patch: &mut Patch<C>, lines: Lines<C>) {
+    let (row, quad) = place();
+    for of in 0..QUADS {
+        unroll!(HALF in [0 1] {
+            let [first, second] = [2 * HALF, 2 * HALF + 1];
+            // Rows, then columns.
+            let set = 4 * HALF;
+            // SAFETY: one thread stores each quad; it is read after a barrier, and stored again two steps
+            // later, which is behind the next step's barrier.
+            unsafe {
+                if row == of {
+                    lines.set(set, quad, patch[first]);
+                    lines.set(set + 1, quad, patch[second]);
+                }
+                if quad == of {
+                    let columns = C::transposed(*patch);
+                    lines.set(set + 2, row, columns[first]);
+                    lines.set(set + 3, row, columns[second]);
+                }
+                block::barrier();
+                let mut right = [lines.quad(set, quad), lines.quad(set + 1, quad)];
+                let mut left = [lines.quad(set + 2, row), lines.quad(set + 3, row)];
+                // From k to k + 1, and back.
+                let there = lines.one(set, 4 * of + second);
+                let back = lines.one(set + 1, 4 * of + first);
+                right[1] = C::relax_row(right[1], back, right[0]);
+                left[1] = C::relax_row(left[1], there, left[0]);
+                let left = left.map(C::apart);
+                unroll!(R in [0 1 2 3] {
+                    patch[R] = C::relax_row_two(patch[R], [left[0][R], left[1][R]], right);
+                });
+            }
+        });
+    }
+}
+
+/// Row and column k go through shared memory, in two pairs of `lines` in turn: one barrier for each k.
+///
+/// # Safety
+/// As [`close`].
+#[inline(always)]
+unsafe fn close_with_vias<C: Cell>(patch: &mut Patch<C>, lines: Lines<C>, renewal: Renewal) {
     let (row, quad) = place();
     let before = *patch;
     let mut found = Found([0; 4]);
     for of in 0..QUADS {
         unroll!(K in [0 1 2 3] {
             let [of_row, of_column] = [K % 2 * 2, K % 2 * 2 + 1];
-            // SAFETY: one thread stores each quad; it is read after a barrier, and stored again two steps
-            // later, which is behind the next step's barrier.
+            // SAFETY: as in `close_by_two`.
             unsafe {
                 if row == of {
                     lines.set(of_row, quad, patch[K]);
                 }
                 if quad == of {
-                    lines.set(of_column, row, [patch[0][K], patch[1][K], patch[2][K], patch[3][K]]);
+                    lines.set(of_column, row, C::transposed(*patch)[K]);
                 }
                 block::barrier();
                 let (left, right) = (lines.quad(of_column, row), lines.quad(of_row, quad));
+                let (left, right) = (C::apart(left), C::apart(right));
                 unroll!(R in [0 1 2 3] {
+                    let mut values = C::apart(patch[R]);
                     unroll!(COLUMN in [0 1 2 3] {
-                        let entry = patch[R][COLUMN];
-                        patch[R][COLUMN] = C::relax(entry, left[R], right[COLUMN]);
-                        if renewal.is_some() && C::differ(entry, patch[R][COLUMN]) {
+                        let entry = values[COLUMN];
+                        values[COLUMN] = C::relax(entry, left[R], right[COLUMN]);
+                        if C::differ(entry, values[COLUMN]) {
                             found.set(R, COLUMN, (4 * of + K) as u32);
                         }
                     });
+                    patch[R] = C::together(values);
                 });
             }
         });
     }
-    if let Some(renewal) = renewal {
-        // SAFETY: as the caller promises.
-        unsafe { renewal.store::<C>(&before, patch, found) };
-    }
+    // SAFETY: as the caller promises.
+    unsafe { renewal.store::<C>(&before, patch, found) };
 }
 
-/// Four rows of [`PIVOT`] distances in shared memory.
+/// Eight rows of [`PIVOT`] distances in shared memory.
 pub struct Lines<C: Cell>(Shared<C::Unit>);
 
 impl<C: Cell> Clone for Lines<C> {
@@ -355,7 +503,7 @@ impl<C: Cell> Lines<C> {
     /// Behind the square.
     #[inline(always)]
     pub fn behind(square: Square<C>) -> Self {
-        Self(Shared::at(square.end(), (4 * QUADS * C::UNITS) as u32))
+        Self(Shared::at(square.end(), (8 * QUADS * C::UNITS) as u32))
     }
 
     /// The end of them, in bytes.
@@ -363,19 +511,29 @@ impl<C: Cell> Lines<C> {
         self.0.end()
     }
 
+    /// A single distance.
+    ///
+    /// # Safety
+    /// As [`Lines::quad`].
+    #[inline(always)]
+    unsafe fn one(self, row: usize, column: usize) -> C::Scalar {
+        // SAFETY: as the caller promises.
+        unsafe { C::one(self.0, row * PIVOT + column) }
+    }
+
     /// # Safety
     /// Row and quad exist and have been stored.
     #[inline(always)]
-    unsafe fn quad(self, row: usize, quad: usize) -> [C::Scalar; 4] {
+    unsafe fn quad(self, row: usize, quad: usize) -> C::Quad {
         // SAFETY: as the caller promises.
-        C::quad(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
+        C::row(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
     }
 
     /// # Safety
     /// Row and quad exist, and no other thread accesses them without a barrier in between.
     #[inline(always)]
-    unsafe fn set(self, row: usize, quad: usize, values: [C::Scalar; 4]) {
-        C::units(values, |u, unit| {
+    unsafe fn set(self, row: usize, quad: usize, values: C::Quad) {
+        C::put(values, |u, unit| {
             // SAFETY: as the caller promises.
             unsafe { self.0.store((row * QUADS + quad) * C::UNITS + u, unit) };
         });

@@ -2,15 +2,22 @@
 
 use core::array;
 
-use super::{CHUNK, COLUMNS, Strip, Tiled, rows, stream};
+use super::{COLUMNS, SUPER, Strip, THREADS, Tiled, rows, stream};
 use crate::{
     gpu::{pair, shared::Shared, thread, warp},
-    paths::kernels::{Arguments, cell::U16, unroll::unroll},
+    paths::kernels::{
+        Arguments,
+        cell::{Cell, U16},
+        unroll::unroll,
+    },
 };
 
 /// Quads of rows, and octets of columns, in a tile.
 const ROW_QUADS: usize = 32;
 const OCTETS: usize = COLUMNS as usize / 8;
+
+/// Pivots that are in shared memory at a time: more than of single distances, which take twice as long.
+const CHUNK: u32 = 16;
 
 /// One of two buffers in shared memory.
 struct Buffer {
@@ -35,6 +42,33 @@ impl Tiled for U16 {
         buffer(1).rights.end()
     }
 
+    const AT_ONCE: u32 = 64;
+
+    #[inline(always)]
+    fn in_registers(rounds: u32, quads: [[u32; 4]; 8]) -> [u32; 4] {
+        let [mut a, mut b, right, ..] = quads;
+        let mut best = [[right; 4]; 2];
+        for _ in 0..rounds {
+            // Nothing known of them, so all sums are formed anew.
+            [a, b] = [a, b].map(|quad| quad.map(thread::opaque));
+            unroll!(Q in [0 1] {
+                let left = if Q == 0 { a } else { b };
+                unroll!(R in [0 1 2 3] {
+                    unroll!(N in [0 1 2 3] {
+                        best[Q][R][N] = pair::least(pair::add(left[R], right[N]), best[Q][R][N]);
+                    });
+                });
+            });
+        }
+        let mut least = a;
+        unroll!(Q in [0 1] {
+            unroll!(R in [0 1 2 3] {
+                unroll!(N in [0 1 2 3] { least[N] = pair::least(least[N], best[Q][R][N]); });
+            });
+        });
+        least
+    }
+
     #[inline(always)]
     unsafe fn relax_tile(arguments: &Arguments<Self>, row: u32, column: u32) {
         let lane = warp::lane() as usize;
@@ -44,8 +78,9 @@ impl Tiled for U16 {
         let row_quad = warp / 2 * 8 + lane / 8;
         let octet = warp % 2 * 8 + lane % 8;
         let side = arguments.side as usize / 4;
-        let left = Strip::<Self, 1>::new(arguments.left, side, row * ROW_QUADS);
-        let right = Strip::<Self, 1>::new(arguments.right, side, column * 2 * OCTETS);
+        let left = Strip::<Self, { CHUNK as usize }, 2>::new(arguments.left, side, row * ROW_QUADS);
+        let right =
+            Strip::<Self, { CHUNK as usize }, 2>::new(arguments.right, side, column * 2 * OCTETS);
         let start = (row * ROW_QUADS + row_quad) * 4 * side + (column * OCTETS + octet) * 2;
         let distances = arguments.distances.skip(start);
         // SAFETY: these are distances of the tile, and this thread's own; the chunks exist.
@@ -59,17 +94,16 @@ impl Tiled for U16 {
                 })
             });
             stream(
+                SUPER / CHUNK,
                 |chunk| (left.fetch(chunk), right.fetch(chunk)),
-                |number, ([[first, second]], right)| {
+                |number, (left, right)| {
                     let Buffer { lefts, rights, .. } = buffer(number);
-                    let both = [
-                        pair::low(first),
-                        pair::high(first),
-                        pair::low(second),
-                        pair::high(second),
-                    ];
-                    lefts.store(thread::index() as usize, both);
-                    rights.store(thread::index() as usize, right[0]);
+                    unroll!(N in [0 1] {
+                        let both = U16::apart(left[N]);
+                        let at = N * THREADS as usize + thread::index() as usize;
+                        lefts.store(at, both);
+                        rights.store(at, right[N]);
+                    });
                 },
                 |_, number| {
                     let Buffer { lefts, octets, .. } = buffer(number);
