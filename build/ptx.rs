@@ -23,6 +23,7 @@ pub struct Module {
 /// quarter slower.) Streaming ones would take fewer and wait for one load after the other; these are those
 /// that need none but the registers, on any architecture.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
+    ("paths_mirror_", "", 256, None),
     ("paths_outer_", "", 256, Some(2)),
     ("paths_panels_via_", "", 256, None),
     ("paths_panels_", "", 256, Some(2)),

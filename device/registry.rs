@@ -20,6 +20,7 @@ use crate::{
     objective::{self, Info, Objective},
     paths::kernels::{
         cell,
+        mirror::Mirror,
         outer::{Outer, OuterVia},
         panels::{Panels, PanelsVia},
         pivots::{ClosePivots, ClosePivotsVia},
@@ -69,7 +70,7 @@ macro_rules! for_each_plain_family {
 macro_rules! for_each_weight_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
-            [paths_pivots: ClosePivots, paths_panels: Panels]
+            [paths_pivots: ClosePivots, paths_panels: Panels, paths_mirror: Mirror]
             [f32: F32, f64: F64, i32: I32, u16: U16]
             $($rest)*
         }

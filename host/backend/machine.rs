@@ -11,6 +11,15 @@ use flockwork_device::{
 use super::residence::Capacity;
 use crate::Result;
 
+/// A sequence of work. What is in one is done in order, what is in different ones may be done at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// [`Machine::launch`].
+    Launches,
+    /// [`Machine::launch_beside`].
+    Beside,
+}
+
 /// Something that holds buffers and launches kernels on them, in order.
 pub trait Machine {
     /// Memory that kernels access.

@@ -213,7 +213,10 @@ impl Renewal {
             let (i, j) = if self.transposed { (j, i) } else { (i, j) };
             let index = (self.row + i) * self.side as usize + self.column + j;
             // SAFETY: as the caller promises.
-            unsafe { self.vias.vias.store(index, self.first + found.get(entry)) };
+            unsafe {
+                let via = self.vias.first + self.first + found.get(entry);
+                self.vias.vias.store(index, via);
+            }
         }
     }
 }
