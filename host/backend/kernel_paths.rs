@@ -4,8 +4,10 @@
 //! |---|---|
 //! | this | the types of weights, and a matrix that the machine's memory holds |
 //! | `kernels` | the launches of a round |
+//! | `streamed` | a matrix that it does not hold |
 
 mod kernels;
+mod streamed;
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -159,6 +161,12 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
     let side = n.next_multiple_of(SUPER as usize);
+    if let Some(available) = machine.memory()?
+        && KernelPaths::<M, C>::bytes(side, symmetric, vias) > u128::from(available)
+    {
+        let closing = Closing { n, entries, symmetric, vias };
+        return streamed::close::<M, C, E>(&machine, closing, available, watch);
+    }
     // Filled up, beside what was given; then what is fetched, twice.
     let each = size_of::<E>() + if vias { 2 * size_of::<u32>() } else { 0 };
     memory::check((side * side) as u128 * each as u128)?;
@@ -192,6 +200,15 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
+    /// Bytes of the machine's memory for `side` vertices.
+    fn bytes(side: usize, symmetric: bool, vias: bool) -> u128 {
+        let side = side as u128;
+        let panels = (if symmetric { 2 } else { 4 }) * u128::from(SUPER) * side;
+        let distances = side * side + panels + (SQUARES * PIVOT * PIVOT) as u128;
+        let vias = if vias { side * side * size_of::<u32>() as u128 } else { 0 };
+        distances / 4 * (C::UNITS * size_of::<C::Unit>()) as u128 + vias
+    }
+
     /// With a matrix of `side` rows of `side` distances, a multiple of [`SUPER`], in units; with vias if
     /// they are wanted.
     pub fn new(
