@@ -22,6 +22,7 @@ use crate::{
         ceiling::Ceiling,
         cell,
         closure::Closure,
+        mirror::Mirror,
         outer::{Outer, OuterVia},
         panels::{Panels, PanelsVia},
         pivots::{ClosePivots, ClosePivotsVia},
@@ -76,7 +77,8 @@ macro_rules! for_each_weight_family {
                 paths_closure: Closure,
                 paths_pivots: ClosePivots,
                 paths_panels: Panels,
-                paths_outer: Outer
+                paths_outer: Outer,
+                paths_mirror: Mirror
             ]
             [f32: F32, nonnegative_f32: NonNegativeF32, f64: F64, i32: I32, u16: U16]
             $($rest)*

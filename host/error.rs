@@ -237,6 +237,20 @@ pub enum Error {
         available: Option<u64>,
     },
 
+    /// Something does not fit into a GPU's memory.
+    #[error(
+        "{} of the GPU's memory are needed at least, and {} may be used; free some, allow more \
+         (--gpu-memory), or compute on the CPU",
+        size(*.needed),
+        size(u128::from(*.available))
+    )]
+    GpuMemory {
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes that may be used.
+        available: u64,
+    },
+
     /// A file cannot be read or written.
     #[error("{}: {source}", path.display())]
     File {

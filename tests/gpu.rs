@@ -22,6 +22,7 @@ mod gpu {
         backend::{Backend, Cuda, Number, Plan, Residence},
         cuda::{CudaError, live_allocations},
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
+        paths::{Graph, Length, Options as PathOptions},
         registry::OBJECTIVES,
         swarm::{
             Checkpoint, Coefficients, Method, Options, Outcome, Polish, Precision, Preset, Problem,
@@ -31,7 +32,7 @@ mod gpu {
     use libtest_mimic::{Arguments, Failed, Trial};
 
     use super::common::asynchronous::{keeps_its_promises, options};
-    use super::common::paths::{Kind, random, same_in_all};
+    use super::common::paths::{Kind, random, same_in_all, same_with, undirected};
     use super::common::{Case, cpu, same_bits, same_bits_of, variants};
 
     pub fn main() -> ExitCode {
@@ -131,12 +132,112 @@ mod gpu {
                 }));
             }
         }
+        trials.extend(undirected_paths());
+        trials.extend(streamed_paths());
+        trials.push(Trial::test("paths_leave_no_allocation", paths_no_leak));
+        trials.push(Trial::test("paths_in_too_little_memory_get_a_sentence", paths_too_large));
         trials.push(Trial::test("a_run_leaves_no_allocation", no_leak));
         trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
         trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));
         trials.push(Trial::test("a_run_finds_the_minimum", finds_the_minimum));
         trials.extend(asynchronous());
         trials
+    }
+
+    /// Half the work where the graph is the same in both directions.
+    fn undirected_paths() -> Vec<Trial> {
+        let sizes = [1, 63, 64, 65, 127, 128, 129, 191, 192, 193, 255, 256, 257, 1000, 2500];
+        let mut trials = Vec::new();
+        for n in sizes {
+            for kind in [Kind::Real, Kind::Whole, Kind::Ties] {
+                let what = format!("same_paths_as_cpu::undirected_{kind:?}_{n}_vertices");
+                trials.push(Trial::test(what.to_lowercase(), move || {
+                    let graph = undirected(n, 5.0, kind, n as u64);
+                    let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                    Ok(same_in_all(&graph, kind, &gpu, &what)?)
+                }));
+            }
+        }
+        trials
+    }
+
+    /// In a share of the memory that the distances alone take, so that the matrix passes through in strips: as
+    /// large ones as fit, or of 128 rows.
+    fn streamed_paths() -> Vec<Trial> {
+        fn streamed<W: Length + PartialEq>(graph: &Graph, share: f64) -> Result<(), Failed> {
+            for paths in [false, true] {
+                let options = PathOptions { paths };
+                let gpu = Cuda::open(0)?;
+                let least = match graph.distances::<W>(&gpu.clone().with_memory(1), options) {
+                    Err(Error::GpuMemory { needed, .. }) => needed as u64,
+                    other => return Err(format!("computed in a byte: {:?}", other.err()).into()),
+                };
+                let whole = (graph.vertices() as f64).powi(2) * size_of::<W>() as f64;
+                let memory = least.max((share * whole) as u64);
+                let what = format!("{} vertices in {memory} bytes", graph.vertices());
+                same_with::<W>(graph, &gpu.with_memory(memory), options, &what)?;
+            }
+            Ok(())
+        }
+        let mut trials = Vec::new();
+        for n in [300, 1000, 1025, 3000] {
+            for share in [0.0, 0.3, 0.7] {
+                let name = format!("same_paths_in_little_memory::{n}_vertices_share_{share}");
+                trials.push(Trial::test(name, move || {
+                    let seed = n as u64;
+                    streamed::<f32>(&random(n, 6.0, Kind::Ties, seed), share)?;
+                    streamed::<f32>(&undirected(n, 6.0, Kind::Ties, seed), share)?;
+                    streamed::<i32>(&random(n, 6.0, Kind::Signed, seed), share)?;
+                    // Weights below 4: no distance is too great for u16.
+                    streamed::<u16>(&random(n, 6.0, Kind::Ties, seed), share)?;
+                    streamed::<u16>(&undirected(n, 6.0, Kind::Ties, seed), share)?;
+                    streamed::<f64>(&random(n, 6.0, Kind::Real, seed), share)?;
+                    streamed::<f64>(&undirected(n, 6.0, Kind::Real, seed), share)
+                }));
+            }
+        }
+        // Larger than a CPU computes in a trial's time: against the GPU itself with all of its memory.
+        trials.push(Trial::test("same_distances_in_little_memory::20000_vertices", || {
+            let gpu = Cuda::open(0)?;
+            for graph in
+                [random(20_000, 9.0, Kind::Real, 1), undirected(20_000, 9.0, Kind::Real, 2)]
+            {
+                let whole = graph.distances::<f32>(&gpu, PathOptions::default())?;
+                let small = gpu.clone().with_memory(800 << 20);
+                let strips = graph.distances::<f32>(&small, PathOptions::default())?;
+                if whole.matrix() != strips.matrix() {
+                    return Err("other distances".into());
+                }
+            }
+            Ok(())
+        }));
+        trials
+    }
+
+    fn paths_no_leak() -> Result<(), Failed> {
+        let graph = random(1000, 5.0, Kind::Ties, 1);
+        let before = live_allocations();
+        for memory in [u64::MAX, 5 << 20] {
+            let gpu = Cuda::open(0)?.with_memory(memory);
+            graph.distances::<f32>(&gpu, PathOptions { paths: false })?;
+            let stop = |_, _| ControlFlow::Break(());
+            let ended = graph.distances_while::<f32>(&gpu, PathOptions { paths: false }, stop);
+            // A matrix that fits is done before there is a look at it.
+            if ended.is_ok() != (memory == u64::MAX) {
+                return Err(format!("ended: {:?}", ended.err()).into());
+            }
+        }
+        let after = live_allocations();
+        if before == after { Ok(()) } else { Err(format!("{before:?}, then {after:?}").into()) }
+    }
+
+    fn paths_too_large() -> Result<(), Failed> {
+        let graph = random(1000, 5.0, Kind::Ties, 1);
+        let gpu = Cuda::open(0)?.with_memory(1 << 20);
+        match graph.distances::<f32>(&gpu, PathOptions::default()) {
+            Err(Error::GpuMemory { needed, available: 0x10_0000 }) if needed > 0x10_0000 => Ok(()),
+            other => Err(format!("{:?}", other.map(|distances| distances.vertices())).into()),
+        }
     }
 
     /// Asynchronous swarms under stress: many blocks, few dimensions, bests that improve all the time.

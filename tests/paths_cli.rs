@@ -152,6 +152,9 @@ fn every_option_changes_what_is_computed() {
     assert_eq!(program::json(&format!("paths {list} --weights f32"))["weights"], "f32");
     let one = program::json(&format!("paths {list} --threads 1"));
     assert!(one["backend"]["description"].as_str().unwrap().starts_with("1 thread"));
+    // Of a GPU, which the CPU is not.
+    let small = program::json(&format!("paths {list} --gpu-memory 1.5GiB"));
+    assert_eq!(small["reachable_pairs"], base["reachable_pairs"]);
 }
 
 #[test]
@@ -168,6 +171,11 @@ fn bad_input_gets_a_sentence() {
     fails(&format!("paths {good} --weights i32"), &["from 1 to 2", "1.5", "whole numbers"]);
     fails(&format!("paths {good} --weights f16"), &["f16", "u16"]);
     fails(&format!("paths {good} --first 2"), &["--first", "auto"]);
+    for wrong in ["0", "-1GiB", "2XiB", "much", "GiB", "nan"] {
+        let said = ["--gpu-memory", "as 2GiB, 500MB or 1500000"];
+        fails(&format!("paths {good} --gpu-memory={wrong}"), &said);
+        fails(&format!("bench paths --gpu-memory={wrong}"), &said);
+    }
     fails(&format!("paths {good} --threads 1000000"), &["threads is 1000000"]);
     fails("paths /no/such/file", &["/no/such/file: "]);
     let large = folder.file("large.gr", "p sp 9000000 1\na 1 2 1\n");

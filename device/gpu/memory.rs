@@ -148,6 +148,14 @@ impl<T> ReadWrite<T> {
         Self { pointer: self.pointer.wrapping_add(skipped), length }
     }
 
+    /// The same memory, four elements in one; up to three at the end are left out.
+    ///
+    /// # Safety
+    /// It begins at an address that four elements together are aligned to.
+    pub const unsafe fn fours(self) -> ReadWrite<[T; 4]> {
+        ReadWrite { pointer: self.pointer.cast(), length: self.length / 4 }
+    }
+
     /// Address of element `index`, for the atomic words.
     #[inline(always)]
     #[track_caller]

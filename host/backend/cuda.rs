@@ -13,12 +13,12 @@ use flockwork_device::{
 use super::{
     Backend, Number, Plan, Swarm,
     kernel_swarm::KernelSwarm,
-    machine::Machine,
+    machine::{Machine, Queue},
     residence::{Capacity, Residence},
 };
 use crate::{
     Error, Result,
-    cuda::{Buffer, Capability, Event, Gpu, LoadedKernel, Stream},
+    cuda::{Buffer, Capability, Event, Gpu, LoadedKernel, Pinned, Stream},
     kernels::IMAGES,
     swarm::Function,
 };
@@ -49,13 +49,14 @@ pub struct Cuda {
     gpu: Gpu,
     threads: Option<u32>,
     residence: Residence,
+    memory: Option<u64>,
 }
 
 impl Cuda {
     /// The GPU of that number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
         let gpu = Gpu::open(ordinal, IMAGES)?;
-        Ok(Self { gpu, threads: None, residence: Residence::Auto })
+        Ok(Self { gpu, threads: None, residence: Residence::Auto, memory: None })
     }
 
     /// With so many threads in a block, a multiple of 32, instead of a number that fits the swarm.
@@ -71,6 +72,27 @@ impl Cuda {
         self
     }
 
+    /// With at most so many bytes of the GPU's memory for shortest paths, instead of what is free. A larger
+    /// matrix stays in the host's memory and passes through the GPU's in strips; the result is the same to the
+    /// bit.
+    ///
+    /// ```
+    /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, Options}};
+    ///
+    /// if let Ok(gpu) = Cuda::open(0) {
+    ///     let ring = Graph::new(5000, (0..5000).map(|i| (i, (i + 1) % 5000, 1.0)))?;
+    ///     // The matrix alone is 100 MB.
+    ///     let gpu = gpu.with_memory(50_000_000);
+    ///     let distances = ring.distances::<f32>(&gpu, Options::default())?;
+    ///     assert_eq!(distances.get(1, 0), Some(4999.0));
+    /// }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
     /// The GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
@@ -81,7 +103,7 @@ impl Cuda {
     }
 
     pub(crate) fn machine(&self) -> Result<impl Machine> {
-        GpuMachine::new(&self.gpu)
+        Ok(GpuMachine { memory: self.memory, ..GpuMachine::new(&self.gpu)? })
     }
 
     fn block_threads(&self, particles: u32) -> u32 {
@@ -139,8 +161,15 @@ struct GpuMachine {
     stream: Stream,
     /// For launches beside, once there are any.
     beside: OnceLock<Beside>,
+    /// For copies to the GPU and back, once there are any.
+    copies: OnceLock<[Stream; 2]>,
+    /// Bytes that buffers may have, if less than is free.
+    memory: Option<u64>,
     gpu: Gpu,
 }
+
+/// Bytes of the free memory that are left to the driver: code, and what kernels keep beside buffers.
+const KEPT_FREE: u64 = 256 << 20;
 
 /// A second stream, and the points where one waits for the other.
 struct Beside {
@@ -152,7 +181,8 @@ struct Beside {
 
 impl GpuMachine {
     fn new(gpu: &Gpu) -> Result<Self> {
-        Ok(Self { stream: gpu.stream()?, beside: OnceLock::new(), gpu: gpu.clone() })
+        let (beside, copies) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { stream: gpu.stream()?, beside, copies, memory: None, gpu: gpu.clone() })
     }
 
     fn beside(&self) -> Result<&Beside> {
@@ -163,11 +193,31 @@ impl GpuMachine {
         let stream = self.gpu.urgent_stream()?;
         Ok(self.beside.get_or_init(|| Beside { stream, here, there }))
     }
+
+    fn copies(&self) -> Result<&[Stream; 2]> {
+        if let Some(copies) = self.copies.get() {
+            return Ok(copies);
+        }
+        let streams = [self.gpu.stream()?, self.gpu.stream()?];
+        Ok(self.copies.get_or_init(|| streams))
+    }
+
+    fn queue(&self, queue: Queue) -> Result<&Stream> {
+        Ok(match queue {
+            Queue::Launches => &self.stream,
+            Queue::Beside => &self.beside()?.stream,
+            Queue::In => &self.copies()?[0],
+            Queue::Out => &self.copies()?[1],
+        })
+    }
 }
 
 impl Machine for GpuMachine {
     type Buffer<T: Pod> = Buffer<T>;
     type Loaded<K: Kernel> = LoadedKernel<K>;
+    type Mark = Event;
+    // None if the system does not let it: then a copy waits for its turn and is slower.
+    type Pinned = Option<Pinned>;
 
     fn load<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
         Ok(self.gpu.kernel::<K>()?)
@@ -193,6 +243,50 @@ impl Machine for GpuMachine {
     unsafe fn read_write<T: Pod>(&self, buffer: &Buffer<T>) -> ReadWrite<T> {
         // SAFETY: the caller's promise.
         unsafe { buffer.read_write() }
+    }
+
+    fn memory(&self) -> Result<Option<u64>> {
+        let free = self.gpu.free_memory()?.saturating_sub(KEPT_FREE);
+        Ok(Some(self.memory.map_or(free, |most| most.min(free))))
+    }
+
+    unsafe fn pin(&self, memory: *mut u8, bytes: usize) -> Option<Pinned> {
+        // SAFETY: the caller's promise.
+        unsafe { self.gpu.pin(memory, bytes) }.ok()
+    }
+
+    unsafe fn copy_in<T: Pod>(
+        &self,
+        memory: *const u8,
+        bytes: usize,
+        buffer: &Buffer<T>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.queue(Queue::In)?.copy_in(memory, bytes, buffer) }?)
+    }
+
+    unsafe fn copy_out<T: Pod>(
+        &self,
+        buffer: &Buffer<T>,
+        memory: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.queue(Queue::Out)?.copy_out(buffer, memory, bytes) }?)
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Event> {
+        let event = self.gpu.event()?;
+        self.queue(queue)?.record(&event)?;
+        Ok(event)
+    }
+
+    fn wait(&self, queue: Queue, mark: &Event) -> Result<()> {
+        Ok(self.queue(queue)?.wait_for(mark)?)
+    }
+
+    fn reach(&self, mark: &Event) -> Result<()> {
+        Ok(mark.synchronize()?)
     }
 
     fn capacity<K: Kernel>(&self, kernel: &LoadedKernel<K>) -> Capacity {
@@ -261,9 +355,10 @@ impl Machine for GpuMachine {
     }
 
     fn finish(&self) -> Result<()> {
-        if let Some(beside) = self.beside.get() {
-            beside.stream.synchronize()?;
-        }
-        Ok(self.stream.synchronize()?)
+        // All of them, also if one has failed: what they copy to may be freed next.
+        let beside = self.beside.get().map(|beside| &beside.stream);
+        let others = self.copies.get().into_iter().flatten().chain(beside);
+        let finished = others.map(Stream::synchronize).fold(Ok(()), Result::and);
+        Ok(self.stream.synchronize().and(finished)?)
     }
 }

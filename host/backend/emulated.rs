@@ -15,7 +15,7 @@ use flockwork_device::{
 use super::{
     Backend, Number, Plan, Swarm,
     kernel_swarm::KernelSwarm,
-    machine::Machine,
+    machine::{Machine, Queue},
     residence::{Capacity, Residence},
 };
 use crate::{Error, Result, swarm::Function};
@@ -42,12 +42,13 @@ pub struct Emulated {
     seed: u64,
     threads: u32,
     residence: Residence,
+    memory: Option<u64>,
 }
 
 impl Emulated {
     /// With lanes scheduled by `seed`, in blocks of `threads` threads (a multiple of 32).
     pub fn new(seed: u64, threads: u32) -> Self {
-        Self { seed, threads, residence: Residence::Auto }
+        Self { seed, threads, residence: Residence::Auto, memory: None }
     }
 
     /// With particles where `residence` says. The result is the same to the bit.
@@ -56,8 +57,26 @@ impl Emulated {
         self
     }
 
+    /// With at most so many bytes of memory for shortest paths: a larger matrix stays in the host's memory and
+    /// passes through the emulated GPU's in strips. The result is the same to the bit.
+    ///
+    /// ```
+    /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
+    ///
+    /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
+    /// // All of the matrix, and what goes with it, takes 1.5 MB.
+    /// let small = Emulated::new(1, 32).with_memory(1_400_000);
+    /// let distances = ring.distances::<f32>(&small, Options { paths: false })?;
+    /// assert_eq!(distances.get(1, 0), Some(299.0));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = Some(bytes);
+        self
+    }
+
     pub(crate) fn machine(&self) -> impl Machine {
-        EmulatorMachine { emulator: Emulator::new(self.seed) }
+        EmulatorMachine { emulator: Emulator::new(self.seed), memory: self.memory }
     }
 
     pub(crate) fn residence(&self) -> Residence {
@@ -103,8 +122,8 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         if function.info().name != O::INFO.name {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
-        let Emulated { seed, threads, residence } = self.emulated;
-        let machine = EmulatorMachine { emulator: Emulator::new(seed) };
+        let Emulated { seed, threads, residence, .. } = self.emulated;
+        let machine = EmulatorMachine { emulator: Emulator::new(seed), memory: None };
         Ok(Box::new(KernelSwarm::new(
             machine,
             self.objective,
@@ -118,6 +137,8 @@ impl<O: Objective> Backend for EmulatedWith<O> {
 
 pub(super) struct EmulatorMachine {
     pub(super) emulator: Emulator,
+    /// Bytes that buffers may have, of which only shortest paths take notice.
+    pub(super) memory: Option<u64>,
 }
 
 /// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
@@ -128,7 +149,7 @@ pub(super) struct HostBuffer<T> {
 }
 
 impl<T: Pod> HostBuffer<T> {
-    fn pointer(&self) -> *mut T {
+    pub(super) fn pointer(&self) -> *mut T {
         self.words.as_ptr().cast_mut().cast()
     }
 }
@@ -136,6 +157,9 @@ impl<T: Pod> HostBuffer<T> {
 impl Machine for EmulatorMachine {
     type Buffer<T: Pod> = HostBuffer<T>;
     type Loaded<K: Kernel> = PhantomData<fn() -> K>;
+    // Everything is done at once when it is asked for.
+    type Mark = ();
+    type Pinned = ();
 
     fn load<K: Kernel>(&self) -> Result<PhantomData<fn() -> K>> {
         Ok(PhantomData)
@@ -168,6 +192,48 @@ impl Machine for EmulatorMachine {
     unsafe fn read_write<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadWrite<T> {
         // SAFETY: as above; the cells allow writing.
         unsafe { ReadWrite::new(buffer.pointer(), buffer.length) }
+    }
+
+    fn memory(&self) -> Result<Option<u64>> {
+        Ok(self.memory)
+    }
+
+    unsafe fn pin(&self, _: *mut u8, _: usize) {}
+
+    unsafe fn copy_in<T: Pod>(
+        &self,
+        memory: *const u8,
+        bytes: usize,
+        buffer: &HostBuffer<T>,
+    ) -> Result<()> {
+        assert!(bytes <= buffer.length * size_of::<T>(), "{bytes} bytes of {}", buffer.length);
+        // SAFETY: so many bytes lie at both places, and nobody uses them meanwhile.
+        unsafe { buffer.pointer().cast::<u8>().copy_from_nonoverlapping(memory, bytes) };
+        Ok(())
+    }
+
+    unsafe fn copy_out<T: Pod>(
+        &self,
+        buffer: &HostBuffer<T>,
+        memory: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
+        assert!(bytes <= buffer.length * size_of::<T>(), "{bytes} bytes of {}", buffer.length);
+        // SAFETY: so many bytes lie at both places, and nobody uses them meanwhile.
+        unsafe { memory.copy_from_nonoverlapping(buffer.pointer().cast(), bytes) };
+        Ok(())
+    }
+
+    fn mark(&self, _: Queue) -> Result<()> {
+        Ok(())
+    }
+
+    fn wait(&self, _: Queue, (): &()) -> Result<()> {
+        Ok(())
+    }
+
+    fn reach(&self, (): &()) -> Result<()> {
+        Ok(())
     }
 
     // Little enough that small swarms have several blocks, each with more particles than it can hold.

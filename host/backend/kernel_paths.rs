@@ -1,26 +1,39 @@
 //! All-pairs shortest paths on a machine that runs kernels: a GPU, or the emulator.
+//!
+//! | file | holds |
+//! |---|---|
+//! | this | the types of weights, and a matrix that the machine's memory holds |
+//! | `at_once` | one launch for a small one |
+//! | `kernels` | the launches of a round |
+//! | `streamed` | a matrix that it does not hold |
+
+mod at_once;
+mod kernels;
+mod streamed;
 
 use std::{ops::ControlFlow, time::Duration};
 
 use bytemuck::{Pod, Zeroable};
-use flockwork_device::{
-    gpu::memory::ReadWrite,
-    paths::{
-        DIRECT, PIVOT, Weight,
-        kernels::{
-            Arguments, Pivots, SQUARES, SUPER, Vias,
-            ceiling::{self, Ceiling},
-            cell::{Cell, F32, F64, I32, NonNegativeF32, U16},
-            closure::{self, Closure},
-            outer::{self, Outer, OuterVia, Part, Tiled},
-            panels::{self, Panels, PanelsVia},
-            pivots::{ClosePivots, ClosePivotsVia},
-            square,
-        },
+use flockwork_device::paths::{
+    DIRECT, PIVOT, Weight,
+    kernels::{
+        Arguments, Crossing, Pivots, SQUARES, SUPER, Vias,
+        ceiling::{self, Ceiling},
+        cell::{F32, F64, I32, NonNegativeF32, U16},
+        mirror::{self, Mirror},
+        outer::{self, Part, Tiled},
+        square,
     },
 };
 
-use super::{Residence, machine::Machine};
+use self::{
+    at_once::AtOnce,
+    kernels::{Kernels, rounds},
+};
+use super::{
+    Residence,
+    machine::{Machine, Queue},
+};
 use crate::{
     Error, Result, memory,
     paths::{Closed, Closing, Watch},
@@ -34,28 +47,26 @@ const SMALL: usize = 2048;
 
 /// A matrix of distances on a machine, while it is relaxed by one pair of pivot blocks after the other.
 ///
-/// Most of a round is [`Outer`] on all tiles. The tiles in the rows and columns of the *next* pivots come
-/// first, beside the rest; then the next pivots are closed and their panels made while the rest is still
-/// going on. So there are two sets of panels.
+/// Most of a round is [`Outer`](flockwork_device::paths::kernels::outer::Outer) on all tiles. The tiles in
+/// the rows and columns of the *next* pivots come first, beside the rest; then the next pivots are closed
+/// and their panels made while the rest is still going on. So there are two sets of panels.
 pub(super) struct KernelPaths<M: Machine, C: Tiled<Unit: Pod>> {
     machine: M,
     side: u32,
+    /// Of a symmetric matrix what is above the diagonal is left alone until the end.
+    symmetric: bool,
     kernels: Kernels<M, C>,
     distances: M::Buffer<C::Unit>,
+    vias: Option<M::Buffer<u32>>,
     squares: M::Buffer<C::Unit>,
-    /// Left and right, for even and for odd rounds.
-    sets: [[M::Buffer<C::Unit>; 2]; 2],
+    /// For even and for odd rounds.
+    sets: [Panels<M, C>; 2],
 }
 
-/// The kernels, without vias or with them.
-enum Kernels<M: Machine, C: Tiled> {
-    Plain(M::Loaded<ClosePivots<C>>, M::Loaded<Panels<C>>, M::Loaded<Outer<C>>),
-    Via {
-        pivots: M::Loaded<ClosePivotsVia<C>>,
-        panels: M::Loaded<PanelsVia<C>>,
-        outer: M::Loaded<OuterVia<C>>,
-        vias: M::Buffer<u32>,
-    },
+/// Left and right panel; if the matrix is symmetric, one is both.
+struct Panels<M: Machine, C: Tiled<Unit: Pod>> {
+    left: M::Buffer<C::Unit>,
+    right: Option<M::Buffer<C::Unit>>,
 }
 
 /// A type of weights that machines have kernels for.
@@ -137,6 +148,7 @@ impl OnKernels for u16 {
         }
         // The same sums and minima of the same numbers, one in a register.
         let Closing { n, entries, symmetric, vias } = closing;
+        memory::check(n as u128 * n as u128 * size_of::<Wide>() as u128)?;
         let entries = entries.into_iter().map(|entry| Wide(entry.into())).collect();
         let closing = Closing { n, entries, symmetric, vias };
         let Closed { entries, vias, relaxing } =
@@ -175,7 +187,7 @@ fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
 struct Wide(i32);
 
 /// What a matrix is filled up with, and what is done with a result.
-trait Entry: Pod {
+trait Entry: Pod + Send + Sync {
     const UNREACHABLE: Self;
     fn ended(self) -> Self;
 }
@@ -203,7 +215,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     closing: Closing<E>,
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
-    let Closing { n, entries, vias, .. } = closing;
+    let Closing { n, entries, symmetric, vias } = closing;
     if n == 0 {
         let (entries, vias) = (Vec::new(), vias.then(Vec::new));
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
@@ -215,6 +227,12 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     };
     let at_once = if vias || !small { None } else { AtOnce::<M, C>::new(&machine, n)? };
     let side = n.next_multiple_of(if at_once.is_some() { PIVOT } else { SUPER as usize });
+    if let Some(available) = machine.memory()?
+        && KernelPaths::<M, C>::bytes(side, symmetric, vias) > u128::from(available)
+    {
+        let closing = Closing { n, entries, symmetric, vias };
+        return streamed::close::<M, C, E>(&machine, closing, available, watch);
+    }
     // Filled up, beside what was given; then what is fetched, twice.
     let each = size_of::<E>() + if vias { 2 * size_of::<u32>() } else { 0 };
     memory::check((side * side) as u128 * each as u128)?;
@@ -231,7 +249,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         let entries = rows.flat_map(|row| row[..n].iter().map(|entry| entry.ended())).collect();
         return Ok(Closed { entries, vias: None, relaxing });
     }
-    let paths = KernelPaths::<M, C>::new(machine, side, &units, vias)?;
+    let paths = KernelPaths::<M, C>::new(machine, side, &units, symmetric, vias)?;
     drop(units);
     let mut end = ControlFlow::Continue(());
     let relaxing = paths.machine.timed(&mut || {
@@ -253,97 +271,41 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     Ok(Closed { entries, vias: Some(vias), relaxing })
 }
 
-/// All pivots in one launch.
-struct AtOnce<M: Machine, C: Cell> {
-    kernel: M::Loaded<Closure<C>>,
-    side: u32,
-    blocks: u32,
-    idle: u32,
-}
-
-impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
-    /// For `n` vertices; nothing if the machine cannot do that.
-    fn new(machine: &M, n: usize) -> Result<Option<Self>> {
-        let side = n.next_multiple_of(PIVOT) as u32;
-        let kernel = machine.load::<Closure<C>>()?;
-        let multiprocessors = machine.capacity(&kernel).blocks;
-        if multiprocessors == 0 {
-            return Ok(None);
-        }
-        let empty = machine.zeroed::<C::Unit>(0)?;
-        let counter = machine.zeroed::<u32>(0)?;
-        // SAFETY: nothing is launched with it.
-        let arguments = unsafe { Self::arguments(machine, side, u32::MAX, [&empty; 3], &counter) };
-        let resident = machine.resident_blocks(&kernel, square::THREADS, &arguments)?;
-        let blocks = closure::blocks(side).min(resident);
-        // Blocks are dealt out to the multiprocessors in turn.
-        let idle = if blocks > multiprocessors { multiprocessors } else { u32::MAX };
-        Ok((blocks > 0).then_some(Self { kernel, side, blocks, idle }))
-    }
-
-    /// # Safety
-    /// As [`Machine::read_write`].
-    unsafe fn arguments(
-        machine: &M,
-        side: u32,
-        idle: u32,
-        [distances, squares, left]: [&M::Buffer<C::Unit>; 3],
-        arrivals: &M::Buffer<u32>,
-    ) -> closure::Arguments<C> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            closure::Arguments {
-                side,
-                idle,
-                distances: machine.read_write(distances),
-                squares: machine.read_write(squares),
-                left: machine.read_write(left),
-                arrivals: machine.read_write(arrivals),
-            }
-        }
-    }
-
-    fn close(&self, machine: &M, matrix: &[C::Unit]) -> Result<(Vec<C::Unit>, Duration)> {
-        let units = |distances: usize| distances / 4 * C::UNITS;
-        let distances = machine.upload(matrix)?;
-        let squares = machine.zeroed(units(2 * PIVOT * PIVOT))?;
-        let left = machine.zeroed(units(PIVOT * self.side as usize))?;
-        let arrivals = machine.zeroed(1)?;
-        let relaxing = machine.timed(&mut || {
-            // SAFETY: buffers as the kernel documents; as many blocks as are on the machine at once.
-            unsafe {
-                let buffers = [&distances, &squares, &left];
-                let arguments = Self::arguments(machine, self.side, self.idle, buffers, &arrivals);
-                machine.launch(&self.kernel, self.blocks, square::THREADS, &arguments)
-            }
-        })?;
-        Ok((machine.download(&distances, matrix.len())?, relaxing))
-    }
-}
-
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
+    /// Bytes of the machine's memory for `side` vertices.
+    fn bytes(side: usize, symmetric: bool, vias: bool) -> u128 {
+        let side = side as u128;
+        let panels = (if symmetric { 2 } else { 4 }) * u128::from(SUPER) * side;
+        let distances = side * side + panels + (SQUARES * PIVOT * PIVOT) as u128;
+        let vias = if vias { side * side * size_of::<u32>() as u128 } else { 0 };
+        distances / 4 * (C::UNITS * size_of::<C::Unit>()) as u128 + vias
+    }
+
     /// With a matrix of `side` rows of `side` distances, a multiple of [`SUPER`], in units; with vias if
     /// they are wanted.
-    pub fn new(machine: M, side: usize, matrix: &[C::Unit], vias: bool) -> Result<Self> {
+    pub fn new(
+        machine: M,
+        side: usize,
+        matrix: &[C::Unit],
+        symmetric: bool,
+        vias: bool,
+    ) -> Result<Self> {
         let units = |distances: usize| distances / 4 * C::UNITS;
         assert!(side.is_multiple_of(SUPER as usize) && matrix.len() == units(side * side));
         let panel = || machine.zeroed(units(SUPER as usize * side));
-        let kernels = if vias {
-            Kernels::Via {
-                pivots: machine.load()?,
-                panels: machine.load()?,
-                outer: machine.load()?,
-                vias: machine.upload(&vec![DIRECT; side * side])?,
-            }
-        } else {
-            Kernels::Plain(machine.load()?, machine.load()?, machine.load()?)
+        let panels = || {
+            let right = if symmetric { None } else { Some(panel()?) };
+            Ok::<_, Error>(Panels { left: panel()?, right })
         };
+        let vias_of = || machine.upload(&vec![DIRECT; side * side]);
         Ok(Self {
             side: side as u32,
-            kernels,
+            symmetric,
+            kernels: Kernels::load(&machine, vias)?,
             distances: machine.upload(matrix)?,
+            vias: if vias { Some(vias_of()?) } else { None },
             squares: machine.zeroed(units(SQUARES * PIVOT * PIVOT))?,
-            sets: [[panel()?, panel()?], [panel()?, panel()?]],
+            sets: [panels()?, panels()?],
             machine,
         })
     }
@@ -354,35 +316,31 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         &self,
         watch: &mut dyn FnMut(u32, u32) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>> {
-        let rounds = self.side / SUPER;
+        let count = self.side / SUPER;
         let of_round = u64::from(SUPER) * u64::from(self.side).pow(2);
         let between = RELAXATIONS.div_ceil(of_round.max(1)).min(u64::from(u32::MAX)) as u32;
-        for round in 0..rounds {
-            // SAFETY: what runs beside `Part::Others` are rows and columns of the next pivots, which it
-            // leaves out, and the other set of panels.
-            unsafe {
-                if round == 0 {
-                    self.machine.beside_waits()?;
-                    self.prepare(0)?;
-                }
-                self.machine.waits_for_beside()?;
-                if round + 1 < rounds {
-                    self.machine.beside_waits()?;
-                    self.relax(round, Part::Next)?;
-                    self.prepare(round + 1)?;
-                }
-                let part = if round + 1 < rounds { Part::Others } else { Part::All };
-                self.relax(round, part)?;
+        let mut look = |done: u32| {
+            if !done.is_multiple_of(between) {
+                return Ok(ControlFlow::Continue(()));
             }
-            if (round + 1) % between == 0 {
-                self.machine.finish()?;
-                if watch(round + 1, rounds).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
+            self.machine.finish()?;
+            Ok(watch(done, count))
+        };
+        // SAFETY: buffers as the kernels document.
+        let end = unsafe {
+            rounds(
+                &self.machine,
+                count,
+                |round| self.prepare(round),
+                |queue, round, part| self.relax(queue, round, part),
+                &mut look,
+            )?
+        };
+        if end.is_continue() && self.symmetric {
+            self.mirror()?;
         }
         self.machine.finish()?;
-        Ok(ControlFlow::Continue(()))
+        Ok(end)
     }
 
     /// The matrix, in units.
@@ -393,10 +351,20 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
 
     /// The vias, row by row; nothing if none were wanted.
     pub fn vias(&self) -> Result<Vec<u32>> {
-        match &self.kernels {
-            Kernels::Plain(..) => Ok(Vec::new()),
-            Kernels::Via { vias, .. } => self.machine.download(vias, (self.side as usize).pow(2)),
+        match &self.vias {
+            None => Ok(Vec::new()),
+            Some(vias) => self.machine.download(vias, (self.side as usize).pow(2)),
         }
+    }
+
+    /// # Safety
+    /// As [`Machine::read_write`].
+    unsafe fn renewed(&self) -> Option<Vias> {
+        self.vias.as_ref().map(|vias| {
+            // SAFETY: the caller's promise.
+            let vias = unsafe { self.machine.read_write(vias) };
+            Vias { vias, first: 0 }
+        })
     }
 
     /// Closes the pivots of a round, and makes their panels.
@@ -404,85 +372,76 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
     /// # Safety
     /// As [`Machine::launch_beside`].
     unsafe fn prepare(&self, round: u32) -> Result<()> {
+        let squares = self.side / PIVOT as u32;
+        // Of a symmetric matrix, the rows up to the diagonal and the columns below it.
+        let (of_rows, from, blocks) = if self.symmetric {
+            (2 * round, 2 * round + 2, squares - 2)
+        } else {
+            (squares, 0, 2 * squares)
+        };
         // SAFETY: buffers as the kernels document; the rest is the caller's promise.
         unsafe {
-            let [left, right] = self.set(round);
-            let arguments = Pivots::<C> {
+            let Panels { left, right } = &self.sets[round as usize % 2];
+            let pivots = Pivots::<C> {
                 side: self.side,
                 pivot: round,
                 distances: self.machine.read_write(&self.distances),
                 squares: self.machine.read_write(&self.squares),
-                left,
-                right,
+                left: self.machine.read_write(left),
+                right: self.machine.read_write(right.as_ref().unwrap_or(left)),
             };
-            let (machine, blocks) = (&self.machine, panels::blocks(self.side));
-            match &self.kernels {
-                Kernels::Plain(pivots, panels, _) => {
-                    machine.launch_beside(pivots, 1, square::THREADS, &arguments)?;
-                    machine.launch_beside(panels, blocks, square::THREADS, &arguments)
-                }
-                Kernels::Via { pivots, panels, vias, .. } => {
-                    let arguments = (arguments, Vias { vias: machine.read_write(vias) });
-                    machine.launch_beside(pivots, 1, square::THREADS, &arguments)?;
-                    machine.launch_beside(panels, blocks, square::THREADS, &arguments)
-                }
-            }
+            let crossing = Crossing { pivots, row: round, column: round, of_rows, from };
+            let vias = self.renewed();
+            self.kernels.close(&self.machine, Queue::Beside, &pivots, vias)?;
+            self.kernels.panels(&self.machine, Queue::Beside, &crossing, blocks, vias)
         }
     }
 
-    /// Relaxes a part of the matrix by the pivots of a round; [`Part::Next`] beside the rest.
+    /// Relaxes a part of the matrix by the pivots of a round.
     ///
     /// # Safety
     /// As [`Machine::launch_beside`].
-    unsafe fn relax(&self, round: u32, part: Part) -> Result<()> {
-        let (machine, blocks) = (&self.machine, part.blocks::<C>(self.side));
+    unsafe fn relax(&self, queue: Queue, round: u32, part: Part) -> Result<()> {
         // SAFETY: buffers as the kernels document; the rest is the caller's promise.
         unsafe {
-            let arguments = self.relaxing(round, part);
-            match (&self.kernels, part) {
-                (Kernels::Plain(_, _, outer), Part::Next) => {
-                    machine.launch_beside(outer, blocks, outer::THREADS, &arguments)
-                }
-                (Kernels::Plain(_, _, outer), _) => {
-                    machine.launch(outer, blocks, outer::THREADS, &arguments)
-                }
-                (Kernels::Via { outer, vias, .. }, _) => {
-                    let arguments = (arguments, Vias { vias: machine.read_write(vias) });
-                    if part == Part::Next {
-                        machine.launch_beside(outer, blocks, outer::THREADS, &arguments)
-                    } else {
-                        machine.launch(outer, blocks, outer::THREADS, &arguments)
-                    }
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    /// As [`Machine::read_write`].
-    unsafe fn set(&self, round: u32) -> [ReadWrite<C::Unit>; 2] {
-        // SAFETY: the caller's promise.
-        self.sets[round as usize % 2]
-            .each_ref()
-            .map(|panel| unsafe { self.machine.read_write(panel) })
-    }
-
-    /// # Safety
-    /// As [`Machine::read_only`] for the panels of the round, and [`Machine::read_write`] for the matrix.
-    unsafe fn relaxing(&self, round: u32, part: Part) -> Arguments<C> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let [left, right] =
-                self.sets[round as usize % 2].each_ref().map(|panel| self.machine.read_only(panel));
-            Arguments {
+            let Panels { left, right } = &self.sets[round as usize % 2];
+            let arguments = Arguments::<C> {
                 side: self.side,
                 pivot: round,
                 next: round + 1,
                 part,
+                offset: 0,
+                band: self.side / SUPER,
+                across: self.side / SUPER,
+                first: 0,
+                lower: self.symmetric,
                 distances: self.machine.read_write(&self.distances),
-                left,
-                right,
+                left: self.machine.read_only(left),
+                right: self.machine.read_only(right.as_ref().unwrap_or(left)),
+            };
+            self.kernels.outer(&self.machine, queue, self.side, &arguments, self.renewed())
+        }
+    }
+
+    /// Fills what is above the diagonal.
+    fn mirror(&self) -> Result<()> {
+        let (machine, side, blocks) = (&self.machine, self.side, mirror::blocks(self.side));
+        if blocks == 0 {
+            return Ok(());
+        }
+        // SAFETY: both are matrices of `side` by `side`; every buffer begins at a multiple of 16 bytes.
+        unsafe {
+            let matrix = machine.read_write(&self.distances);
+            let arguments = mirror::Arguments::<C> { side, matrix };
+            let kernel = machine.load::<Mirror<C>>()?;
+            machine.launch(&kernel, blocks, square::THREADS, &arguments)?;
+            if let Some(vias) = &self.vias {
+                let matrix = machine.read_write(vias).fours();
+                let arguments = mirror::Arguments::<I32> { side, matrix };
+                let kernel = machine.load::<Mirror<I32>>()?;
+                machine.launch(&kernel, blocks, square::THREADS, &arguments)?;
             }
         }
+        Ok(())
     }
 }

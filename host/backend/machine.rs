@@ -11,12 +11,29 @@ use flockwork_device::{
 use super::residence::Capacity;
 use crate::Result;
 
+/// A sequence of work. What is in one is done in order, what is in different ones may be done at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// [`Machine::launch`].
+    Launches,
+    /// [`Machine::launch_beside`].
+    Beside,
+    /// [`Machine::copy_in`].
+    In,
+    /// [`Machine::copy_out`].
+    Out,
+}
+
 /// Something that holds buffers and launches kernels on them, in order.
 pub trait Machine {
     /// Memory that kernels access.
     type Buffer<T: Pod>;
     /// A kernel, ready to be launched.
     type Loaded<K: Kernel>;
+    /// A point in a [`Queue`].
+    type Mark;
+    /// Memory of the host that can be copied while other things are done, as long as this lives.
+    type Pinned;
 
     /// Makes a kernel ready.
     fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
@@ -42,6 +59,48 @@ pub trait Machine {
     /// # Safety
     /// It is used in launches on this machine alone, while the buffer lives.
     unsafe fn read_write<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadWrite<T>;
+
+    /// Bytes that new buffers may have in all; `None` if nothing is known to limit them.
+    fn memory(&self) -> Result<Option<u64>>;
+
+    /// Makes memory of the host fast to copy, if the system lets it.
+    ///
+    /// # Safety
+    /// So many bytes lie there as long as what is returned lives.
+    unsafe fn pin(&self, memory: *mut u8, bytes: usize) -> Self::Pinned;
+
+    /// Puts a copy of `bytes` bytes of the host to the start of a buffer into [`Queue::In`].
+    ///
+    /// # Safety
+    /// They lie there, and nobody writes them, or uses their place in the buffer, until it is done; the buffer
+    /// outlives it.
+    unsafe fn copy_in<T: Pod>(
+        &self,
+        memory: *const u8,
+        bytes: usize,
+        buffer: &Self::Buffer<T>,
+    ) -> Result<()>;
+
+    /// Puts a copy of the first `bytes` bytes of a buffer to the host into [`Queue::Out`].
+    ///
+    /// # Safety
+    /// There is place for them, which nobody uses until it is done, and nobody writes them; the buffer outlives
+    /// it.
+    unsafe fn copy_out<T: Pod>(
+        &self,
+        buffer: &Self::Buffer<T>,
+        memory: *mut u8,
+        bytes: usize,
+    ) -> Result<()>;
+
+    /// The point behind all that is in a queue so far.
+    fn mark(&self, queue: Queue) -> Result<Self::Mark>;
+
+    /// What is put into a queue from now on is done after all before a mark.
+    fn wait(&self, queue: Queue, mark: &Self::Mark) -> Result<()>;
+
+    /// Waits until a mark is reached.
+    fn reach(&self, mark: &Self::Mark) -> Result<()>;
 
     /// What it has for launches of a kernel.
     fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
@@ -106,7 +165,7 @@ pub trait Machine {
         Ok(())
     }
 
-    /// Waits for all launches so far.
+    /// Waits for all launches and copies so far.
     fn finish(&self) -> Result<()> {
         Ok(())
     }

@@ -664,6 +664,26 @@ impl AnyBackend {
         }
     }
 
+    /// With at most so many bytes of a GPU's memory for shortest paths, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_memory(1 << 30);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_memory(self, bytes: u64) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = bytes;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_memory(bytes), why),
+        }
+    }
+
     /// Why this one was chosen.
     ///
     /// ```

@@ -10,7 +10,10 @@ use flockwork::{
     swarm::{Mode, Precision, Problem},
 };
 
-use super::{machine::Machine, parse::choice};
+use super::{
+    machine::Machine,
+    parse::{bytes, choice},
+};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -44,6 +47,11 @@ pub struct Paths {
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
+    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
+    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
+    /// same.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    gpu_memory: Option<u64>,
     /// Only this number of vertices; may be given several times.
     #[arg(long)]
     vertices: Vec<usize>,
@@ -109,6 +117,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
 fn paths(arguments: &Paths) -> anyhow::Result<()> {
     let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
     let backend = backend.with_residence(arguments.residence);
+    let backend = backend.with_memory(arguments.gpu_memory.unwrap_or(u64::MAX));
     let sizes = match (&*arguments.vertices, &backend) {
         ([], AnyBackend::Cpu(..)) => bench::paths::SIZES,
         #[cfg(feature = "cuda")]

@@ -43,6 +43,33 @@ pub fn limit<T: FromStr>(text: &str) -> Result<Limit<T>, String> {
     text.parse().map(Limit::At).map_err(wrong)
 }
 
+/// Units of memory.
+const UNITS: [(&str, u64); 9] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("", 1),
+];
+
+/// A size of memory, as `2GiB` or `1500000`.
+pub fn bytes(text: &str) -> Result<u64, String> {
+    let end = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
+    let (number, unit) = (text[..end].trim_end(), &text[end..]);
+    let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|unit| unit.1);
+    let wrong = "expected a size of memory above zero, as 2GiB, 500MB or 1500000 (bytes)";
+    let (Some(unit), Ok(number)) = (unit, number.parse::<f64>()) else {
+        return Err(wrong.to_owned());
+    };
+    let bytes = number * unit as f64;
+    // What is too great for the type is as good as no limit.
+    if bytes >= 1.0 { Ok(bytes as u64) } else { Err(wrong.to_owned()) }
+}
+
 /// A greatest speed; `none` is infinite.
 pub fn speed(text: &str) -> Result<f64, String> {
     let value = limit::<f64>(text)?.value();

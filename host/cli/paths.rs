@@ -16,7 +16,11 @@ use flockwork::{
 };
 use serde_json::{Value, json};
 
-use super::{interrupt, parse::choice, progress};
+use super::{
+    interrupt,
+    parse::{bytes, choice},
+    progress,
+};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -54,6 +58,11 @@ pub struct Arguments {
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     threads: usize,
+    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
+    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
+    /// same.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    gpu_memory: Option<u64>,
     /// Write all distances: a matrix in the type that was computed in, with infinity, or the greatest whole
     /// number of the type, where there is no path.
     #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
@@ -101,6 +110,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let cpu = Cpu::new(arguments.threads)?;
     let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let backend = backend.with_memory(arguments.gpu_memory.unwrap_or(u64::MAX));
     let options =
         Options { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
     interrupt::listen()?;

@@ -120,7 +120,7 @@ entries! {
     cuTexObjectGetResourceViewDesc
 
     cuFuncGetParamInfo cuFuncSetAttribute cuGetErrorName cuLaunchCooperativeKernel cuMemHostAlloc
-    cuMemcpyPeer cuStreamCreate cuStreamQuery
+    cuMemHostRegister_v2 cuMemHostUnregister cuMemcpyPeer cuStreamCreate cuStreamQuery
 }
 
 /// The address each trampoline jumps to.

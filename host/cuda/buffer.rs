@@ -122,6 +122,24 @@ impl Gpu {
         HostBuffer::new(self, length)
     }
 
+    /// Pins memory of the host as long as what is returned lives: the GPU copies from and to it by itself.
+    /// Takes a second or so for each 10 GB.
+    ///
+    /// # Safety
+    /// That many bytes lie at `memory` all that while.
+    ///
+    /// # Errors
+    /// What the driver said; systems limit how much may be pinned.
+    pub unsafe fn pin(&self, memory: *mut u8, bytes: usize) -> Result<Pinned> {
+        let context = self.context().clone();
+        context.make_current()?;
+        if bytes != 0 {
+            // SAFETY: the caller's promise.
+            unsafe { call!(cuMemHostRegister_v2(memory.cast(), bytes, PORTABLE)) }?;
+        }
+        Ok(Pinned { memory: if bytes == 0 { ptr::null_mut() } else { memory }, context })
+    }
+
     /// A buffer of whatever the memory held.
     fn alloc<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
         let context = self.context().clone();
@@ -192,6 +210,15 @@ impl<T> Buffer<T> {
             return Err(CudaError::OutOfBounds { start, end, length: self.length });
         }
         Ok(self.address + (start * size_of::<T>()) as CUdeviceptr)
+    }
+
+    /// Refuses a copy of more bytes than its own.
+    pub(super) fn check_bytes(&self, bytes: usize) -> Result<()> {
+        if bytes <= self.bytes() {
+            return Ok(());
+        }
+        let end = bytes.div_ceil(size_of::<T>().max(1));
+        Err(CudaError::OutOfBounds { start: 0, end, length: self.length })
     }
 
     /// Refuses a copy of another length than its own.
@@ -314,6 +341,27 @@ impl<T> Drop for Buffer<T> {
     }
 }
 
+/// Pinned for every GPU of the process.
+const PORTABLE: u32 = 1;
+
+/// Memory of the host that is pinned as long as this lives ([`Gpu::pin`]), and belongs to someone else.
+#[derive(Debug)]
+pub struct Pinned {
+    /// Null if there are no bytes.
+    memory: *mut u8,
+    context: Arc<Context>,
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        // If either fails, the context is going and takes the pin with it.
+        if !self.memory.is_null() && self.context.make_current().is_ok() {
+            // SAFETY: registered once and unregistered once; the driver waits for copies under way.
+            let _ = unsafe { call!(cuMemHostUnregister(self.memory.cast())) };
+        }
+    }
+}
+
 /// `length` elements of `T` in host memory that is pinned, so that the GPU copies to it by itself
 /// while the host does other things ([`super::Stream::read_back`]). Freed on drop.
 #[derive(Debug)]
@@ -333,8 +381,6 @@ unsafe impl<T: Sync> Sync for HostBuffer<T> {}
 
 impl<T: Pod> HostBuffer<T> {
     fn new(gpu: &Gpu, length: usize) -> Result<Self> {
-        /// Pinned for every GPU of the process.
-        const PORTABLE: u32 = 1;
         let bytes = size::<T>(length)?;
         // Makes the context current.
         let event = gpu.event()?;

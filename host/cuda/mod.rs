@@ -49,7 +49,7 @@ pub use error::{Code, CudaError, DriverError, LaunchError};
 pub use module::Image;
 pub use version::{Capability, Version};
 
-pub(crate) use buffer::Buffer;
+pub(crate) use buffer::{Buffer, Pinned};
 pub(crate) use event::Event;
 pub(crate) use gpu::Gpu;
 pub(crate) use launch::LoadedKernel;

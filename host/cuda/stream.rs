@@ -165,6 +165,60 @@ impl Stream {
         })
     }
 
+    /// Starts copying `bytes` bytes of the host to the start of `buffer`. From memory that is not pinned it
+    /// copies slowly, and returns when the bytes have been read.
+    ///
+    /// # Safety
+    /// That many bytes lie at `memory`; nobody writes them, or uses the bytes of the buffer, until the copy is
+    /// over. The buffer is not dropped before.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], or what the driver said.
+    pub unsafe fn copy_in<T>(
+        &self,
+        memory: *const u8,
+        bytes: usize,
+        buffer: &Buffer<T>,
+    ) -> Result<()> {
+        self.owns(buffer.context(), "the buffer")?;
+        buffer.check_bytes(bytes)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        // SAFETY: that many bytes lie at both addresses; the rest is the caller's promise.
+        Ok(unsafe {
+            call!(cuMemcpyHtoDAsync_v2(buffer.address(), memory.cast(), bytes, self.raw))
+        }?)
+    }
+
+    /// Starts copying the first `bytes` bytes of `buffer` to the host. To memory that is not pinned it copies
+    /// slowly, and may return only when it has.
+    ///
+    /// # Safety
+    /// There is place for them at `memory`, which nobody uses until the copy is over; nobody writes the bytes
+    /// of the buffer, which is not dropped before.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], or what the driver said.
+    pub unsafe fn copy_out<T>(
+        &self,
+        buffer: &Buffer<T>,
+        memory: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
+        self.owns(buffer.context(), "the buffer")?;
+        buffer.check_bytes(bytes)?;
+        if bytes == 0 {
+            return Ok(());
+        }
+        self.context.make_current()?;
+        // SAFETY: that many bytes lie at both addresses; the rest is the caller's promise.
+        Ok(unsafe {
+            call!(cuMemcpyDtoHAsync_v2(memory.cast(), buffer.address(), bytes, self.raw))
+        }?)
+    }
+
     pub(super) fn raw(&self) -> sys::CUstream {
         self.raw
     }

@@ -99,8 +99,8 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Edge`] if `W` cannot hold a weight, [`Error::Range`] if it might not hold a distance,
-    /// [`Error::NegativeCycle`], [`Error::RoundedCycle`], and [`Error::Memory`] before anything is
-    /// allocated.
+    /// [`Error::NegativeCycle`], [`Error::RoundedCycle`], [`Error::Memory`] before anything is allocated, and
+    /// [`Error::GpuMemory`] if a GPU has not even room for some rows.
     pub fn distances<W: Length>(
         &self,
         solver: &impl Solver,

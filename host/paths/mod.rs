@@ -51,6 +51,8 @@ pub use random::{Random, random};
 pub use solver::Solver;
 
 pub(crate) use cpu::Kernels;
+#[cfg(test)]
+pub(crate) use solver::Closes;
 pub(crate) use solver::{Closed, Closing, Watch};
 
 /// The types that distances can be computed in: `f32`, `f64`, `i32` and `u16`.

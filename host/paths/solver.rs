@@ -15,7 +15,7 @@ pub struct Closing<W> {
     pub n: usize,
     /// n x n, row by row: least weights of edges, and zero or less on the diagonal.
     pub entries: Vec<W>,
-    /// Whether entries (i, j) and (j, i) are the same for all i and j: half the work then, on a CPU.
+    /// Whether entries (i, j) and (j, i) are the same for all i and j: half the work then.
     pub symmetric: bool,
     /// Whether vias are wanted.
     pub vias: bool,

@@ -45,17 +45,41 @@ pub fn random(n: usize, degree: f64, kind: Kind, seed: u64) -> Graph {
     Graph::new(n, edges).expect("weights are finite and vertices exist")
 }
 
+/// The same with every edge in both directions; no weight is negative.
+pub fn undirected(n: usize, degree: f64, kind: Kind, seed: u64) -> Graph {
+    let there = random(n, degree / 2.0, kind, seed);
+    let edges = (0..n).flat_map(|from| {
+        let edges = there.edges_from(from);
+        edges.flat_map(move |(to, weight)| [(from, to, weight.abs()), (to, from, weight.abs())])
+    });
+    let edges: Vec<_> = edges.map(|(from, to, weight)| (from as u32, to as u32, weight)).collect();
+    let graph = Graph::new(n, edges).expect("as the one it is made of");
+    assert!(graph.is_symmetric());
+    graph
+}
+
 /// Whether a back end finds the CPU's distances and the CPU's paths, bit for bit.
 pub fn same<W: Length + PartialEq>(graph: &Graph, solver: &impl Solver, what: &str) -> Result<()> {
-    let cpu = Cpu::new(0)?;
     for paths in [false, true] {
-        let expected = graph.distances::<W>(&cpu, Options { paths })?;
-        let found = graph.distances::<W>(solver, Options { paths })?;
-        assert!(found.matrix() == expected.matrix(), "{what} in {}: other distances", W::NAME);
-        if paths {
-            let (found, expected) = (found.predecessors(&cpu)?, expected.predecessors(&cpu)?);
-            assert!(found == expected, "{what} in {}: other paths", W::NAME);
-        }
+        same_with::<W>(graph, solver, Options { paths }, what)?;
+    }
+    Ok(())
+}
+
+/// Whether it finds them with these options.
+pub fn same_with<W: Length + PartialEq>(
+    graph: &Graph,
+    solver: &impl Solver,
+    options: Options,
+    what: &str,
+) -> Result<()> {
+    let cpu = Cpu::new(0)?;
+    let expected = graph.distances::<W>(&cpu, options)?;
+    let found = graph.distances::<W>(solver, options)?;
+    assert!(found.matrix() == expected.matrix(), "{what} in {}: other distances", W::NAME);
+    if options.paths {
+        let (found, expected) = (found.predecessors(&cpu)?, expected.predecessors(&cpu)?);
+        assert!(found == expected, "{what} in {}: other paths", W::NAME);
     }
     Ok(())
 }

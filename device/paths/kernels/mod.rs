@@ -14,14 +14,22 @@
 //!
 //! The matrix has rows of a multiple of [`SUPER`] distances. What is added to a graph for it are vertices
 //! without edges.
+//!
+//! Of a *symmetric* matrix only the squares of [`SUPER`] by [`SUPER`] on and below the diagonal are computed:
+//! sums commute, so one panel is the left and the right one, and [`mirror::Mirror`] fills the rest at the end.
+//!
+//! The matrix may also be some *rows* of a larger one, which does not fit into a GPU's memory: then the
+//! pivots are those of a band of rows, and their columns begin at [`Arguments::offset`].
 
 pub mod ceiling;
 pub mod cell;
 pub mod closure;
+pub mod mirror;
 pub mod outer;
 pub mod panels;
 pub mod pivots;
 pub mod square;
+pub mod triangle;
 mod unroll;
 
 use self::{cell::Cell, outer::Part};
@@ -34,15 +42,15 @@ pub const SUPER: u32 = 2 * PIVOT as u32;
 /// Squares that [`pivots::ClosePivots`] leaves: for rows, and for columns, four operands each.
 pub const SQUARES: usize = 8;
 
-/// What [`pivots::ClosePivots`] and [`panels::Panels`] are passed.
+/// What [`pivots::ClosePivots`] is passed, and [`panels::Panels`] as a part of [`Crossing`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct Pivots<C: Cell> {
-    /// Number of rows and columns, a multiple of [`SUPER`].
+    /// Distances in a row of the matrix, a multiple of [`SUPER`].
     pub side: u32,
-    /// Which pair of pivot blocks, from 0.
+    /// Which pair of pivot blocks, from 0, of those whose rows the matrix has.
     pub pivot: u32,
-    /// Row by row: `side` times `side` distances.
+    /// Row by row, from the first pivot's row and column on; for [`panels::Panels`] from the first column on.
     pub distances: ReadWrite<C::Unit>,
     /// [`SQUARES`] of [`PIVOT`] rows of [`PIVOT`] distances.
     pub squares: ReadWrite<C::Unit>,
@@ -52,11 +60,30 @@ pub struct Pivots<C: Cell> {
     pub right: ReadWrite<C::Unit>,
 }
 
-/// What [`outer::Outer`] is passed.
+/// What [`panels::Panels`] is passed: where the pivots' rows and columns are, and which parts of them are
+/// meant, in squares of [`PIVOT`] by [`PIVOT`].
+#[repr(C)]
+pub struct Crossing<C: Cell> {
+    /// The matrix and the panels.
+    pub pivots: Pivots<C>,
+    /// The pair of pivot blocks as a pair of rows of squares, or [`NOWHERE`] if they are no rows of this matrix.
+    pub row: u32,
+    /// The pair of pivot blocks as a pair of columns of squares.
+    pub column: u32,
+    /// How many squares of the rows, from the first column on.
+    pub of_rows: u32,
+    /// The first square of the columns; the launch has as many blocks as there are squares in all.
+    pub from: u32,
+}
+
+/// In [`Crossing::row`].
+pub const NOWHERE: u32 = u32::MAX;
+
+/// What [`outer::Outer`] is passed. Pairs of pivot blocks are counted from 0, of those in a band.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Arguments<C: Cell> {
-    /// Number of rows and columns, a multiple of [`SUPER`].
+    /// Distances in a row of the matrix and of the panels, a multiple of [`SUPER`].
     pub side: u32,
     /// The present pair of pivot blocks.
     pub pivot: u32,
@@ -64,7 +91,17 @@ pub struct Arguments<C: Cell> {
     pub next: u32,
     /// Which tiles are meant.
     pub part: Part,
-    /// Row by row: `side` times `side` distances.
+    /// In which column of tiles the band begins.
+    pub offset: u32,
+    /// Columns of tiles in the band.
+    pub band: u32,
+    /// Columns of tiles that are meant.
+    pub across: u32,
+    /// Which row of squares of the whole matrix the first one of this matrix is; counts if `lower`.
+    pub first: u32,
+    /// Whether nothing above the diagonal is meant, squares of [`SUPER`] by [`SUPER`].
+    pub lower: bool,
+    /// Row by row: some rows of `side` distances.
     pub distances: ReadWrite<C::Unit>,
     /// As [`Pivots::left`].
     pub left: ReadOnly<C::Unit>,
@@ -78,6 +115,8 @@ pub struct Arguments<C: Cell> {
 pub struct Vias {
     /// Row by row, as the distances.
     pub vias: ReadWrite<u32>,
+    /// Which vertex the first pivot of the first pair is.
+    pub first: u32,
 }
 
 impl<C: Cell> Clone for Pivots<C> {
@@ -86,6 +125,13 @@ impl<C: Cell> Clone for Pivots<C> {
     }
 }
 impl<C: Cell> Copy for Pivots<C> {}
+
+impl<C: Cell> Clone for Crossing<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<C: Cell> Copy for Crossing<C> {}
 
 impl<C: Cell> Clone for Arguments<C> {
     fn clone(&self) -> Self {

@@ -7,6 +7,7 @@ use core::{array, marker::PhantomData};
 use super::{
     Arguments, SUPER, Vias,
     cell::{Cell, F32, F64, I32, NonNegativeF32},
+    triangle,
     unroll::unroll,
 };
 use crate::{
@@ -44,7 +45,7 @@ const fn rows<C: Cell>() -> u32 {
     if C::EIGHT_ROWS { 128 } else { 64 }
 }
 
-/// Which tiles a launch relaxes.
+/// Which tiles a launch relaxes. The first three are for a matrix that has the pivots' rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Part {
@@ -54,20 +55,25 @@ pub enum Part {
     Next = 1,
     /// Of these, all others.
     Others = 2,
+    /// Of a matrix without the pivots' rows, those in the columns of the band but the pivots'.
+    Band = 3,
+    /// Of such a matrix, those outside the band.
+    Beyond = 4,
 }
 
-impl Part {
-    /// Blocks of a launch of [`Outer`] or [`OuterVia`] on `side` by `side` distances (a multiple of
-    /// [`SUPER`]).
-    pub const fn blocks<C: Cell>(self, side: u32) -> u32 {
-        let (across, down) = (side / SUPER, side / rows::<C>());
-        let tall = SUPER / rows::<C>();
-        match self {
+impl<C: Cell> Arguments<C> {
+    /// Blocks of a launch of [`Outer`] or [`OuterVia`] on `rows` rows (a multiple of [`SUPER`]).
+    pub const fn blocks(&self, rows: u32) -> u32 {
+        let (across, down) = (self.across, rows / SUPER);
+        let squares = match (self.part, self.lower) {
+            (Part::Next, true) => across,
+            (Part::All | Part::Others, true) => triangle::squares(across),
             // The next pivots' rows, and their columns without the rows again.
-            Self::Next => across * tall + (down - tall),
+            (Part::Next, false) => across + down - 1,
             // A block whose tile is left out ends at once.
-            Self::All | Self::Others => across * down,
-        }
+            _ => across * down,
+        };
+        squares * (SUPER / self::rows::<C>())
     }
 }
 
@@ -213,24 +219,46 @@ impl<C: Cell> Kernel for OuterVia<C> {
 /// The tile of this block, or none.
 #[inline(always)]
 fn tile<C: Cell>(arguments: &Arguments<C>) -> Option<(u32, u32)> {
-    let (across, index) = (arguments.side / SUPER, thread::block_index());
+    let Arguments { pivot, next, part, offset, band, across, first, lower, .. } = *arguments;
+    let index = thread::block_index();
     let tall = SUPER / rows::<C>();
-    let (row, column) = match arguments.part {
-        Part::All | Part::Others => (index / across, index % across),
+    let (row, column) = match part {
+        Part::All | Part::Next | Part::Others if lower => {
+            let square = index / tall;
+            let (row, column) = if part != Part::Next {
+                triangle::place(across, square)
+            } else if square < next {
+                (next, square)
+            } else {
+                (square, next)
+            };
+            (row * tall + index % tall, column)
+        }
         Part::Next => {
             let in_rows = across * tall;
             if index < in_rows {
-                (arguments.next * tall + index / across, index % across)
+                (next * tall + index / across, index % across)
             } else {
                 let row = index - in_rows;
                 // Behind the rows that were.
-                let row = if row < arguments.next * tall { row } else { row + tall };
-                (row, arguments.next)
+                let row = if row < next * tall { row } else { row + tall };
+                (row, offset + next)
             }
         }
+        Part::All | Part::Others => (index / across, index % across),
+        Part::Band => (index / across, offset + index % across),
+        Part::Beyond => {
+            let column = index % across;
+            (index / across, if column < offset { column } else { column + band })
+        }
     };
-    let of = |pivot: u32| row / tall == pivot || column == pivot;
-    let left_out = of(arguments.pivot) || (arguments.part == Part::Others && of(arguments.next));
+    let of = |pivot: u32| row / tall == pivot || column == offset + pivot;
+    let left_out = match part {
+        Part::All | Part::Next => of(pivot),
+        Part::Others => of(pivot) || of(next),
+        Part::Band => column == offset + pivot,
+        Part::Beyond => lower && column > first + row / tall,
+    };
     if left_out { None } else { Some((row, column)) }
 }
 
@@ -592,7 +620,8 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
                 for entry in entries() {
                     // Found, since something made it less.
                     let found = (list.places.load(entry as usize) >> 14) - 1;
-                    vias.vias.store(place(entry), arguments.pivot * SUPER + found);
+                    let via = vias.first + arguments.pivot * SUPER + found;
+                    vias.vias.store(place(entry), via);
                 }
                 from += LIST;
                 if most <= from {

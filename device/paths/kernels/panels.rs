@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    PIVOT, Pivots, SUPER, Vias,
+    Crossing, PIVOT, Pivots, SUPER, Vias,
     cell::Cell,
     square::{self, Patch, Renewal, Square, Window},
 };
@@ -16,7 +16,7 @@ use crate::{
 /// [`Pivots::right`] what [`Outer`](super::outer::Outer) needs: the distances after step 2 of each.
 ///
 /// A block of [`square::THREADS`] threads for each 64 columns of the rows, and then for each 64 rows of the
-/// columns. With X the part of the rows, D\[a\] and D\[b\] in [`ClosePivots`](super::pivots::ClosePivots)'
+/// columns: those that [`Crossing`] names. With X the part of the rows, D\[a\] and D\[b\] in [`ClosePivots`](super::pivots::ClosePivots)'
 /// words: X\[a\] is relaxed by a itself (step 2 of a), X\[b\] by a (step 3 of a) and by b (step 2 of b),
 /// and X\[a\] by b (step 3 of b). Columns are the same, transposed.
 pub struct Panels<C>(PhantomData<C>);
@@ -30,13 +30,8 @@ fn memory<C: Cell>() -> [Square<C>; 2] {
     [0, 1].map(Square::number)
 }
 
-/// Blocks of a launch of [`Panels`] or [`PanelsVia`] for `side` by `side` distances.
-pub const fn blocks(side: u32) -> u32 {
-    2 * (side / PIVOT as u32)
-}
-
 impl<C: Cell> Kernel for Panels<C> {
-    type Arguments = Pivots<C>;
+    type Arguments = Crossing<C>;
 
     const NAME: Name = Name { family: "paths_panels", objective: "", precision: C::NAME };
 
@@ -52,7 +47,7 @@ impl<C: Cell> Kernel for Panels<C> {
 }
 
 impl<C: Cell> Kernel for PanelsVia<C> {
-    type Arguments = (Pivots<C>, Vias);
+    type Arguments = (Crossing<C>, Vias);
 
     const NAME: Name = Name { family: "paths_panels_via", objective: "", precision: C::NAME };
 
@@ -70,26 +65,29 @@ impl<C: Cell> Kernel for PanelsVia<C> {
 /// # Safety
 /// As [`Kernel::run`].
 #[inline(always)]
-unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
-    let Pivots { side, pivot, distances, left, right, squares, .. } = *arguments;
+unsafe fn run<C: Cell>(arguments: &Crossing<C>, vias: Option<Vias>) {
+    let Crossing { pivots, row, column, of_rows, from } = *arguments;
+    let Pivots { side, pivot, distances, left, right, squares, .. } = pivots;
     let [operand, square] = memory::<C>();
-    let parts = side / PIVOT as u32;
-    let columns = thread::block_index() >= parts;
-    let part = thread::block_index() % parts;
-    if part / 2 == pivot {
+    let index = thread::block_index();
+    let columns = index >= of_rows;
+    let part = if columns { from + (index - of_rows) } else { index };
+    if part / 2 == (if columns { row } else { column }) {
         return;
     }
-    let (first, other) = ((pivot * SUPER) as usize, part as usize * PIVOT);
+    let other = part as usize * PIVOT;
+    let place = |half: usize| {
+        let at = (if columns { column } else { row } * SUPER) as usize + half * PIVOT;
+        if columns { (other, at) } else { (at, other) }
+    };
     let window = |half: usize| {
-        let at = first + half * PIVOT;
-        let (row, column) = if columns { (other, at) } else { (at, other) };
+        let (row, column) = place(half);
         Window::<C>::new(distances, side, row, column)
     };
     // The vias of one half, relaxed by the pivots of block `by`.
     let renewal = |half: usize, by: usize| {
-        let at = first + half * PIVOT;
-        let (row, column) = if columns { (other, at) } else { (at, other) };
-        let first = (first + by * PIVOT) as u32;
+        let (row, column) = place(half);
+        let first = pivot * SUPER + (by * PIVOT) as u32;
         vias.map(|vias| Renewal { vias, side, row, column, transposed: columns, first })
     };
     let panel = if columns { left } else { right };

@@ -238,7 +238,7 @@ impl Renewal {
         let (i, j) = if self.transposed { (j, i) } else { (i, j) };
         let index = (self.row + i) * self.side as usize + self.column + j;
         // SAFETY: as the caller promises.
-        unsafe { self.vias.vias.store(index, self.first + found) };
+        unsafe { self.vias.vias.store(index, self.vias.first + self.first + found) };
     }
 }
 

@@ -1,0 +1,84 @@
+//! A small matrix: all pivots in one launch.
+
+use std::time::Duration;
+
+use bytemuck::Pod;
+use flockwork_device::paths::{
+    PIVOT,
+    kernels::{
+        cell::Cell,
+        closure::{self, Closure},
+        square,
+    },
+};
+
+use crate::{Result, backend::machine::Machine};
+
+/// All pivots in one launch.
+pub struct AtOnce<M: Machine, C: Cell> {
+    kernel: M::Loaded<Closure<C>>,
+    side: u32,
+    blocks: u32,
+    idle: u32,
+}
+
+impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
+    /// For `n` vertices; nothing if the machine cannot do that.
+    pub fn new(machine: &M, n: usize) -> Result<Option<Self>> {
+        let side = n.next_multiple_of(PIVOT) as u32;
+        let kernel = machine.load::<Closure<C>>()?;
+        let multiprocessors = machine.capacity(&kernel).blocks;
+        if multiprocessors == 0 {
+            return Ok(None);
+        }
+        let empty = machine.zeroed::<C::Unit>(0)?;
+        let counter = machine.zeroed::<u32>(0)?;
+        // SAFETY: nothing is launched with it.
+        let arguments = unsafe { Self::arguments(machine, side, u32::MAX, [&empty; 3], &counter) };
+        let resident = machine.resident_blocks(&kernel, square::THREADS, &arguments)?;
+        let blocks = closure::blocks(side).min(resident);
+        // Blocks are dealt out to the multiprocessors in turn.
+        let idle = if blocks > multiprocessors { multiprocessors } else { u32::MAX };
+        Ok((blocks > 0).then_some(Self { kernel, side, blocks, idle }))
+    }
+
+    /// # Safety
+    /// As [`Machine::read_write`].
+    unsafe fn arguments(
+        machine: &M,
+        side: u32,
+        idle: u32,
+        [distances, squares, left]: [&M::Buffer<C::Unit>; 3],
+        arrivals: &M::Buffer<u32>,
+    ) -> closure::Arguments<C> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            closure::Arguments {
+                side,
+                idle,
+                distances: machine.read_write(distances),
+                squares: machine.read_write(squares),
+                left: machine.read_write(left),
+                arrivals: machine.read_write(arrivals),
+            }
+        }
+    }
+
+    /// The matrix, in units, and how long it took.
+    pub fn close(&self, machine: &M, matrix: &[C::Unit]) -> Result<(Vec<C::Unit>, Duration)> {
+        let units = |distances: usize| distances / 4 * C::UNITS;
+        let distances = machine.upload(matrix)?;
+        let squares = machine.zeroed(units(2 * PIVOT * PIVOT))?;
+        let left = machine.zeroed(units(PIVOT * self.side as usize))?;
+        let arrivals = machine.zeroed(1)?;
+        let relaxing = machine.timed(&mut || {
+            // SAFETY: buffers as the kernel documents; as many blocks as are on the machine at once.
+            unsafe {
+                let buffers = [&distances, &squares, &left];
+                let arguments = Self::arguments(machine, self.side, self.idle, buffers, &arrivals);
+                machine.launch(&self.kernel, self.blocks, square::THREADS, &arguments)
+            }
+        })?;
+        Ok((machine.download(&distances, matrix.len())?, relaxing))
+    }
+}

@@ -1,0 +1,184 @@
+//! The launches of a round, without vias or with them.
+
+use std::ops::ControlFlow;
+
+use bytemuck::Pod;
+use flockwork_device::{
+    kernel::Kernel,
+    paths::kernels::{
+        Arguments, Crossing, Pivots, Vias,
+        outer::{self, Outer, OuterVia, Part, Tiled},
+        panels::{Panels, PanelsVia},
+        pivots::{ClosePivots, ClosePivotsVia},
+        square,
+    },
+};
+
+use crate::{
+    Result,
+    backend::machine::{Machine, Queue},
+};
+
+/// The kernels of a kind of weight.
+pub enum Kernels<M: Machine, C: Tiled<Unit: Pod>> {
+    Plain {
+        pivots: M::Loaded<ClosePivots<C>>,
+        panels: M::Loaded<Panels<C>>,
+        outer: M::Loaded<Outer<C>>,
+    },
+    Via {
+        pivots: M::Loaded<ClosePivotsVia<C>>,
+        panels: M::Loaded<PanelsVia<C>>,
+        outer: M::Loaded<OuterVia<C>>,
+    },
+}
+
+/// # Safety
+/// As [`Machine::launch`], or [`Machine::launch_beside`].
+unsafe fn launch<M: Machine, K: Kernel>(
+    machine: &M,
+    queue: Queue,
+    kernel: &M::Loaded<K>,
+    blocks: u32,
+    threads: u32,
+    arguments: &K::Arguments,
+) -> Result<()> {
+    if blocks == 0 {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        if queue == Queue::Beside {
+            machine.launch_beside(kernel, blocks, threads, arguments)
+        } else {
+            machine.launch(kernel, blocks, threads, arguments)
+        }
+    }
+}
+
+// Whoever loads kernels with vias launches them with vias.
+const NO_VIAS: &str = "kernels that renew vias were launched without any";
+
+impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
+    /// Makes them ready; those with vias, or those without.
+    pub fn load(machine: &M, vias: bool) -> Result<Self> {
+        Ok(if vias {
+            Self::Via { pivots: machine.load()?, panels: machine.load()?, outer: machine.load()? }
+        } else {
+            Self::Plain { pivots: machine.load()?, panels: machine.load()?, outer: machine.load()? }
+        })
+    }
+
+    /// Closes the square of the pivots.
+    ///
+    /// # Safety
+    /// As [`Machine::launch`], or [`Machine::launch_beside`]; vias if the kernels have them.
+    pub unsafe fn close(
+        &self,
+        machine: &M,
+        queue: Queue,
+        arguments: &Pivots<C>,
+        vias: Option<Vias>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Plain { pivots, .. } => {
+                    launch(machine, queue, pivots, 1, square::THREADS, arguments)
+                }
+                Self::Via { pivots, .. } => {
+                    let arguments = (*arguments, vias.expect(NO_VIAS));
+                    launch(machine, queue, pivots, 1, square::THREADS, &arguments)
+                }
+            }
+        }
+    }
+
+    /// Makes panels, in so many blocks.
+    ///
+    /// # Safety
+    /// As [`Kernels::close`].
+    pub unsafe fn panels(
+        &self,
+        machine: &M,
+        queue: Queue,
+        arguments: &Crossing<C>,
+        blocks: u32,
+        vias: Option<Vias>,
+    ) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Plain { panels, .. } => {
+                    launch(machine, queue, panels, blocks, square::THREADS, arguments)
+                }
+                Self::Via { panels, .. } => {
+                    let arguments = (*arguments, vias.expect(NO_VIAS));
+                    launch(machine, queue, panels, blocks, square::THREADS, &arguments)
+                }
+            }
+        }
+    }
+
+    /// Relaxes tiles of a matrix of so many rows.
+    ///
+    /// # Safety
+    /// As [`Kernels::close`].
+    pub unsafe fn outer(
+        &self,
+        machine: &M,
+        queue: Queue,
+        rows: u32,
+        arguments: &Arguments<C>,
+        vias: Option<Vias>,
+    ) -> Result<()> {
+        let blocks = arguments.blocks(rows);
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Plain { outer, .. } => {
+                    launch(machine, queue, outer, blocks, outer::THREADS, arguments)
+                }
+                Self::Via { outer, .. } => {
+                    let arguments = (*arguments, vias.expect(NO_VIAS));
+                    launch(machine, queue, outer, blocks, outer::THREADS, &arguments)
+                }
+            }
+        }
+    }
+}
+
+/// Relaxes a matrix that has the rows of so many pairs of pivot blocks by these, one after the other. `prepare`
+/// launches a round's square and panels into [`Queue::Beside`], `relax` the relaxing of a part. `look` is
+/// told after each round how many are done, and may end it.
+///
+/// # Safety
+/// What is launched may run in the order of these queues: beside `Part::Others` of a round comes `Part::Next`
+/// of the same, which leaves out its tiles, and the next round's square and panels, which need another place
+/// than this round's.
+pub unsafe fn rounds<M: Machine>(
+    machine: &M,
+    count: u32,
+    prepare: impl Fn(u32) -> Result<()>,
+    relax: impl Fn(Queue, u32, Part) -> Result<()>,
+    look: &mut dyn FnMut(u32) -> Result<ControlFlow<()>>,
+) -> Result<ControlFlow<()>> {
+    for round in 0..count {
+        if round == 0 {
+            machine.beside_waits()?;
+            prepare(0)?;
+        }
+        machine.waits_for_beside()?;
+        if round + 1 < count {
+            machine.beside_waits()?;
+            relax(Queue::Beside, round, Part::Next)?;
+            prepare(round + 1)?;
+        }
+        let part = if round + 1 < count { Part::Others } else { Part::All };
+        relax(Queue::Launches, round, part)?;
+        if look(round + 1)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}

@@ -1,0 +1,245 @@
+//! An emulator whose queues run late and in odd orders: a wait that is missing shows.
+
+use std::{cell::RefCell, collections::VecDeque};
+
+use bytemuck::Pod;
+use flockwork_device::{
+    gpu::{
+        emulator::Emulator,
+        memory::{ReadOnly, ReadWrite},
+    },
+    kernel::Kernel,
+};
+
+use crate::{
+    Result,
+    backend::{
+        emulated::{EmulatorMachine, HostBuffer},
+        machine::{Machine, Queue},
+        residence::Capacity,
+    },
+};
+
+/// Nothing is done before someone waits for it; then the queues take turns as a seed says.
+pub(in crate::backend) struct Delayed {
+    machine: EmulatorMachine,
+    state: RefCell<State>,
+}
+
+struct State {
+    queues: [VecDeque<Work>; 4],
+    /// How much was put into each queue, and how much of it is done.
+    put: [usize; 4],
+    done: [usize; 4],
+    bits: u64,
+}
+
+/// One thing in a queue.
+enum Work {
+    Launch { run: Run, blocks: u32, threads: u32, arguments: Vec<u128> },
+    Copy { from: *const u8, to: *mut u8, bytes: usize },
+    Wait(Mark),
+}
+
+type Run = unsafe fn(&Emulator, u32, u32, &[u128]) -> Result<()>;
+
+/// A queue, and how much was put into it before.
+#[derive(Clone, Copy)]
+pub struct Mark(usize, usize);
+
+/// # Safety
+/// As [`Kernel::run`], with arguments of this kernel.
+unsafe fn run<K: Kernel>(
+    emulator: &Emulator,
+    blocks: u32,
+    threads: u32,
+    arguments: &[u128],
+) -> Result<()> {
+    // SAFETY: arguments of this kernel have been copied there.
+    unsafe {
+        let arguments = arguments.as_ptr().cast::<K::Arguments>().read_unaligned();
+        emulator.launch::<K>(blocks, threads, &arguments)?;
+    }
+    Ok(())
+}
+
+impl Delayed {
+    pub fn new(seed: u64) -> Self {
+        let machine = EmulatorMachine { emulator: Emulator::new(seed), memory: None };
+        let queues = [const { VecDeque::new() }; 4];
+        let state = State { queues, put: [0; 4], done: [0; 4], bits: seed };
+        Self { machine, state: RefCell::new(state) }
+    }
+
+    fn put(&self, queue: Queue, work: Work) -> Result<()> {
+        let mut state = self.state.borrow_mut();
+        state.queues[queue as usize].push_back(work);
+        state.put[queue as usize] += 1;
+        Ok(())
+    }
+
+    /// Works until so much of a queue is done.
+    fn work(&self, Mark(queue, count): Mark) -> Result<()> {
+        while self.state.borrow().done[queue] < count {
+            let (queue, work) = self.next();
+            match work {
+                Work::Wait(_) => {}
+                // SAFETY: whoever put it there has promised that it may be done now.
+                Work::Launch { run, blocks, threads, arguments } => unsafe {
+                    run(&self.machine.emulator, blocks, threads, &arguments)?;
+                },
+                // SAFETY: as above.
+                Work::Copy { from, to, bytes } => unsafe {
+                    to.copy_from_nonoverlapping(from, bytes);
+                },
+            }
+            self.state.borrow_mut().done[queue] += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes something from a queue that need not wait.
+    fn next(&self) -> (usize, Work) {
+        let mut state = self.state.borrow_mut();
+        let ready = |state: &State, queue: usize| match state.queues[queue].front() {
+            None => false,
+            Some(Work::Wait(Mark(other, count))) => state.done[*other] >= *count,
+            Some(_) => true,
+        };
+        // Half of the time it stays with the queue that it was at.
+        let bits = state.bits;
+        state.bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let first = (if state.bits >> 63 == 0 { bits } else { state.bits } >> 40 & 3) as usize;
+        let queue = (0..4).map(|nth| (first + nth) % 4).find(|&queue| ready(&state, queue));
+        let queue = queue.expect("the queues wait for each other");
+        (queue, state.queues[queue].pop_front().expect("one is ready"))
+    }
+}
+
+impl Machine for Delayed {
+    type Buffer<T: Pod> = HostBuffer<T>;
+    type Loaded<K: Kernel> = <EmulatorMachine as Machine>::Loaded<K>;
+    type Mark = Mark;
+    type Pinned = ();
+
+    fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>> {
+        self.machine.load::<K>()
+    }
+
+    fn upload<T: Pod>(&self, elements: &[T]) -> Result<HostBuffer<T>> {
+        self.machine.upload(elements)
+    }
+
+    fn zeroed<T: Pod>(&self, length: usize) -> Result<HostBuffer<T>> {
+        self.machine.zeroed(length)
+    }
+
+    fn download<T: Pod>(&self, buffer: &HostBuffer<T>, length: usize) -> Result<Vec<T>> {
+        self.finish()?;
+        self.machine.download(buffer, length)
+    }
+
+    unsafe fn read_only<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadOnly<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.machine.read_only(buffer) }
+    }
+
+    unsafe fn read_write<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadWrite<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.machine.read_write(buffer) }
+    }
+
+    fn memory(&self) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
+    unsafe fn pin(&self, _: *mut u8, _: usize) {}
+
+    unsafe fn copy_in<T: Pod>(
+        &self,
+        from: *const u8,
+        bytes: usize,
+        buffer: &HostBuffer<T>,
+    ) -> Result<()> {
+        self.put(Queue::In, Work::Copy { from, to: buffer.pointer().cast(), bytes })
+    }
+
+    unsafe fn copy_out<T: Pod>(
+        &self,
+        buffer: &HostBuffer<T>,
+        to: *mut u8,
+        bytes: usize,
+    ) -> Result<()> {
+        self.put(Queue::Out, Work::Copy { from: buffer.pointer().cast(), to, bytes })
+    }
+
+    fn mark(&self, queue: Queue) -> Result<Mark> {
+        Ok(Mark(queue as usize, self.state.borrow().put[queue as usize]))
+    }
+
+    fn wait(&self, queue: Queue, mark: &Mark) -> Result<()> {
+        self.put(queue, Work::Wait(*mark))
+    }
+
+    fn reach(&self, mark: &Mark) -> Result<()> {
+        self.work(*mark)
+    }
+
+    fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity {
+        self.machine.capacity(kernel)
+    }
+
+    fn resident_blocks<K: Kernel>(
+        &self,
+        kernel: &Self::Loaded<K>,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<u32> {
+        self.machine.resident_blocks(kernel, threads, arguments)
+    }
+
+    unsafe fn launch<K: Kernel>(
+        &self,
+        _: &Self::Loaded<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        self.put(Queue::Launches, copied::<K>(blocks, threads, arguments))
+    }
+
+    unsafe fn launch_beside<K: Kernel>(
+        &self,
+        _: &Self::Loaded<K>,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<()> {
+        self.put(Queue::Beside, copied::<K>(blocks, threads, arguments))
+    }
+
+    fn beside_waits(&self) -> Result<()> {
+        self.wait(Queue::Beside, &self.mark(Queue::Launches)?)
+    }
+
+    fn waits_for_beside(&self) -> Result<()> {
+        self.wait(Queue::Launches, &self.mark(Queue::Beside)?)
+    }
+
+    fn finish(&self) -> Result<()> {
+        let put = self.state.borrow().put;
+        (0..4).try_for_each(|queue| self.work(Mark(queue, put[queue])))
+    }
+}
+
+/// A launch with a copy of its arguments.
+fn copied<K: Kernel>(blocks: u32, threads: u32, arguments: &K::Arguments) -> Work {
+    let bytes = size_of::<K::Arguments>();
+    let mut copy = vec![0_u128; bytes.div_ceil(size_of::<u128>())];
+    // SAFETY: there is place for all bytes; they become arguments again before they are used.
+    unsafe {
+        let from = std::ptr::from_ref(arguments).cast::<u8>();
+        copy.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, bytes);
+    }
+    Work::Launch { run: run::<K>, blocks, threads, arguments: copy }
+}
