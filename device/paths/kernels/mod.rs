@@ -18,7 +18,6 @@ pub mod outer;
 pub mod panels;
 pub mod pivots;
 pub mod square;
-mod unroll;
 
 use self::{cell::Cell, outer::Part};
 use super::PIVOT;

@@ -7,10 +7,9 @@ use core::{array, marker::PhantomData};
 use super::{
     Arguments, SUPER, Vias,
     cell::{Cell, F32, F64, I32, NonNegativeF32},
-    unroll::unroll,
 };
 use crate::{
-    gpu::{block, memory::ReadOnly, shared::Shared, thread, warp},
+    gpu::{block, memory::ReadOnly, shared::Shared, thread, unroll, warp},
     kernel::{Kernel, Name},
 };
 

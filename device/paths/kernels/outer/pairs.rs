@@ -4,8 +4,8 @@ use core::array;
 
 use super::{CHUNK, COLUMNS, Strip, Tiled, rows, stream};
 use crate::{
-    gpu::{pair, shared::Shared, thread, warp},
-    paths::kernels::{Arguments, cell::U16, unroll::unroll},
+    gpu::{pair, shared::Shared, thread, unroll, warp},
+    paths::kernels::{Arguments, cell::U16},
 };
 
 /// Quads of rows, and octets of columns, in a tile.
