@@ -122,6 +122,7 @@ impl<M: Model> Backend for EmulatedFit<M> {
         let width = shape.columns as usize + 1;
         let machine = EmulatorMachine { emulator: Emulator::new(self.emulated.seed) };
         let columns = kernel_fit::by_column(&numbers, width, rows)?;
+        #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
         let columns = Arc::new(machine.upload(kernel_fit::words(&columns))?);
         let task = Task { shape, rows, loss, weights, fixed };
         let residence = self.emulated.residence;

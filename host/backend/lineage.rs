@@ -98,7 +98,8 @@ mod tests {
         let value = |i: usize| T::nearest(((i * 37) % 101) as f64 / 50.0 - 1.0);
         let numbers: Vec<T> = (0..rows * (columns + 1)).map(value).collect();
         let positions: Vec<T> = (0..particles * columns).map(|i| value(7 * i)).collect();
-        let machine = Emulated::new(4, 32).machine();
+        let emulated = Emulated::new(4, 32);
+        let machine = emulated.machine();
         let all = hosala(&machine, columns as u32, &numbers, &positions, 1).unwrap();
         assert_eq!(all.len(), 3);
         for (nth, position) in positions.chunks_exact(columns).enumerate() {
@@ -108,7 +109,8 @@ mod tests {
                 (at(&row[columns]) - predicted).powi(2)
             };
             let expected: f64 = numbers.chunks_exact(columns + 1).map(square).sum();
-            for Published { name, sums, .. } in &all {
+            for Published { name, sums, took } in &all {
+                assert!(!took.is_zero(), "{name}");
                 let error = (sums[nth].to_f64() - expected).abs() / expected;
                 assert!(error < (rows + columns) as f64 * unit, "{name}: {error:e}");
             }

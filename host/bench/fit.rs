@@ -340,7 +340,8 @@ fn fit_lineage_in<T: Number>(case: FitCase, cuda: &Cuda) -> Result<Vec<LineageMe
         for (found, expected) in sums.iter().zip(&expected) {
             let (a, b) = (found.to_f64(), expected.to_f64());
             // Of what the CPU's sum is off, too.
-            if !((a - b).abs() <= 2.0 * bound * b) {
+            let is_near = (a - b).abs() <= 2.0 * bound * b;
+            if !is_near {
                 let (found, expected) = (found.to_string(), expected.to_string());
                 return Err(Error::Wrong { particles, dims, found, expected });
             }
