@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use common::fits::{Case, cases, for_each_model, same_fit, same_fits, same_swarm};
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Choice, Cpu, Emulated, Plan},
+    backend::{Backend, Choice, Cpu, Emulated, Plan},
     fit::{Data, Fit, Gaussians, Linear, Logistic, Loss, Polynomial},
     swarm::{Edge, Mode, Neighbourhood, Precision, Progress, Rule, Variation},
 };
@@ -143,10 +143,8 @@ fn what_a_gpu_does_not_do_gets_a_sentence() {
 #[test]
 fn small_fits_stay_on_the_cpu() {
     let fit = common::fits::fit(Linear, &Case::of(1000, 64));
-    let AnyBackend::Cpu(_, why) = fit.select(Choice::Auto, 1).unwrap() else {
-        panic!("a thousand rows")
-    };
-    assert!(why.contains("too small"), "{why}");
-    let why = fit.select(Choice::Cpu, 1).unwrap();
-    assert_eq!(why.reason(), "asked for");
+    let chosen = fit.select(Choice::Auto, 1).unwrap();
+    assert_eq!(chosen.name(), "cpu");
+    assert!(chosen.reason().contains("too small"), "{}", chosen.reason());
+    assert_eq!(fit.select(Choice::Cpu, 1).unwrap().reason(), "asked for");
 }

@@ -50,8 +50,8 @@ const MOST_BYTES: usize = 256 << 20;
 /// Warps that a multiprocessor should have before one does more at once.
 const WARPS_EACH: usize = 8;
 
-/// Warps of a block that judges.
-const MOST_WARPS: u32 = 32;
+/// Warps of a block that judges: with more, their nodes would not fit into the shared memory of every GPU.
+const MOST_WARPS: u32 = 16;
 
 /// What a fit's kernels are given besides the data.
 pub(crate) struct Task<T> {
