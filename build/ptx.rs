@@ -23,7 +23,6 @@ pub struct Module {
 /// quarter slower.) Streaming ones would take fewer and wait for one load after the other; these are those
 /// that need none but the registers, on any architecture.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
-    ("paths_ceiling_", "f64", 256, None),
     ("paths_ceiling_", "", 256, Some(2)),
     ("paths_closure_", "f64", 256, None),
     ("paths_closure_", "", 256, Some(2)),

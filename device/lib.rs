@@ -30,6 +30,7 @@ extern crate std;
 pub mod fit;
 pub mod gpu;
 pub mod kernel;
+pub mod lineage;
 pub mod math;
 pub mod objective;
 pub mod paths;

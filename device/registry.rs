@@ -15,11 +15,24 @@
 use core::any::TypeId;
 
 use crate::{
-    for_each_objective,
+    fit::{
+        self, Model,
+        kernels::{
+            ceiling::Ceiling,
+            judge::Judge,
+            squares::{
+                Squares4By2, Squares4By4, Squares4By4Halved, Squares8By2, Squares8By4,
+                Squares8By4Halved, Squares16By2, Squares16By4,
+            },
+            sums::Sums,
+        },
+    },
+    for_each_model, for_each_objective,
     kernel::{Kernel, Name},
+    lineage::hosala::{PerBlock, PerThread, PerWarp},
     objective::{self, Info, Objective},
     paths::kernels::{
-        ceiling::Ceiling,
+        ceiling::InRegisters,
         cell,
         closure::Closure,
         mirror::Mirror,
@@ -62,9 +75,29 @@ macro_rules! for_each_plain_family {
                 swarm_implant: Implant,
                 swarm_catch_up: CatchUp,
                 survey_tiles: SurveyTiles,
-                survey_swarm: SurveySwarm
+                survey_swarm: SurveySwarm,
+                fit_judge: Judge,
+                fit_ceiling: Ceiling,
+                fit_squares_4_by_2: Squares4By2,
+                fit_squares_4_by_4: Squares4By4,
+                fit_squares_4_by_4_halved: Squares4By4Halved,
+                fit_squares_8_by_2: Squares8By2,
+                fit_squares_8_by_4: Squares8By4,
+                fit_squares_8_by_4_halved: Squares8By4Halved,
+                fit_squares_16_by_2: Squares16By2,
+                fit_squares_16_by_4: Squares16By4,
+                hosala_thread: PerThread,
+                hosala_warp: PerWarp,
+                hosala_block: PerBlock
             ] $($rest)*
         }
+    };
+}
+
+/// As [`for_each_family`], of the kernels that are made for each model and precision.
+macro_rules! for_each_model_family {
+    ($callback:ident $($rest:tt)*) => {
+        $callback! { [fit_sums: Sums] $($rest)* }
     };
 }
 
@@ -73,7 +106,7 @@ macro_rules! for_each_weight_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
             [
-                paths_ceiling: Ceiling,
+                paths_ceiling: InRegisters,
                 paths_closure: Closure,
                 paths_pivots: ClosePivots,
                 paths_panels: Panels,
@@ -109,6 +142,23 @@ macro_rules! assert_all_names {
     )* };
 }
 for_each_objective!(assert_all_names);
+
+macro_rules! assert_model_names {
+    ([$($family:ident: $kernel:ident),*] $module:ident: $model:ident) => { $(
+        const _: () = {
+            let name = <$kernel<fit::$model, f32> as Kernel>::NAME;
+            assert!(same(name.family, stringify!($family)), "a family's name is not its list's");
+            assert!(same(name.objective, stringify!($module)), "INFO.name is not the module's");
+        };
+    )* };
+}
+
+macro_rules! assert_all_model_names {
+    ($($module:ident: $model:ident,)*) => { $(
+        for_each_model_family!(assert_model_names $module: $model);
+    )* };
+}
+for_each_model!(assert_all_model_names);
 
 macro_rules! assert_plain_names {
     ([$($family:ident: $kernel:ident),*]) => { $(
@@ -188,6 +238,24 @@ macro_rules! export {
 for_each_objective!(export);
 
 #[cfg(target_arch = "nvptx64")]
+macro_rules! export_model_families {
+    ([$($family:ident: $kernel:ident),*] $module:ident: $model:ident) => { $(
+        export_one!($kernel<fit::$model, f32>, $family $module f32);
+        export_one!($kernel<fit::$model, f64>, $family $module f64);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
+macro_rules! export_models {
+    ($($module:ident: $model:ident,)*) => { $(
+        for_each_model_family!(export_model_families $module: $model);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
+for_each_model!(export_models);
+
+#[cfg(target_arch = "nvptx64")]
 macro_rules! export_plain {
     ([$($family:ident: $kernel:ident),*]) => { $(
         export_one!($kernel<f32>, $family f32);
@@ -215,6 +283,13 @@ macro_rules! names_of {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(
         $visit(<$kernel<objective::$objective, f32> as Kernel>::NAME);
         $visit(<$kernel<objective::$objective, f64> as Kernel>::NAME);
+    )* };
+}
+
+macro_rules! model_names {
+    ([$($family:ident: $kernel:ident),*] $visit:ident, $model:ident) => { $(
+        $visit(<$kernel<fit::$model, f32> as Kernel>::NAME);
+        $visit(<$kernel<fit::$model, f64> as Kernel>::NAME);
     )* };
 }
 
@@ -250,6 +325,12 @@ pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
         )* };
     }
     for_each_objective!(visit_all);
+    macro_rules! visit_models {
+        ($($module:ident: $model:ident,)*) => { $(
+            for_each_model_family!(model_names visit, $model);
+        )* };
+    }
+    for_each_model!(visit_models);
     for_each_plain_family!(plain_names visit);
     for_each_weight_family!(weight_names visit);
 }
@@ -334,4 +415,21 @@ pub fn is_registered<O: Objective>() -> bool {
         };
     }
     for_each_objective!(any)
+}
+
+/// Whether `M` is one of the built-in models: whether the kernels that bear its name are its own.
+///
+/// ```
+/// use flockwork_device::{fit::Logistic, registry::is_registered_model};
+///
+/// assert!(is_registered_model::<Logistic>());
+/// ```
+pub fn is_registered_model<M: Model>() -> bool {
+    let sought = TypeId::of::<M>();
+    macro_rules! any {
+        ($($module:ident: $model:ident,)*) => {
+            [$( TypeId::of::<fit::$model>() ),*].contains(&sought)
+        };
+    }
+    for_each_model!(any)
 }

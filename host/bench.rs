@@ -23,7 +23,10 @@ use std::time::Duration;
 use flockwork_device::swarm::layout::{self, TILE};
 use serde::Serialize;
 
-pub use fit::{FITS, FitCase, FitMeasurement, Processor, fit, processor};
+pub use fit::{
+    FITS, FitCase, FitMeasurement, LineageMeasurement, Processor, allowed, fit, fit_lineage,
+    processor,
+};
 
 use crate::{
     Error, Result,

@@ -95,9 +95,12 @@ pub enum Error {
         accepted: String,
     },
 
-    /// A fit was to run on a GPU.
-    #[error("fits have no GPU kernels yet; use the CPU")]
-    FitOnGpu,
+    /// A fit of a model without kernels was to run on a GPU.
+    #[error("the model {model} has no GPU kernels: the built-in models have; use the CPU for it")]
+    ModelOnGpu {
+        /// The model.
+        model: String,
+    },
 
     /// The function is not defined for this number of dimensions.
     #[error("{objective} is defined for {accepted} dimensions, not for {dims}")]

@@ -21,6 +21,7 @@ mod gpu {
         Error,
         backend::{Backend, Cuda, Number, Plan, Residence},
         cuda::{CudaError, live_allocations},
+        fit::{self, MODELS},
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
         paths::{Graph, Length, Options as PathOptions},
         registry::OBJECTIVES,
@@ -32,6 +33,9 @@ mod gpu {
     use libtest_mimic::{Arguments, Failed, Trial};
 
     use super::common::asynchronous::{keeps_its_promises, options};
+    use super::common::fits::{
+        Case as FitCase, cases, fit as fit_of, same_fit, same_fits, same_named, same_swarm,
+    };
     use super::common::paths::{Kind, random, same_in_all, same_with, undirected};
     use super::common::{Case, cpu, same_bits, same_bits_of, variants};
 
@@ -136,6 +140,7 @@ mod gpu {
         trials.extend(streamed_paths());
         trials.push(Trial::test("paths_leave_no_allocation", paths_no_leak));
         trials.push(Trial::test("paths_in_too_little_memory_get_a_sentence", paths_too_large));
+        trials.extend(fits());
         trials.push(Trial::test("a_run_leaves_no_allocation", no_leak));
         trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
         trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));
@@ -238,6 +243,96 @@ mod gpu {
             Err(Error::GpuMemory { needed, available: 0x10_0000 }) if needed > 0x10_0000 => Ok(()),
             other => Err(format!("{:?}", other.map(|distances| distances.vertices())).into()),
         }
+    }
+
+    /// Fits: every model, and linear models in every way that their particles lie in a warp.
+    fn fits() -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for info in MODELS {
+            trials.push(Trial::test(format!("same_fits_as_cpu::{}", info.name), move || {
+                let gpu = Cuda::open(0)?;
+                for case in cases() {
+                    same_named(info.name, &case, &gpu)?;
+                }
+                // Many chunks, and several blocks for each.
+                for precision in [Precision::F32, Precision::F64] {
+                    let loss = fit::Loss::Huber;
+                    let case =
+                        FitCase { precision, loss, weighted: true, ..FitCase::of(9_001, 130) };
+                    same_named(info.name, &case, &gpu)?;
+                    same_named(info.name, &FitCase { precision, ..FitCase::of(5_000, 64) }, &gpu)?;
+                }
+                Ok(())
+            }));
+        }
+        // Few chunks and many, for each number of columns.
+        for (columns, rows, particles) in [
+            (8, 131_072, 64),
+            (8, 700_001, 64),
+            (8, 300_000, 128),
+            (4, 131_073, 33),
+            (4, 1_200_000, 64),
+            (4, 300_257, 256),
+            (16, 100_000, 130),
+            (16, 300_001, 128),
+            (3, 600_000, 500),
+            (20, 50_001, 100),
+            (4, 6_980_011, 64),
+        ] {
+            for precision in [Precision::F32, Precision::F64] {
+                let name =
+                    format!("same_fits_as_cpu::linear_{columns}_{rows}x{particles}_{precision}");
+                trials.push(Trial::test(name, move || {
+                    let gpu = Cuda::open(0)?;
+                    for weighted in [false, true] {
+                        let case = FitCase {
+                            precision,
+                            columns,
+                            weighted,
+                            ..FitCase::of(rows, particles)
+                        };
+                        same_swarm(fit::Linear, &case, &gpu)?;
+                    }
+                    Ok(())
+                }));
+            }
+        }
+        trials.push(Trial::test("same_fits_as_cpu::whole", || {
+            let gpu = Cuda::open(0)?;
+            for precision in [Precision::F32, Precision::F64] {
+                let case = FitCase { precision, ..FitCase::of(700, 256) };
+                same_fit(fit::Logistic, &case, &gpu)?;
+                same_fit(fit::Gaussians, &FitCase { weighted: true, ..case }, &gpu)?;
+                same_fit(fit::Linear, &FitCase { columns: 8, ..case }, &gpu)?;
+                same_fits(fit::Linear, &FitCase { columns: 8, ..case }, &gpu)?;
+            }
+            Ok(())
+        }));
+        trials.push(Trial::test("rows_stay_on_the_gpu_until_the_data_go", rows_stay));
+        trials
+    }
+
+    fn rows_stay() -> Result<(), Failed> {
+        let before = live_allocations();
+        let fit = fit_of(fit::Linear, &FitCase { columns: 4, ..FitCase::of(10_000, 64) });
+        let (gpu, watch) = (Cuda::open(0)?, |_: &Progress| ControlFlow::Continue(()));
+        fit.run_on(&gpu, watch)?;
+        let kept = live_allocations();
+        // Five columns of 40 chunks.
+        let bytes = 5 * 40 * 256 * size_of::<f64>() as u64;
+        if (kept.count, kept.bytes) != (before.count + 1, before.bytes + bytes) {
+            return Err(format!("{kept:?} after {before:?}, and not one of {bytes} bytes").into());
+        }
+        // A clone has the same data.
+        fit.clone().with(|options| options.seed = 9).run_on(&gpu, watch)?;
+        if live_allocations() != kept {
+            return Err(format!("{:?} after {kept:?}", live_allocations()).into());
+        }
+        drop(fit);
+        if live_allocations() != before {
+            return Err(format!("{:?} left of {before:?}", live_allocations()).into());
+        }
+        Ok(())
     }
 
     /// Asynchronous swarms under stress: many blocks, few dimensions, bests that improve all the time.

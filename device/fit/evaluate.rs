@@ -205,10 +205,46 @@ pub fn chunk<M: Model, V: Real, const AT_ONCE: usize>(
 ) -> V {
     #[cfg(not(target_arch = "nvptx64"))]
     debug_assert!(count <= CHUNK);
+    let sum = V::of(0.0);
+    onto::<M, V, AT_ONCE>(sum, model, shape, loss, parameters, rows, (first, count))
+}
+
+/// Adds rows of a chunk, a first one and how many, to the sum of those before: a chunk in pieces has the
+/// bits of [`chunk`].
+///
+/// ```
+/// use flockwork_device::fit::{Logistic, Loss, Model, Shape, Stored, evaluate};
+/// use flockwork_device::gpu::memory::ReadOnly;
+///
+/// let numbers = [0.0_f64, 0.5, 0.0, 1.5, 0.0, 1.25];
+/// // SAFETY: so many numbers lie there, as long as they are read.
+/// let numbers = unsafe { ReadOnly::new(numbers.as_ptr(), numbers.len()) };
+/// let rows = Stored { columns: 1, numbers, weights: ReadOnly::empty() };
+/// struct At([f64; 3]);
+/// impl flockwork_device::objective::Point<f64> for At {
+///     fn at(&self, parameter: u32) -> f64 {
+///         self.0[parameter as usize]
+///     }
+/// }
+/// let (shape, point, loss) = (Shape::of(&Logistic::INFO, 1), At([2.0, 0.0, 1.0]), Loss::SQUARES);
+/// let whole = evaluate::chunk::<_, f64, 1>(&Logistic, &shape, &loss, &point, &rows, 0, 3);
+/// let some = evaluate::onto::<_, f64, 1>(0.0, &Logistic, &shape, &loss, &point, &rows, (0, 2));
+/// let all = evaluate::onto::<_, f64, 1>(some, &Logistic, &shape, &loss, &point, &rows, (2, 1));
+/// assert_eq!(all.to_bits(), whole.to_bits());
+/// ```
+#[inline(always)]
+pub fn onto<M: Model, V: Real, const AT_ONCE: usize>(
+    mut sum: V,
+    model: &M,
+    shape: &Shape,
+    loss: &Loss<V::Scalar>,
+    parameters: &impl Point<V>,
+    rows: &impl Rows<V::Scalar>,
+    (first, count): (usize, usize),
+) -> V {
     let weighted = rows.is_weighted();
     let weight_from = |row: usize| weighted.then_some(move |nth: usize| rows.weight(row + nth));
     let end = first + count;
-    let mut sum = V::of(0.0);
     let mut row = first;
     while row + AT_ONCE <= end {
         let some: [_; AT_ONCE] = core::array::from_fn(|nth| Row::new(rows, row + nth));
@@ -216,7 +252,8 @@ pub fn chunk<M: Model, V: Real, const AT_ONCE: usize>(
         sum = loss.add(sum, residuals, weight_from(row));
         row += AT_ONCE;
     }
-    while row < end {
+    // By one row at a time nothing is left.
+    while AT_ONCE > 1 && row < end {
         let residuals = model.residuals(parameters, [Row::new(rows, row)], shape);
         sum = loss.add(sum, residuals, weight_from(row));
         row += 1;

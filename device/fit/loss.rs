@@ -81,12 +81,12 @@ impl<S: Scalar> Loss<S> {
         match (self.kind, weight) {
             (Kind::Squares, None) => {
                 for residual in residuals {
-                    sum = residual.fma(residual, sum);
+                    sum = square(sum, residual);
                 }
             }
             (Kind::Squares, Some(weight)) => {
                 for (row, residual) in residuals.into_iter().enumerate() {
-                    sum = (V::splat(weight(row)) * residual).fma(residual, sum);
+                    sum = weighted_square(sum, residual, weight(row));
                 }
             }
             // Without weights by 1: the same bits, and the code of the losses once.
@@ -123,6 +123,26 @@ impl<S: Scalar> Loss<S> {
             }
         }
     }
+}
+
+/// A sum of squares and one more.
+///
+/// ```
+/// assert_eq!(flockwork_device::fit::square(1.0, 3.0), 10.0);
+/// ```
+#[inline(always)]
+pub fn square<V: Real>(sum: V, residual: V) -> V {
+    residual.fma(residual, sum)
+}
+
+/// A sum of weighted squares and one more.
+///
+/// ```
+/// assert_eq!(flockwork_device::fit::weighted_square(1.0, 3.0, 2.0), 19.0);
+/// ```
+#[inline(always)]
+pub fn weighted_square<V: Real>(sum: V, residual: V, weight: V::Scalar) -> V {
+    (V::splat(weight) * residual).fma(residual, sum)
 }
 
 #[cfg(test)]

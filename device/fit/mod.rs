@@ -2,8 +2,8 @@
 //!
 //! To add a model: write `device/fit/model/NAME.rs` with a type that implements [`Model`], and add the
 //! line `NAME: Type,` to [`for_each_model`](crate::for_each_model). From that line come its code for
-//! `f32` and `f64` along SIMD lanes, its derivatives, its entry in the program's `--help` and lists,
-//! and its place in the tests.
+//! `f32` and `f64` along SIMD lanes, its derivatives, its GPU kernels, its entry in the program's
+//! `--help` and lists, and its place in the tests.
 //!
 //! What is minimised is the sum over rows of weight * loss(residual), in the order of [`sum`]: the
 //! bits depend on the number of rows alone, not on threads, lanes or back end.
@@ -18,6 +18,7 @@
 //! ```
 
 pub mod evaluate;
+pub mod kernels;
 mod loss;
 pub mod model;
 pub mod sum;
@@ -25,7 +26,7 @@ pub mod sum;
 mod tests;
 
 pub use evaluate::{Row, Rows, Stored};
-pub use loss::{Kind, Loss};
+pub use loss::{Kind, Loss, square, weighted_square};
 
 use crate::{math::Real, objective::Point};
 

@@ -22,7 +22,10 @@ pub mod memory;
 pub mod pair;
 pub mod shared;
 pub mod thread;
+mod unroll;
 pub mod warp;
+
+pub(crate) use unroll::unroll;
 
 #[cfg(target_arch = "nvptx64")]
 #[path = "ptx.rs"]

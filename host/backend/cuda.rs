@@ -1,9 +1,13 @@
 //! An NVIDIA GPU.
 
-use std::{sync::OnceLock, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use bytemuck::Pod;
 use flockwork_device::{
+    fit::Model,
     gpu::memory::{ReadOnly, ReadWrite},
     kernel::Kernel,
     objective::Objective,
@@ -11,7 +15,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Number, Plan, Swarm,
+    Backend, Cpu, Number, Plan, Swarm, Task, kernel_fit,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     residence::{Capacity, Residence},
@@ -50,13 +54,14 @@ pub struct Cuda {
     threads: Option<u32>,
     residence: Residence,
     memory: Option<u64>,
+    cpu_threads: usize,
 }
 
 impl Cuda {
     /// The GPU of that number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
         let gpu = Gpu::open(ordinal, IMAGES)?;
-        Ok(Self { gpu, threads: None, residence: Residence::Auto, memory: None })
+        Ok(Self { gpu, threads: None, residence: Residence::Auto, memory: None, cpu_threads: 0 })
     }
 
     /// With so many threads in a block, a multiple of 32, instead of a number that fits the swarm.
@@ -90,6 +95,21 @@ impl Cuda {
     /// ```
     pub fn with_memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
+        self
+    }
+
+    /// With so many CPU threads for what is left to the CPU, 0 for one per core.
+    ///
+    /// ```
+    /// use flockwork::backend::{Backend, Cuda};
+    ///
+    /// if let Ok(gpu) = Cuda::open(0) {
+    ///     assert!(gpu.with_cpu_threads(2).cpu()?.description().starts_with("2 threads"));
+    /// }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_cpu_threads(mut self, threads: usize) -> Self {
+        self.cpu_threads = threads;
         self
     }
 
@@ -136,9 +156,27 @@ impl Backend for Cuda {
     ) -> Result<Box<dyn Swarm<T>>> {
         T::of_function(function).on_gpu(self, plan)
     }
+
+    fn cpu(&self) -> Result<Cpu> {
+        Cpu::new(self.cpu_threads)
+    }
 }
 
 impl Cuda {
+    /// A swarm for a fit of a model of this type. `numbers` are the rows, column by column.
+    pub(crate) fn swarm_of_fit<M: Model, T: Number>(
+        &self,
+        task: Task<T>,
+        numbers: Arc<Buffer<[u32; 4]>>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        if !registry::is_registered_model::<M>() {
+            return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
+        }
+        let machine = GpuMachine::new(&self.gpu)?;
+        Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, numbers, plan, self.residence)?))
+    }
+
     /// A swarm for a function of this type.
     pub(crate) fn swarm_of<O: Objective, T: Number>(
         &self,

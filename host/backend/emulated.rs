@@ -1,9 +1,10 @@
 //! The GPU's kernels on the CPU, lane by lane: for tests on machines without a GPU.
 
-use std::{cell::UnsafeCell, marker::PhantomData};
+use std::{cell::UnsafeCell, marker::PhantomData, sync::Arc};
 
 use bytemuck::Pod;
 use flockwork_device::{
+    fit::Model,
     gpu::{
         emulator::Emulator,
         memory::{ReadOnly, ReadWrite},
@@ -13,12 +14,12 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Number, Plan, Swarm,
+    Backend, Number, Plan, Swarm, Task, kernel_fit,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     residence::{Capacity, Residence},
 };
-use crate::{Error, Result, swarm::Function};
+use crate::{Error, Result, fit::Setup, swarm::Function};
 
 /// The emulator: it launches the very kernels that a GPU is given, one lane at a time in an order
 /// drawn from a seed, and reports races, missing barriers and accesses out of bounds. Thousands of
@@ -87,6 +88,69 @@ impl Emulated {
     /// this is called.
     pub fn with<O: Objective>(self, objective: O) -> EmulatedWith<O> {
         EmulatedWith { emulated: self, objective }
+    }
+
+    /// As a back end for fits of one model, whose kernels are compiled for the emulator where this is
+    /// called. Its blocks are as large as the kernels for fits have them.
+    ///
+    /// ```
+    /// use flockwork::{backend::{Backend, Emulated}, fit::Logistic};
+    ///
+    /// let kernels = Emulated::new(3, 32).with_model(Logistic);
+    /// assert_eq!(kernels.description(), "an emulated GPU, schedule 3");
+    /// ```
+    pub fn with_model<M: Model>(self, _: M) -> EmulatedFit<M> {
+        EmulatedFit { emulated: self, model: PhantomData }
+    }
+}
+
+/// The emulator with the kernels of one model, as a back end for fits of it.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use flockwork::backend::{Backend, Cpu, Emulated};
+/// use flockwork::fit::{Data, Fit, Saturation};
+///
+/// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
+/// let fit = Fit::new(Saturation, data)?.with(|o| (o.particles, o.iterations) = (40, 3));
+/// let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
+/// let kernels = fit.run_on(&Emulated::new(1, 32).with_model(Saturation), watch)?;
+/// assert_eq!(kernels.outcome.position, fit.run_on(&Cpu::new(0)?, watch)?.outcome.position);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct EmulatedFit<M> {
+    emulated: Emulated,
+    model: PhantomData<M>,
+}
+
+impl<M: Model> Backend for EmulatedFit<M> {
+    fn name(&self) -> &'static str {
+        "emulated"
+    }
+
+    fn description(&self) -> String {
+        format!("an emulated GPU, schedule {}", self.emulated.seed)
+    }
+
+    fn swarm<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        let Some(fit) = function.as_fit().filter(|fit| fit.model_name() == M::INFO.name) else {
+            return Err(Error::ModelOnGpu { model: function.info().name });
+        };
+        let Setup { shape, rows, numbers, weights, loss, fixed } = T::setup_of(fit)?;
+        let width = shape.columns as usize + 1;
+        let Emulated { seed, memory, .. } = self.emulated;
+        let machine = EmulatorMachine { emulator: Emulator::new(seed), memory };
+        let columns = kernel_fit::by_column(&numbers, width, rows)?;
+        #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
+        let columns = Arc::new(machine.upload(kernel_fit::words(&columns))?);
+        let task = Task { shape, rows, loss, weights, fixed };
+        let residence = self.emulated.residence;
+        Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, columns, plan, residence)?))
     }
 }
 

@@ -18,7 +18,7 @@ use flockwork_device::paths::{
     DIRECT, PIVOT, Weight,
     kernels::{
         Arguments, Crossing, Pivots, SQUARES, SUPER, Vias,
-        ceiling::{self, Ceiling},
+        ceiling::{self, InRegisters},
         cell::{F32, F64, I32, NonNegativeF32, U16},
         mirror::{self, Mirror},
         outer::{self, Part, Tiled},
@@ -42,8 +42,9 @@ use crate::{
 /// Relaxations between two looks at whether to go on: a tenth of a second or so of a large GPU.
 const RELAXATIONS: u64 = 1 << 40;
 
-/// The most vertices for which all pivots are one launch, unless it is said otherwise.
-const SMALL: usize = 2048;
+/// The most vertices for which all pivots are one launch, unless it is said otherwise: where both ways take
+/// the same time on an H200.
+const SMALL: usize = 3072;
 
 /// A matrix of distances on a machine, while it is relaxed by one pair of pivot blocks after the other.
 ///
@@ -162,7 +163,7 @@ impl OnKernels for u16 {
 /// Relaxations per second in registers: the best of some short launches that fill the machine.
 fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
     const ROUNDS: u32 = 10_000;
-    let kernel = machine.load::<Ceiling<C>>()?;
+    let kernel = machine.load::<InRegisters<C>>()?;
     let blocks = 4 * machine.capacity(&kernel).blocks.max(1);
     let threads = (blocks * outer::THREADS) as usize;
     let values = machine.zeroed::<C::Unit>((ceiling::QUADS + threads) * C::UNITS)?;

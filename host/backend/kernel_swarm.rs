@@ -185,6 +185,22 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         Ok(swarm)
     }
 
+    /// The same of kernels for a function, whatever it is.
+    pub fn of_kernels(
+        machine: M,
+        function: Box<dyn FunctionKernels<M, T>>,
+        plan: Plan<T>,
+        threads: u32,
+        residence: Residence,
+    ) -> Result<Self> {
+        let mut swarm = Self::with(machine, function, plan, threads)?;
+        swarm.residence = residence;
+        if residence == Residence::Resident {
+            swarm.settle()?;
+        }
+        Ok(swarm)
+    }
+
     fn with(
         machine: M,
         function: Box<dyn FunctionKernels<M, T>>,

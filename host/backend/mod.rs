@@ -18,8 +18,11 @@ mod cpu;
 mod cuda;
 mod emulated;
 mod function_kernels;
+mod kernel_fit;
 mod kernel_paths;
 mod kernel_swarm;
+#[cfg(any(feature = "cuda", test))]
+mod lineage;
 mod machine;
 mod plan;
 mod residence;
@@ -35,14 +38,20 @@ pub use cpu::{Cpu, Simd};
 pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes, dispatched};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
-pub use emulated::{Emulated, EmulatedWith};
+pub use emulated::{Emulated, EmulatedFit, EmulatedWith};
+pub(crate) use kernel_fit::Task;
+#[cfg(feature = "cuda")]
+pub(crate) use kernel_fit::{FUSED_THREADS, by_column, fused, words};
 pub(crate) use kernel_paths::OnKernels;
+#[cfg(feature = "cuda")]
+pub(crate) use lineage::{Published, hosala};
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
 pub use residence::Residence;
 
 use crate::{
     Error, Result,
+    fit::{Fit, Setup},
     swarm::{Function, FunctionIn, Precision, named},
 };
 
@@ -71,10 +80,18 @@ pub trait Number: Scalar {
     /// What a function can do in this precision.
     #[doc(hidden)]
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
+
+    /// What a fit's sum is over in this precision.
+    #[doc(hidden)]
+    fn setup_of(fit: &Fit) -> Result<Setup<Self>>;
 }
 
 impl Number for f32 {
     const PRECISION: Precision = Precision::F32;
+
+    fn setup_of(fit: &Fit) -> Result<Setup<Self>> {
+        fit.setup_single()
+    }
 
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
         function
@@ -83,6 +100,10 @@ impl Number for f32 {
 
 impl Number for f64 {
     const PRECISION: Precision = Precision::F64;
+
+    fn setup_of(fit: &Fit) -> Result<Setup<Self>> {
+        Ok(fit.setup())
+    }
 
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
         function
@@ -145,6 +166,21 @@ pub trait Backend {
     /// ```
     fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
     -> Result<Box<dyn Swarm<T>>>;
+
+    /// The CPU, for what a run leaves to it: itself, or beside a GPU all cores.
+    ///
+    /// ```
+    /// use flockwork::backend::{Backend, Cpu};
+    ///
+    /// assert!(Cpu::new(2)?.cpu()?.description().starts_with("2 threads, "));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If its threads cannot be started.
+    fn cpu(&self) -> Result<Cpu> {
+        Cpu::new(0)
+    }
 }
 
 /// A swarm under way, or several that are advanced together.
@@ -614,10 +650,15 @@ impl AnyBackend {
             #[cfg(not(feature = "cuda"))]
             Choice::Auto => cpu("this build has no GPU support".to_owned()),
             #[cfg(feature = "cuda")]
-            Choice::Cuda => Ok(Self::Cuda(Cuda::open(0)?, "asked for".to_owned())),
+            Choice::Cuda => {
+                let cuda = Cuda::open(0)?.with_cpu_threads(threads);
+                Ok(Self::Cuda(cuda, "asked for".to_owned()))
+            }
             #[cfg(feature = "cuda")]
             Choice::Auto => match Cuda::open(0) {
-                Ok(cuda) => Ok(Self::Cuda(cuda, "a GPU was found".to_owned())),
+                Ok(cuda) => {
+                    Ok(Self::Cuda(cuda.with_cpu_threads(threads), "a GPU was found".to_owned()))
+                }
                 Err(Error::Cuda(why)) => cpu(format!("no GPU: {why}")),
                 Err(error) => Err(error),
             },
@@ -715,6 +756,14 @@ impl Backend for AnyBackend {
             Self::Cpu(cpu, _) => cpu.description(),
             #[cfg(feature = "cuda")]
             Self::Cuda(cuda, _) => cuda.description(),
+        }
+    }
+
+    fn cpu(&self) -> Result<Cpu> {
+        match self {
+            Self::Cpu(cpu, _) => cpu.cpu(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.cpu(),
         }
     }
 

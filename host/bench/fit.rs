@@ -1,5 +1,5 @@
 //! Fits: how long a swarm takes for an iteration over many rows, next to what memory and arithmetic
-//! allow.
+//! allow. Of a GPU by its own clock.
 
 use std::{hint::black_box, time::Instant};
 
@@ -8,9 +8,11 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Trial, iteration};
+#[cfg(feature = "cuda")]
+use crate::backend::Cuda;
 use crate::{
     Result,
-    backend::{Cpu, Simd, dispatched},
+    backend::{AnyBackend, Backend, Cpu, Number, Simd, dispatched},
     fit::{Data, Fit, Linear, synthetic},
     swarm::{Mode, Precision},
 };
@@ -34,10 +36,11 @@ pub struct FitCase {
     pub particles: u32,
 }
 
-/// The cases of the thesis, by their sizes.
+/// The cases of the thesis, by their sizes, and one with more particles.
 pub const FITS: &[FitCase] = &[
     FitCase { name: "f5<8, 131072>", dims: 8, rows: 131_072, particles: 64 },
     FitCase { name: "f9", dims: 16, rows: 1_088_576, particles: 128 },
+    FitCase { name: "f9", dims: 16, rows: 1_088_576, particles: 2_048 },
     FitCase { name: "f10", dims: 4, rows: 6_980_011, particles: 64 },
 ];
 
@@ -64,7 +67,7 @@ pub struct FitMeasurement {
     pub seconds: f64,
     /// Least and greatest.
     pub range: (f64, f64),
-    /// What it takes to read all rows once for each 64 particles.
+    /// What it takes to read all rows: a CPU once for each 64 particles, a GPU once.
     pub read_seconds: f64,
     /// What the fused multiply-adds take: parameters + 1 for each row and particle.
     pub arithmetic_seconds: f64,
@@ -174,6 +177,50 @@ pub fn processor<T: Scalar>(cpu: &Cpu) -> Processor {
     })
 }
 
+/// What a GPU allows: its copies and its fused multiply-adds.
+#[cfg(feature = "cuda")]
+fn gpu<T: Number>(backend: &AnyBackend, cuda: &Cuda) -> Result<Processor> {
+    use flockwork_device::fit::kernels::ceiling;
+
+    use crate::backend::fused;
+
+    /// Blocks for each multiprocessor, and rounds: some tenths of a second.
+    const BLOCKS: u32 = 8;
+    const ROUNDS: u32 = 1 << 16;
+
+    let blocks = cuda.gpu().device().multiprocessors * BLOCKS;
+    let mut best = f64::INFINITY;
+    for _ in 0..5 {
+        best = best.min(fused::<_, T>(&cuda.machine()?, blocks, ROUNDS)?.as_secs_f64());
+    }
+    let threads = u64::from(blocks) * u64::from(crate::backend::FUSED_THREADS);
+    let reads_per_second =
+        super::ceilings(backend)?.map_or(f64::NAN, |ceilings| ceilings.copy_bytes_per_second);
+    let fused_per_second = (ceiling::operations(ROUNDS) * threads) as f64 / best;
+    Ok(Processor { reads_per_second, fused_per_second })
+}
+
+/// What a back end allows: as [`processor`], or of a GPU the bytes that a copy reads and writes, and the
+/// fused multiply-adds of all multiprocessors.
+///
+/// ```
+/// use flockwork::{backend::{AnyBackend, Choice}, bench};
+///
+/// let ceilings = bench::allowed::<f64>(&AnyBackend::select(Choice::Cpu, 1)?)?;
+/// assert!(ceilings.fused_per_second > 0.0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the GPU fails.
+pub fn allowed<T: Number>(backend: &AnyBackend) -> Result<Processor> {
+    match backend {
+        AnyBackend::Cpu(cpu, _) => Ok(processor::<T>(cpu)),
+        #[cfg(feature = "cuda")]
+        AnyBackend::Cuda(cuda, _) => gpu::<T>(backend, cuda),
+    }
+}
+
 /// Measures the iterations of a fit's swarm, after a look at their result.
 ///
 /// ```
@@ -192,16 +239,17 @@ pub fn processor<T: Scalar>(cpu: &Cpu) -> Processor {
 pub fn fit(
     case: FitCase,
     precision: Precision,
-    cpu: &Cpu,
+    backend: &impl Backend,
     processor: Processor,
 ) -> Result<FitMeasurement> {
     let FitCase { dims, rows, particles, .. } = case;
     let fit = Fit::new(Linear, Data::from_table(&synthetic(dims, rows, 1)?)?)?;
     let trial = Trial { particles, precision, mode: Mode::Synchronous, history: None };
-    let measured = iteration(&fit.problem()?, trial, cpu)?;
+    let measured = iteration(&fit.problem()?, trial, backend)?;
     let number = if precision == Precision::F32 { size_of::<f32>() } else { size_of::<f64>() };
     let numbers = rows as f64 * (f64::from(dims) + 1.0);
-    let tiles = f64::from(particles.div_ceil(64));
+    // A GPU has the rows near while all particles look at them.
+    let tiles = if backend.name() == "cpu" { f64::from(particles.div_ceil(64)) } else { 1.0 };
     Ok(FitMeasurement {
         case,
         precision,
@@ -210,4 +258,97 @@ pub fn fit(
         read_seconds: tiles * numbers * number as f64 / processor.reads_per_second,
         arithmetic_seconds: f64::from(particles) * numbers / processor.fused_per_second,
     })
+}
+
+/// How long a published kernel takes to sum the squares of all particles once: no more than that.
+///
+/// ```
+/// use flockwork::bench::{FITS, LineageMeasurement};
+/// use flockwork::swarm::Precision;
+///
+/// let (case, precision, kernel, seconds) = (FITS[0], Precision::F64, "WARP_2", 1e-3);
+/// let measured = LineageMeasurement { case, precision, kernel, seconds };
+/// assert!(measured.seconds > 0.0);
+/// ```
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LineageMeasurement {
+    /// The case.
+    pub case: FitCase,
+    /// The arithmetic.
+    pub precision: Precision,
+    /// As its author calls it.
+    pub kernel: &'static str,
+    /// The least of some launches, in seconds.
+    pub seconds: f64,
+}
+
+/// Measures the kernels of Hosala's thesis on a GPU, none on a CPU, after a look at their sums: they are
+/// those of the CPU within the error of a plain sum.
+///
+/// ```
+/// use flockwork::{backend::{AnyBackend, Choice}, bench::{self, FITS}, swarm::Precision};
+///
+/// let cpu = AnyBackend::select(Choice::Cpu, 1)?;
+/// assert!(bench::fit_lineage(FITS[0], Precision::F64, &cpu)?.is_empty());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Wrong`](crate::Error::Wrong) if a sum is not what it should be.
+pub fn fit_lineage(
+    case: FitCase,
+    precision: Precision,
+    backend: &AnyBackend,
+) -> Result<Vec<LineageMeasurement>> {
+    match backend {
+        AnyBackend::Cpu(..) => {
+            let _ = (case, precision);
+            Ok(Vec::new())
+        }
+        #[cfg(feature = "cuda")]
+        AnyBackend::Cuda(cuda, _) => match precision {
+            Precision::F32 => fit_lineage_in::<f32>(case, cuda),
+            Precision::F64 => fit_lineage_in::<f64>(case, cuda),
+        },
+    }
+}
+
+#[cfg(feature = "cuda")]
+fn fit_lineage_in<T: Number>(case: FitCase, cuda: &Cuda) -> Result<Vec<LineageMeasurement>> {
+    use crate::{
+        Error,
+        backend::{Plan, Published, hosala},
+        swarm::Options,
+    };
+
+    /// Launches.
+    const TIMES: u32 = 5;
+
+    let FitCase { dims, rows, particles, .. } = case;
+    let fit = Fit::new(Linear, Data::from_table(&synthetic(dims, rows, 1)?)?)?;
+    let problem = fit.problem()?;
+    let options = Options { particles, precision: T::PRECISION, ..Options::default() };
+    let plan = Plan::<T>::new(&problem, &options)?;
+    // Somewhere near the best fit, each a little further.
+    let place = |index: u32| T::nearest(1.0 + f64::from(index % 97) / 64.0);
+    let positions: Vec<T> = (0..particles * dims).map(place).collect();
+    let expected = Cpu::new(0)?.swarm(problem.function(), plan)?.evaluate(&positions)?;
+    let numbers = T::setup_of(&fit)?.numbers;
+    let unit = if T::PRECISION == Precision::F32 { 2_f64.powi(-24) } else { 2_f64.powi(-53) };
+    let bound = (rows as f64 + f64::from(dims)) * unit;
+    let measured = |Published { name, took, sums }: Published<T>| {
+        for (found, expected) in sums.iter().zip(&expected) {
+            let (a, b) = (found.to_f64(), expected.to_f64());
+            // Of what the CPU's sum is off, too.
+            let is_near = (a - b).abs() <= 2.0 * bound * b;
+            if !is_near {
+                let (found, expected) = (found.to_string(), expected.to_string());
+                return Err(Error::Wrong { particles, dims, found, expected });
+            }
+        }
+        let (precision, seconds) = (T::PRECISION, took.as_secs_f64());
+        Ok(LineageMeasurement { case, precision, kernel: name, seconds })
+    };
+    let all = hosala(&cuda.machine()?, dims, &numbers, &positions, TIMES)?;
+    all.into_iter().map(measured).collect()
 }

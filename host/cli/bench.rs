@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Choice, Cpu, Residence, Way},
+    backend::{AnyBackend, Backend, Choice, Residence, Way},
     bench::{self, Ceilings, Measurement, Trial, paths::Kind},
     objective::{Objective, Rastrigin},
     paths::Weights,
@@ -22,7 +22,7 @@ pub enum Command {
     /// Time all distances of random graphs of some sizes, in each type of weights.
     Paths(Paths),
     /// Time one iteration of swarms that fit a linear model to many rows, next to what memory and
-    /// arithmetic of the CPU allow.
+    /// arithmetic allow.
     Fit(OfFit),
 }
 
@@ -68,9 +68,11 @@ pub struct Paths {
 
 #[derive(Args)]
 pub struct OfFit {
-    /// CPU threads [default: one per core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
+    #[command(flatten)]
+    machine: Machine,
+    /// Only this case, as f10; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    case: Vec<String>,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -233,50 +235,98 @@ fn swarm(arguments: &Swarm) -> anyhow::Result<()> {
 }
 
 fn fits(arguments: &OfFit) -> anyhow::Result<()> {
-    let cpu = Cpu::new(arguments.threads)?;
+    let known: Vec<&str> = bench::FITS.iter().map(|case| short(case.name)).collect();
+    if let Some(unknown) = arguments.case.iter().find(|case| !known.contains(&case.as_str())) {
+        anyhow::bail!("--case is {unknown:?}; there are {}", known.join(", "));
+    }
+    let backend = arguments.machine.select()?;
     let ceilings = [
-        (Precision::F32, bench::processor::<f32>(&cpu)),
-        (Precision::F64, bench::processor::<f64>(&cpu)),
+        (Precision::F32, bench::allowed::<f32>(&backend)?),
+        (Precision::F64, bench::allowed::<f64>(&backend)?),
     ];
+    // An iteration takes milliseconds on a CPU.
+    let (unit, scale) = if backend.name() == "cpu" { ("ms", 1e3) } else { ("us", 1e6) };
     if !arguments.json {
-        println!("cpu: {}", cpu.description());
+        println!("{}: {}", backend.name(), backend.description());
         for (precision, processor) in ceilings {
             println!(
-                "{precision}: {:.1} GB/s read, {:.1} G fused multiply-adds a second",
+                "{precision}: {:.1} GB/s, {:.1} G fused multiply-adds a second",
                 processor.reads_per_second / 1e9,
                 processor.fused_per_second / 1e9
             );
         }
+        if let Some(clocks) = clocks(&backend) {
+            println!("{clocks}");
+        }
         println!("\nlinear model; each result looked at before it is timed\n");
         println!(
-            "| case | rows | parameters x particles | | ms per iteration | least to most | memory ms | arithmetic ms | floor / time |"
+            "| case | rows | parameters x particles | | {unit} per iteration | least to most | memory {unit} | arithmetic {unit} | floor / time |"
         );
         println!("|:---|---:|---:|:---|---:|---:|---:|---:|---:|");
     }
-    for &case in bench::FITS {
+    let asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|c| c == name);
+    for &case in bench::FITS.iter().filter(|case| asked(short(case.name))) {
         for (precision, processor) in ceilings {
-            let measured = bench::fit(case, precision, &cpu, processor)?;
+            let measured = bench::fit(case, precision, &backend, processor)?;
             if arguments.json {
-                println!("{}", serde_json::to_string(&measured)?);
+                let mut object = serde_json::to_value(measured)?;
+                object["backend"] = backend.name().into();
+                println!("{object}");
                 continue;
             }
-            let milli = 1e3;
             println!(
                 "| {} | {} | {} x {} | {precision} | {:.2} | {:.2} to {:.2} | {:.2} | {:.2} | {:.2} |",
                 case.name,
                 case.rows,
                 case.dims,
                 case.particles,
-                measured.seconds * milli,
-                measured.range.0 * milli,
-                measured.range.1 * milli,
-                measured.read_seconds * milli,
-                measured.arithmetic_seconds * milli,
+                measured.seconds * scale,
+                measured.range.0 * scale,
+                measured.range.1 * scale,
+                measured.read_seconds * scale,
+                measured.arithmetic_seconds * scale,
                 measured.floor() / measured.seconds
             );
         }
     }
+    fits_by_thesis(arguments, &backend)
+}
+
+/// What the thesis's own kernels take for the sums alone.
+fn fits_by_thesis(arguments: &OfFit, backend: &AnyBackend) -> anyhow::Result<()> {
+    if backend.name() == "cpu" {
+        return Ok(());
+    }
+    if !arguments.json {
+        println!("\nHosala's kernels, the sums of an iteration alone\n");
+        println!("| case | parameters x particles | | kernel | us |");
+        println!("|:---|---:|:---|:---|---:|");
+    }
+    let asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|c| c == name);
+    for &case in bench::FITS.iter().filter(|case| asked(short(case.name))) {
+        for precision in [Precision::F32, Precision::F64] {
+            for measured in bench::fit_lineage(case, precision, backend)? {
+                if arguments.json {
+                    println!("{}", serde_json::to_string(&measured)?);
+                    continue;
+                }
+                println!(
+                    "| {} | {} x {} | {precision} | {} | {:.2} |",
+                    case.name,
+                    case.dims,
+                    case.particles,
+                    measured.kernel,
+                    measured.seconds * 1e6
+                );
+            }
+        }
+    }
     Ok(())
+}
+
+/// A case's name without its sizes.
+fn short(name: &str) -> &str {
+    name.split('<').next().unwrap_or(name)
 }
 
 /// The ways to measure: those asked for, or all that the machine has.

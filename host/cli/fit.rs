@@ -8,7 +8,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Args;
 use flockwork::{
-    backend::{AnyBackend, Backend, Choice, Cpu},
+    backend::{AnyBackend, Backend},
     fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape},
     io::{self, Column, Columns, Hints, Layout, Wanted},
     plot::{self, Fitting},
@@ -149,11 +149,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             bail!("--plot is {}; the file's name must end in .svg or .png", path.display());
         }
     }
-    let (cpu, reason) = arguments.cpu()?;
     let (fit, skipped) = arguments.fit(file, model)?;
+    let backend = arguments.machine.select_for(&fit)?;
     interrupt::listen()?;
     let bar = Bar::new(fit.swarm_options(), arguments.json);
-    let fitted = fit.run_on(&cpu, |progress| {
+    let fitted = fit.run_on(&backend, |progress| {
         bar.show(progress);
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
@@ -164,7 +164,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(path) => draw(path, &fit, &fitted),
         None => Ok(()),
     };
-    let report = Report { fit: &fit, fitted: &fitted, cpu: &cpu, reason: &reason, skipped };
+    let report = Report { fit: &fit, fitted: &fitted, backend: &backend, skipped };
     let report = match arguments.json {
         true => report.json(),
         false => report.text(arguments.plot.as_deref().filter(|_| drawn.is_ok())),
@@ -243,18 +243,6 @@ impl Arguments {
         let Columns { x, y, weights, names, skipped } = io::read_columns(file, &wanted)?;
         let columns = (names.len() - 1) as u32;
         Ok((Data::new(columns, x, y)?.named(names)?, weights, skipped))
-    }
-
-    /// The CPU, and why.
-    fn cpu(&self) -> anyhow::Result<(Cpu, String)> {
-        if self.machine.choice() == Choice::Cuda {
-            bail!("fits have no GPU kernels yet: leave out --backend, or give --backend cpu");
-        }
-        match self.machine.select_cpu()? {
-            AnyBackend::Cpu(cpu, reason) => Ok((cpu, reason)),
-            #[cfg(feature = "cuda")]
-            AnyBackend::Cuda(..) => bail!("fits run on the CPU"),
-        }
     }
 }
 
@@ -381,20 +369,23 @@ impl std::fmt::Display for Shown {
 struct Report<'a> {
     fit: &'a Fit,
     fitted: &'a Fitted,
-    cpu: &'a Cpu,
-    reason: &'a str,
+    backend: &'a AnyBackend,
     skipped: usize,
 }
 
 impl Report<'_> {
     fn json(&self) -> String {
-        let Self { fit, fitted, cpu, reason, skipped } = self;
+        let Self { fit, fitted, backend, skipped } = self;
         let object = json!({
             "model": fit.model_name(),
             "columns": fit.data().names(),
             "skipped_rows": skipped,
             "options": fit.swarm_options(),
-            "backend": { "name": cpu.name(), "description": cpu.description(), "reason": reason },
+            "backend": {
+                "name": backend.name(),
+                "description": backend.description(),
+                "reason": backend.reason(),
+            },
             "rows_per_second": fitted.rows_per_second(),
             "stopped": fitted.outcome.stopped,
             "result": fitted,
@@ -403,7 +394,7 @@ impl Report<'_> {
     }
 
     fn text(&self, plot: Option<&Path>) -> String {
-        let Self { fit, fitted, cpu, reason, skipped } = self;
+        let Self { fit, fitted, backend, skipped } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
         let left_out = match skipped {
             0 => String::new(),
@@ -415,7 +406,12 @@ impl Report<'_> {
                 fit.model_name(),
                 fitted.rows
             ),
-            format!("back end    cpu: {} ({reason})", cpu.description()),
+            format!(
+                "back end    {}: {} ({})",
+                backend.name(),
+                backend.description(),
+                backend.reason()
+            ),
             format!(
                 "done        {} iterations, {} of Levenberg-Marquardt in {:.3} s: {:.3e} rows a second",
                 fitted.iterations,

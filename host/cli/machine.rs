@@ -1,15 +1,18 @@
 //! What a run runs on.
 
 use clap::Args;
-use flockwork::backend::{AnyBackend, Choice, Residence};
+use flockwork::{
+    backend::{AnyBackend, Choice, Residence},
+    fit::Fit,
+};
 
 use super::parse::choice;
 
 #[derive(Args)]
 #[command(next_help_heading = "Machine")]
 pub struct Machine {
-    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one and else the CPU.
-    /// The bits of the result are the same.
+    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one (and a fit is large enough
+    /// to gain from it) and else the CPU. The bits of the result are the same.
     #[arg(
         long,
         short = 'b',
@@ -35,30 +38,20 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// What was asked for.
-    pub fn choice(&self) -> Choice {
-        self.backend
-    }
-
-    /// The CPU, for what runs nowhere else yet.
-    pub fn select_cpu(&self) -> anyhow::Result<AnyBackend> {
-        let reason = match self.backend {
-            Choice::Cpu => "asked for",
-            _ => "fits have no GPU kernels yet",
-        };
-        Ok(match AnyBackend::select(Choice::Cpu, self.threads)? {
-            AnyBackend::Cpu(cpu, _) => AnyBackend::Cpu(cpu, reason.to_owned()),
-            #[cfg(feature = "cuda")]
-            other => other,
-        })
-    }
-
     pub fn select(&self) -> anyhow::Result<AnyBackend> {
-        let backend = AnyBackend::select(self.backend, self.threads)?;
+        Ok(self.settled(AnyBackend::select(self.backend, self.threads)?))
+    }
+
+    /// What suits a fit.
+    pub fn select_for(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
+        Ok(self.settled(fit.select(self.backend, self.threads)?))
+    }
+
+    fn settled(&self, backend: AnyBackend) -> AnyBackend {
         let backend = backend.with_residence(self.residence);
-        Ok(match self.block_threads {
+        match self.block_threads {
             Some(threads) => backend.with_block_threads(threads),
             None => backend,
-        })
+        }
     }
 }

@@ -46,13 +46,13 @@ pub struct Arguments {
         default_value_t = Weights::default()
     )]
     weights: Weights,
-    /// What to compute on, with the same result. The kernels for GPUs have been tested in the emulator
-    /// and not yet been measured on a GPU, so it is the CPU unless you say otherwise.
+    /// What to compute on, with the same result: the CPU, the first NVIDIA GPU, or (auto) the GPU if there
+    /// is one and the graph has some thousand vertices.
     #[arg(
         long,
         short = 'b',
         value_parser = choice(Choice::ALL, Choice::name),
-        default_value_t = Choice::Cpu
+        default_value_t = Choice::default()
     )]
     backend: Choice,
     /// CPU threads [default: one per core].
@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     let cpu = Cpu::new(arguments.threads)?;
-    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let backend = graph.select(arguments.backend, arguments.threads)?;
     let backend = backend.with_memory(arguments.gpu_memory.unwrap_or(u64::MAX));
     let options =
         Options { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };

@@ -1,15 +1,24 @@
 //! Rows of data.
 
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "cuda")]
+use std::sync::{Mutex, PoisonError};
 
 use flockwork_device::math::Scalar;
 
 use crate::{Error, Result, io::Table, memory};
+#[cfg(feature = "cuda")]
+use crate::{
+    backend::{Number, by_column, words},
+    cuda::{Buffer, Gpu},
+    swarm::Precision,
+};
 
 /// Rows of arguments and a target each, kept once for all fits and copied to `f32` when first needed
 /// so. A clone shares them.
 ///
-/// Memory: 8 bytes for each number, and 4 more if there are fits in `f32`.
+/// Memory: 8 bytes for each number, and 4 more if there are fits in `f32`; as much on a GPU that fits them,
+/// until the data are dropped.
 ///
 /// ```
 /// use flockwork::fit::Data;
@@ -33,6 +42,17 @@ pub struct Data {
 struct Held {
     double: Arc<[f64]>,
     single: OnceLock<Arc<[f32]>>,
+    #[cfg(feature = "cuda")]
+    on_gpus: Mutex<Vec<OnGpu>>,
+}
+
+/// What a GPU has of them, column by column.
+#[cfg(feature = "cuda")]
+#[derive(Debug)]
+struct OnGpu {
+    ordinal: u32,
+    precision: Precision,
+    numbers: Arc<Buffer<[u32; 4]>>,
 }
 
 impl Data {
@@ -64,7 +84,12 @@ impl Data {
         let names =
             (1..=columns).map(|c| if columns == 1 { "x".to_owned() } else { format!("x{c}") });
         let names = names.chain(["y".to_owned()]).collect();
-        let held = Held { double: numbers.into(), single: OnceLock::new() };
+        let held = Held {
+            double: numbers.into(),
+            single: OnceLock::new(),
+            #[cfg(feature = "cuda")]
+            on_gpus: Mutex::default(),
+        };
         Ok(Self { columns, rows: targets.len(), held: Arc::new(held), names })
     }
 
@@ -173,6 +198,30 @@ impl Data {
         memory::check((self.held.double.len() * size_of::<f32>()) as u128)?;
         let single = converted(&self.held.double, "number")?;
         Ok(self.held.single.get_or_init(|| single))
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl Data {
+    /// The rows in a GPU's memory, from where they are freed with the data. `numbers` are those rows in
+    /// the precision that is wanted; they are brought there once for all fits.
+    pub(super) fn on_gpu<T: Number>(
+        &self,
+        gpu: &Gpu,
+        numbers: &[T],
+    ) -> Result<Arc<Buffer<[u32; 4]>>> {
+        let ordinal = gpu.device().ordinal;
+        // A thread that panicked has left a whole list.
+        let mut on_gpus = self.held.on_gpus.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |there: &&OnGpu| there.ordinal == ordinal && there.precision == T::PRECISION;
+        if let Some(there) = on_gpus.iter().find(same) {
+            return Ok(Arc::clone(&there.numbers));
+        }
+        let columns = by_column(numbers, self.stride(), self.rows)?;
+        let numbers = Arc::new(gpu.upload(words(&columns))?);
+        let there = OnGpu { ordinal, precision: T::PRECISION, numbers: Arc::clone(&numbers) };
+        on_gpus.push(there);
+        Ok(numbers)
     }
 }
 

@@ -45,6 +45,7 @@ pub use flockwork_device::fit::{
     Columns, Info, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size, Visitor,
     model as models, predict, sum, with_model,
 };
+pub(crate) use rows::Setup;
 pub use run::Resample;
 pub use statement::{Fit, Loss};
 pub use synthetic::synthetic;

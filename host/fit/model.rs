@@ -5,16 +5,26 @@ use std::sync::Arc;
 use flockwork_device::{
     fit::{Info, Model, Shape, predict},
     math::Scalar,
+    registry,
     swarm::{layout::TILE, view::View},
 };
 
 use super::rows::{self, OnRows, Setup, gather, judge, over_groups};
-use crate::backend::{Evaluator, Judged, Simd};
+use crate::backend::{Evaluator, Judged, Number, Simd};
+#[cfg(feature = "cuda")]
+use crate::{
+    Result,
+    backend::{Cuda, Plan, Swarm, Task},
+    fit::Fit,
+};
 
 /// A model of a type that implements [`Model`], or a closure.
 pub(super) trait AnyModel: ModelIn<f32> + ModelIn<f64> + Send + Sync {
     /// What its author says of it; nothing for a closure.
     fn info(&self) -> Option<Info>;
+
+    /// Whether there are GPU kernels for it.
+    fn has_kernels(&self) -> bool;
 
     /// What it predicts.
     fn predict(&self, parameters: &[f64], arguments: &[f64], shape: &Shape) -> f64;
@@ -39,6 +49,10 @@ pub(super) trait AnyModel: ModelIn<f32> + ModelIn<f64> + Send + Sync {
 pub(super) trait ModelIn<T> {
     /// The sum over all rows as the swarm's objective function. `data` are the rows in `f64`.
     fn evaluator(&self, simd: Simd, setup: Setup<T>, data: &Arc<[f64]>) -> Box<dyn Evaluator<T>>;
+
+    /// A swarm on a GPU.
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, gpu: &Cuda, fit: &Fit, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>>;
 }
 
 pub(super) struct Typed<M>(pub M);
@@ -46,6 +60,10 @@ pub(super) struct Typed<M>(pub M);
 impl<M: Model> AnyModel for Typed<M> {
     fn info(&self) -> Option<Info> {
         Some(M::INFO)
+    }
+
+    fn has_kernels(&self) -> bool {
+        registry::is_registered_model::<M>()
     }
 
     fn predict(&self, parameters: &[f64], arguments: &[f64], shape: &Shape) -> f64 {
@@ -77,9 +95,16 @@ impl<M: Model> AnyModel for Typed<M> {
     }
 }
 
-impl<M: Model, T: Scalar> ModelIn<T> for Typed<M> {
+impl<M: Model, T: Number> ModelIn<T> for Typed<M> {
     fn evaluator(&self, simd: Simd, setup: Setup<T>, _: &Arc<[f64]>) -> Box<dyn Evaluator<T>> {
         Box::new(OnRows { model: self.0, simd, setup })
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, gpu: &Cuda, fit: &Fit, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
+        let Setup { shape, rows, numbers, weights, loss, fixed } = T::setup_of(fit)?;
+        let on_gpu = fit.data.on_gpu(gpu.gpu(), &numbers)?;
+        gpu.swarm_of_fit::<M, T>(Task { shape, rows, loss, weights, fixed }, on_gpu, plan)
     }
 }
 
@@ -95,6 +120,10 @@ const STEP: f64 = 6e-6;
 impl AnyModel for Closure {
     fn info(&self) -> Option<Info> {
         None
+    }
+
+    fn has_kernels(&self) -> bool {
+        false
     }
 
     fn predict(&self, parameters: &[f64], arguments: &[f64], _: &Shape) -> f64 {
@@ -139,9 +168,14 @@ impl AnyModel for Closure {
     }
 }
 
-impl<T: Scalar> ModelIn<T> for Closure {
+impl<T: Number> ModelIn<T> for Closure {
     fn evaluator(&self, _: Simd, setup: Setup<T>, data: &Arc<[f64]>) -> Box<dyn Evaluator<T>> {
         Box::new(Called { predict: Arc::clone(&self.0), setup, data: Arc::clone(data) })
+    }
+
+    #[cfg(feature = "cuda")]
+    fn on_gpu(&self, _: &Cuda, fit: &Fit, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
+        Err(crate::Error::ModelOnGpu { model: fit.model_name().to_owned() })
     }
 }
 

@@ -25,7 +25,7 @@ const GROUP_BYTES: usize = 256 * 1024;
 
 /// What a fit's sum is over, in one precision.
 #[derive(Clone)]
-pub(super) struct Setup<T> {
+pub struct Setup<T> {
     pub shape: Shape,
     pub rows: usize,
     /// For each row its arguments and its target.

@@ -17,10 +17,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    backend::{Cpu, Simd},
+    backend::{AnyBackend, Backend, Choice, Cpu, Simd},
     points,
     swarm::{
-        Neighbourhood, Options, OwnBest, Precision, Problem, Progress, Start,
+        Mode, Neighbourhood, Options, OwnBest, Precision, Problem, Progress, Start,
         minimize_with_own_bests,
     },
 };
@@ -30,6 +30,13 @@ const PROJECTED_PARTICLES: u32 = 128;
 const PROJECTED_ITERATIONS: u32 = 60;
 /// It is left out where there are more rows.
 const PROJECTED_ROWS: usize = 20_000;
+
+/// Fused operations from which on a search takes a GPU: about half a second of a CPU with few cores, and
+/// as long as it takes to open a GPU and to make its kernels ready.
+const WORTH_A_GPU: u128 = 20_000_000_000;
+
+/// Columns that the shared memory of any GPU has room for.
+const WIDE: u32 = 40;
 
 /// Of two places whose every parameter differs by less than this share of itself, one is enough.
 const APART: f64 = 0.1;
@@ -119,8 +126,9 @@ impl Fit {
         self.run_on(&Cpu::new(0)?, |_| ControlFlow::Continue(()))
     }
 
-    /// The same on a given CPU back end; `observe` is called as by [`minimize`](crate::swarm::minimize)
-    /// while the swarm searches. The threads and their vector instructions change no bit.
+    /// The same on a given back end; `observe` is called as by [`minimize`](crate::swarm::minimize)
+    /// while the swarm searches. The back end changes no bit: neither the threads and their vector
+    /// instructions nor a GPU, which searches with the swarm while the CPU does the rest.
     ///
     /// ```
     /// use flockwork::{backend::{Cpu, Simd}, fit::{Data, Fit, Saturation}};
@@ -134,16 +142,19 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`Fit::run`].
+    /// As [`Fit::run`]; and on a GPU if the model is not a built-in one
+    /// ([`Error::ModelOnGpu`]), or if the mode is asynchronous.
     pub fn run_on(
         &self,
-        cpu: &Cpu,
+        backend: &impl Backend,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Fitted> {
         let began = Instant::now();
         self.check_precision()?;
         let problem = self.problem()?;
-        let (outcome, own_bests) = minimize_with_own_bests(&problem, &self.options, cpu, observe)?;
+        let (outcome, own_bests) =
+            minimize_with_own_bests(&problem, &self.options, backend, observe)?;
+        let cpu = &backend.cpu()?;
         let setup = self.setup();
         let free: Vec<usize> =
             (0..self.sought.len()).filter(|&j| self.sought[j].fixed.is_none()).collect();
@@ -200,7 +211,58 @@ impl Fit {
         Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
     }
 
-    /// Several fits over the same data, which are kept once: bootstrap samples by their weights, or
+    /// The back end for this fit: a GPU if it is asked for, or if anything will do, there is one, and the
+    /// search is long enough to be faster there by more than it takes to begin. `threads` is the number of
+    /// CPU threads, 0 for one per core.
+    ///
+    /// ```
+    /// use flockwork::{backend::{Backend, Choice}, fit::{Data, Fit, PowerLaw}};
+    ///
+    /// let fit = Fit::new(PowerLaw, Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?)?;
+    /// // Three rows are nothing for a GPU.
+    /// let backend = fit.select(Choice::Auto, 0)?;
+    /// assert_eq!(backend.name(), "cpu");
+    /// println!("{}", backend.reason());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`AnyBackend::select`]; and if a GPU is asked for and the model has no kernels.
+    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
+        let on_cpu = |why: &str| {
+            let cpu = Cpu::new(threads)?;
+            Ok(AnyBackend::Cpu(cpu, why.to_owned()))
+        };
+        let has_kernels = self.model.has_kernels();
+        match choice {
+            Choice::Cpu => AnyBackend::select(choice, threads),
+            Choice::Cuda if !has_kernels => {
+                Err(Error::ModelOnGpu { model: self.model_name().to_owned() })
+            }
+            Choice::Cuda => AnyBackend::select(choice, threads),
+            Choice::Auto if !has_kernels => on_cpu("the model has no GPU kernels"),
+            Choice::Auto if self.options.mode == Mode::Asynchronous => {
+                on_cpu("asynchronous fits run on the CPU")
+            }
+            Choice::Auto if self.data.columns() > WIDE => {
+                on_cpu("so many columns may be too many for a GPU's shared memory")
+            }
+            Choice::Auto if self.operations() < WORTH_A_GPU => {
+                on_cpu("the fit is too small to gain from a GPU")
+            }
+            Choice::Auto => AnyBackend::select(choice, threads),
+        }
+    }
+
+    /// Fused operations of the search, if the model were linear.
+    fn operations(&self) -> u128 {
+        let Options { particles, iterations, .. } = self.options;
+        let parameters = self.sought.len() as u128 + 1;
+        let points = u128::from(particles) * (u128::from(iterations) + 1);
+        points * parameters * self.data.rows() as u128
+    }
+
+    /// Several fits over the same data, which are kept once, also on a GPU: bootstrap samples by their weights, or
     /// other seeds. One result each, the same as that of a fit of its own.
     ///
     /// ```
@@ -218,7 +280,7 @@ impl Fit {
     ///
     /// # Errors
     /// As [`Fit::run`] and [`Fit::weighted`].
-    pub fn run_many(&self, resamples: &[Resample], cpu: &Cpu) -> Result<Vec<Fitted>> {
+    pub fn run_many(&self, resamples: &[Resample], backend: &impl Backend) -> Result<Vec<Fitted>> {
         let one = |resample: &Resample| {
             let fit = self.clone().with(|options| options.seed = resample.seed);
             let fit = if resample.weights.is_empty() {
@@ -226,7 +288,7 @@ impl Fit {
             } else {
                 fit.weighted(resample.weights.clone())?
             };
-            fit.run_on(cpu, |_| ControlFlow::Continue(()))
+            fit.run_on(backend, |_| ControlFlow::Continue(()))
         };
         resamples.iter().map(one).collect()
     }

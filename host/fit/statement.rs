@@ -572,7 +572,7 @@ impl Fit {
     }
 
     /// The sum as a problem for a swarm: its dimensions are the parameters that are not fixed. For
-    /// every rule, neighbourhood, restart and stop that swarms have; the CPU evaluates it.
+    /// every rule, neighbourhood, restart and stop that swarms have, on any back end.
     ///
     /// ```
     /// use flockwork::{fit::{Data, Fit, PowerLaw}, swarm::{Rule, Search}};
@@ -592,7 +592,7 @@ impl Fit {
         Problem::from_function(Arc::new(self.clone()), lower, upper)
     }
 
-    pub(super) fn setup(&self) -> Setup<f64> {
+    pub(crate) fn setup(&self) -> Setup<f64> {
         // Near zero an absolute residual counts as if it were this far from it.
         let (low, high) = self.data.range(self.data.columns());
         let least = 1e-9 * (high - low).max(1e-300);
@@ -607,7 +607,7 @@ impl Fit {
         }
     }
 
-    fn setup_single(&self) -> Result<Setup<f32>> {
+    pub(crate) fn setup_single(&self) -> Result<Setup<f32>> {
         let Setup { shape, rows, weights, loss, fixed, .. } = self.setup();
         Ok(Setup {
             shape,
@@ -639,6 +639,10 @@ impl Function for Fit {
     fn info(&self) -> Named {
         Named { name: format!("fit of {}", self.name), info: None }
     }
+
+    fn as_fit(&self) -> Option<&Fit> {
+        Some(self)
+    }
 }
 
 impl FunctionIn<f64> for Fit {
@@ -647,8 +651,8 @@ impl FunctionIn<f64> for Fit {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_gpu(&self, _: &Cuda, _: Plan<f64>) -> Result<Box<dyn Swarm<f64>>> {
-        Err(Error::FitOnGpu)
+    fn on_gpu(&self, gpu: &Cuda, plan: Plan<f64>) -> Result<Box<dyn Swarm<f64>>> {
+        ModelIn::<f64>::on_gpu(&*self.model, gpu, self, plan)
     }
 }
 
@@ -662,8 +666,8 @@ impl FunctionIn<f32> for Fit {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_gpu(&self, _: &Cuda, _: Plan<f32>) -> Result<Box<dyn Swarm<f32>>> {
-        Err(Error::FitOnGpu)
+    fn on_gpu(&self, gpu: &Cuda, plan: Plan<f32>) -> Result<Box<dyn Swarm<f32>>> {
+        ModelIn::<f32>::on_gpu(&*self.model, gpu, self, plan)
     }
 }
 

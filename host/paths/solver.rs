@@ -2,10 +2,13 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
-use super::cpu::{self, Kernels};
+use super::{
+    Graph,
+    cpu::{self, Kernels},
+};
 use crate::{
     Result,
-    backend::{AnyBackend, Cpu, Emulated},
+    backend::{AnyBackend, Choice, Cpu, Emulated},
 };
 
 /// What is to be closed.
@@ -89,3 +92,31 @@ impl Closes for AnyBackend {
 /// ```
 pub trait Solver: Closes {}
 impl<B: Closes> Solver for B {}
+
+/// Vertices from which a GPU gains more than it takes to begin: some tenths of a second.
+const WORTH_A_GPU: usize = 3000;
+
+impl Graph {
+    /// The back end for this graph's distances: a GPU if it is asked for, or if anything will do, there is
+    /// one, and the graph is large enough to be done sooner there. `threads` is the number of CPU threads, 0
+    /// for one per core.
+    ///
+    /// ```
+    /// use flockwork::{backend::{Backend, Choice}, paths::Graph};
+    ///
+    /// let backend = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?.select(Choice::Auto, 0)?;
+    /// assert_eq!(backend.name(), "cpu");
+    /// println!("{}", backend.reason());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`AnyBackend::select`].
+    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
+        if choice == Choice::Auto && self.vertices() < WORTH_A_GPU {
+            let reason = "the graph is too small to gain from a GPU";
+            return Ok(AnyBackend::Cpu(Cpu::new(threads)?, reason.to_owned()));
+        }
+        AnyBackend::select(choice, threads)
+    }
+}

@@ -8,11 +8,14 @@ use flockwork_device::{
     swarm::view::View,
 };
 
-use crate::backend::{Evaluator, Judged, Number, OnLanes, Simd};
 #[cfg(feature = "cuda")]
 use crate::{
     Result,
     backend::{Cuda, Plan, Swarm},
+};
+use crate::{
+    backend::{Evaluator, Judged, Number, OnLanes, Simd},
+    fit::Fit,
 };
 
 /// What a function is called, and what is known about it.
@@ -47,6 +50,12 @@ pub struct Named {
 pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
     /// Its name, and what is known about it.
     fn info(&self) -> Named;
+
+    /// The fit whose sum it is, if it is one.
+    #[doc(hidden)]
+    fn as_fit(&self) -> Option<&Fit> {
+        None
+    }
 }
 
 /// What a function can do in one precision.

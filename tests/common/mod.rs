@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part of it")]
 
 pub mod asynchronous;
+pub mod fits;
 pub mod paths;
 
 use std::fmt::Write as _;

@@ -57,11 +57,23 @@ impl Model for Linear {
     ) -> [T; ROWS] {
         let mut residuals = rows.map(|row| T::splat(row.target()));
         for d in 0..shape.columns {
-            let parameter = -parameters.at(d);
+            let negated = -parameters.at(d);
             for (residual, row) in residuals.iter_mut().zip(&rows) {
-                *residual = parameter.fma(T::splat(row.at(d)), *residual);
+                *residual = less(*residual, negated, row.at(d));
             }
         }
         residuals
     }
+}
+
+/// A residual less one column's share of the prediction. The parameter comes negated.
+///
+/// ```
+/// use flockwork_device::fit::model::less;
+///
+/// assert_eq!(less(10.0, -3.0, 2.0), 4.0);
+/// ```
+#[inline(always)]
+pub fn less<T: Real>(residual: T, negated: T, argument: T::Scalar) -> T {
+    negated.fma(T::splat(argument), residual)
 }

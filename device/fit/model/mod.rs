@@ -7,3 +7,5 @@ macro_rules! declare {
     )* };
 }
 crate::for_each_model!(declare);
+
+pub use linear::less;

@@ -8,7 +8,7 @@ use crate::{
     kernel::{Kernel, Name},
 };
 
-/// What [`Ceiling`] is passed.
+/// What [`InRegisters`] is passed.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Arguments<C: Cell> {
@@ -30,9 +30,9 @@ pub const QUADS: usize = 8;
 
 /// Relaxes distances in registers by distances in registers: the inner loop of
 /// [`Outer`](super::outer::Outer) without its loads. For measurements.
-pub struct Ceiling<C>(PhantomData<C>);
+pub struct InRegisters<C>(PhantomData<C>);
 
-impl<C: Tiled> Kernel for Ceiling<C> {
+impl<C: Tiled> Kernel for InRegisters<C> {
     type Arguments = Arguments<C>;
 
     const NAME: Name = Name { family: "paths_ceiling", objective: "", precision: C::NAME };

@@ -327,7 +327,7 @@ impl Cell for U16 {
         let pairs = Shared::<u32>::at(units.start(), (index / 2 + 1) as u32);
         // SAFETY: as the caller promises.
         let pair = unsafe { pairs.load(index / 2) };
-        if index % 2 == 0 { pair::low(pair) } else { pair::high(pair) }
+        if index & 1 == 0 { pair::low(pair) } else { pair::high(pair) }
     }
 
     #[inline(always)]

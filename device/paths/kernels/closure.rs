@@ -6,10 +6,9 @@ use super::{
     PIVOT,
     cell::Cell,
     square::{self, Lines, Square, Window},
-    unroll::unroll,
 };
 use crate::{
-    gpu::{block, grid, memory::ReadWrite, shared::Shared, thread},
+    gpu::{block, grid, memory::ReadWrite, shared::Shared, thread, unroll},
     kernel::{Kernel, Name},
 };
 

@@ -30,7 +30,6 @@ pub mod panels;
 pub mod pivots;
 pub mod square;
 pub mod triangle;
-mod unroll;
 
 use self::{cell::Cell, outer::Part};
 use super::PIVOT;

@@ -8,14 +8,13 @@ use super::{
     Arguments, SUPER, Vias,
     cell::{Cell, F32, F64, I32, NonNegativeF32},
     triangle,
-    unroll::unroll,
 };
 use crate::{
     gpu::{
         block,
         memory::ReadOnly,
         shared::Shared,
-        thread,
+        thread, unroll,
         warp::{self, Shuffle},
     },
     kernel::{Kernel, Name},
@@ -149,7 +148,12 @@ fn in_registers<C: Cell<Scalar: Shuffle>, const QUADS: usize>(
     let mut best: Patch<C, QUADS> = [[[e, f]; 4]; QUADS];
     for _ in 0..rounds {
         // Nothing known of them, so all sums are formed anew.
-        lefts = lefts.map(|two| two.map(|quad| quad.map(|left| left.map_words(thread::opaque))));
+        let anew = |quad: [C::Scalar; 4]| quad.map(|left| left.map_words(thread::opaque));
+        if C::EIGHT_ROWS {
+            lefts = lefts.map(|two| two.map(anew));
+        } else {
+            lefts[0][0] = anew(lefts[0][0]);
+        }
         unroll!(Q in [0 1] {
             if Q < QUADS {
                 unroll!(R in [0 1 2 3] {
@@ -555,25 +559,28 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
     unsafe fn renew(&self, changed: u64, arguments: &Arguments<C>, vias: &Vias) {
         let warp = thread::index() / warp::LANES;
         let list = List::<C>::of_warp(warp);
-        // Where this lane's entries begin among those of the warp.
-        let mut end = changed.count_ones();
-        for delta in [1, 2, 4, 8, 16] {
-            let lower = warp::shuffle_up(end, delta);
-            end += if warp::lane() >= delta { lower } else { 0 };
-        }
-        let count = warp::shuffle(end, warp::LANES - 1);
-        let mut index = end - changed.count_ones();
-        let mut bits = changed;
+        let lower_lanes = (1_u32 << warp::lane()) - 1;
+        let either = |half: u64| u64::from(warp::reduce(half as u32, |a, b| a | b));
+        let anywhere = either(changed) | either(changed >> 32) << 32;
         let mut from = 0;
         loop {
-            while bits != 0 && index < from + LIST {
+            // All lanes with the same entry of their patches, one such entry after the other: those lie in
+            // different banks of shared memory.
+            let mut count = 0;
+            let mut bits = anywhere;
+            while bits != 0 {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
-                let row = 4 * (self.quad[0] as u32 + 4 * (bit >> 5)) + (bit >> 3 & 3);
-                let column = 4 * (self.quad[1] as u32 + 8 * (bit >> 2 & 1)) + (bit & 3);
-                // SAFETY: below the length, and this lane's alone.
-                unsafe { list.places.store((index - from) as usize, row << 7 | column) };
-                index += 1;
+                let mine = changed >> bit & 1 == 1;
+                let lanes = warp::ballot(mine);
+                let index = (count + (lanes & lower_lanes).count_ones()).wrapping_sub(from);
+                if mine && index < LIST {
+                    let row = 4 * (self.quad[0] as u32 + 4 * (bit >> 5)) + (bit >> 3 & 3);
+                    let column = 4 * (self.quad[1] as u32 + 8 * (bit >> 2 & 1)) + (bit & 3);
+                    // SAFETY: below the length, and this lane's alone.
+                    unsafe { list.places.store(index as usize, row << 7 | column) };
+                }
+                count += lanes.count_ones();
             }
             // SAFETY: all threads come here, since all see the same `most`; what other lanes have stored is
             // read behind the barrier, and overwritten behind the next.

@@ -1,7 +1,7 @@
 //! A square of [`PIVOT`] by [`PIVOT`] distances, shared among the threads of a block.
 
-use super::{PIVOT, Vias, cell::Cell, unroll::unroll};
-use crate::gpu::{block, memory::ReadWrite, shared::Shared, thread, warp};
+use super::{PIVOT, Vias, cell::Cell};
+use crate::gpu::{block, memory::ReadWrite, shared::Shared, thread, unroll, warp};
 
 /// Threads of a block: 16 x 16 of them, with 4 x 4 distances each.
 pub const THREADS: u32 = 256;

@@ -148,6 +148,25 @@ unsafe fn judge<O: Objective, T: Scalar>(arguments: &Arguments<O, T>, slot: usiz
     // SAFETY: by the caller's promise; a row has `dims` coordinates.
     unsafe {
         let fitness = view::evaluate(&arguments.objective, &arguments.view, &position, &mut image);
+        settle(arguments, slot, fitness)
+    }
+}
+
+/// Does with a slot's fitness what is asked; returns its best fitness.
+///
+/// # Safety
+/// No other thread has this slot, and the buffers are as documented.
+#[inline(always)]
+pub(crate) unsafe fn settle<O, T: Scalar>(
+    arguments: &Arguments<O, T>,
+    slot: usize,
+    fitness: T,
+) -> T {
+    let dims = arguments.view.dims;
+    let first = layout::first(slot, dims as usize);
+    let position = Row(arguments.positions.skip(first));
+    // SAFETY: by the caller's promise; a row has `dims` coordinates.
+    unsafe {
         if arguments.outcome == Outcome::Told {
             arguments.fitness.store(slot, fitness);
             return fitness;

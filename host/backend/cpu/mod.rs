@@ -125,4 +125,8 @@ impl Backend for Cpu {
         let swarm = CpuSwarm::new(Arc::clone(&self.pool), self.simd, Some(evaluator), plan)?;
         Ok(Box::new(swarm))
     }
+
+    fn cpu(&self) -> Result<Cpu> {
+        Ok(self.clone())
+    }
 }

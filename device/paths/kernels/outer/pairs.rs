@@ -4,11 +4,10 @@ use core::array;
 
 use super::{COLUMNS, SUPER, Strip, THREADS, Tiled, rows, stream};
 use crate::{
-    gpu::{pair, shared::Shared, thread, warp},
+    gpu::{pair, shared::Shared, thread, unroll, warp},
     paths::kernels::{
         Arguments,
         cell::{Cell, U16},
-        unroll::unroll,
     },
 };
 

@@ -11,4 +11,4 @@ macro_rules! unroll {
     )* };
 }
 
-pub(super) use unroll;
+pub(crate) use unroll;

@@ -1,0 +1,137 @@
+//! From partial sums to own bests and the swarm's best.
+
+use core::marker::PhantomData;
+
+use super::pile::{self, Pile};
+use crate::{
+    gpu::{block, memory::ReadOnly, shared::Shared, thread, warp},
+    kernel::{Kernel, Name},
+    math::Scalar,
+    swarm::{
+        best::Candidate,
+        kernels::{
+            evaluate::{self, Outcome},
+            publish::{self, Part},
+        },
+        layout::{self, TILE},
+    },
+};
+
+/// What the kernel is passed.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Arguments<T> {
+    /// The swarm, and what is done with the fitness.
+    pub swarm: evaluate::Arguments<(), T>,
+    /// Sums of groups of rows: group after group, a number for each slot.
+    pub partials: ReadOnly<T>,
+    /// Number of groups.
+    pub groups: u32,
+    /// Number of slots that were evaluated.
+    pub slots: u32,
+    /// The logarithm to base 2 of how many groups a warp combines.
+    pub level: u32,
+}
+
+/// Combines partial sums in the defined order; the sums are the values of the function. What follows is as
+/// in [`Evaluate`](evaluate::Evaluate).
+///
+/// For each swarm, blocks for 32 particles each. All warps of a block have the same particles, and each
+/// combines an aligned group of 2^level partial sums: there are as many warps as that takes.
+pub struct Judge<T>(PhantomData<T>);
+
+/// Partial sums that are loaded at once.
+const EIGHT: u32 = 8;
+
+/// The shared memory of a block.
+struct Memory<T> {
+    /// Of each warp the sums of the particles.
+    totals: Shared<T>,
+    /// The nodes of each thread: a level after the other.
+    nodes: Shared<T>,
+}
+
+impl<T: Scalar> Memory<T> {
+    #[inline(always)]
+    fn of(threads: u32, level: u32) -> Self {
+        let start = publish::shared_bytes::<T>(threads).next_multiple_of(16);
+        let totals = Shared::at(start, threads);
+        Self { totals, nodes: Shared::at(totals.end(), (level + 1) * threads) }
+    }
+}
+
+impl<T: Scalar> Kernel for Judge<T> {
+    type Arguments = Arguments<T>;
+
+    const NAME: Name = Name { family: "fit_judge", objective: "", precision: T::NAME };
+
+    fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
+        Memory::<T>::of(threads, arguments.level).nodes.end()
+    }
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let Arguments { swarm, level, groups, .. } = arguments;
+        let view = &swarm.view;
+        // There is a swarm at least; the compiler cannot know.
+        let blocks = (thread::grid_blocks() / swarm.swarms.max(1)).max(1);
+        let part = Part {
+            swarm: thread::block_index() / blocks,
+            blocks,
+            particle: thread::block_index() % blocks * warp::LANES + warp::lane(),
+            stride: layout::stride(swarm.particles as usize),
+        };
+        let exists = part.particle < swarm.particles;
+        let slot = part.slot(part.particle);
+        let memory = Memory::of(thread::block_threads(), *level);
+        // SAFETY: the slot exists where it is used, and each group; places in shared memory are the
+        // thread's own until the barrier.
+        unsafe {
+            let first = warp::index() << level;
+            let count = groups.saturating_sub(first).min(1 << level);
+            if exists && count > 0 {
+                let pile = Pile::new(memory.nodes, thread::block_threads(), thread::index());
+                let at = |nth: u32| {
+                    let group = (first + nth) as usize;
+                    arguments.partials.at(group * arguments.slots as usize + slot)
+                };
+                let mut done = 0;
+                while done + EIGHT <= count {
+                    // All on their way before the first is needed.
+                    let [a, b, c, d, e, f, g, h] =
+                        [0, 1, 2, 3, 4, 5, 6, 7].map(|nth| at(done + nth));
+                    let eight = ((a + b) + (c + d)) + ((e + f) + (g + h));
+                    pile.push(EIGHT.ilog2(), done, eight);
+                    done += EIGHT;
+                }
+                while done < count {
+                    pile.push(0, done, at(done));
+                    done += 1;
+                }
+                memory.totals.store(thread::index() as usize, pile.finish(count));
+            }
+            block::barrier();
+            let mut mine = Candidate::NONE;
+            if exists && warp::index() == 0 {
+                let warps = groups.div_ceil(1 << level);
+                let sum = pile::combined(memory.totals, warp::LANES, warp::lane(), warps);
+                let first = layout::first(slot, view.dims as usize);
+                let position =
+                    |dimension: u32| swarm.positions.load(first + dimension as usize * TILE);
+                let fitness = evaluate::settle(swarm, slot, view.fitness(sum, &position));
+                mine = Candidate { fitness, particle: part.particle };
+            }
+            if swarm.outcome != Outcome::Told {
+                let own_best = |slot, dimension| {
+                    swarm.own_bests.load(layout::index(
+                        slot,
+                        dimension as usize,
+                        view.dims as usize,
+                    ))
+                };
+                // All threads of all blocks come here, since all see the same outcome.
+                swarm.board.publish(part, mine, view.dims, swarm.iteration, own_best);
+            }
+        }
+    }
+}

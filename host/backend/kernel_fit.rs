@@ -1,0 +1,466 @@
+//! The kernels of fits, behind the face of those that have an objective function inside.
+
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use flockwork_device::{
+    fit::{
+        Kind, Loss, Model, Shape as Size,
+        kernels::{
+            self, Arguments, FIXED, THREADS,
+            judge::{self, Judge},
+            squares::{
+                self, Squares4By2, Squares4By4, Squares4By4Halved, Squares8By2, Squares8By4,
+                Squares8By4Halved, Squares16By2, Squares16By4,
+            },
+            sums::{self, Sums},
+        },
+        sum,
+    },
+    kernel::Kernel,
+    objective::Reach,
+    swarm::{
+        kernels::{evaluate, resident, step},
+        layout,
+    },
+};
+
+#[cfg(feature = "cuda")]
+use flockwork_device::fit::kernels::ceiling::{self, Ceiling};
+
+use super::{
+    Number, Plan,
+    function_kernels::{FunctionKernels, Shape},
+    kernel_swarm::KernelSwarm,
+    machine::{Machine, OnDemand},
+    residence::{Capacity, Residence},
+};
+use crate::{Error, Result};
+
+/// Threads of the blocks that move a fit's particles; blocks that judge them have as many particles.
+const BLOCK: u32 = 32;
+
+/// Groups of rows for each slot, at most: the partial sums of a few particles are combined by few
+/// multiprocessors.
+const MOST_GROUPS: usize = 2048;
+
+/// Bytes of partial sums, at most, if there are that many slots.
+const MOST_BYTES: usize = 256 << 20;
+
+/// Warps that a multiprocessor should have before one does more at once.
+const WARPS_EACH: usize = 8;
+
+/// Warps of a block that judges: with more, their nodes would not fit into the shared memory of every GPU.
+const MOST_WARPS: u32 = 16;
+
+/// What a fit's kernels are given besides the data.
+pub(crate) struct Task<T> {
+    /// The size of the model.
+    pub shape: Size,
+    /// Number of rows.
+    pub rows: usize,
+    /// What a residual costs.
+    pub loss: Loss<T>,
+    /// A weight for each row, or none.
+    pub weights: Arc<[T]>,
+    /// The value of each parameter that is not looked for.
+    pub fixed: Arc<[Option<T>]>,
+}
+
+/// Rows of numbers as kernels read them: column by column, each with zeros up to a whole chunk, in words
+/// of 16 bytes.
+pub(crate) fn by_column<T: Number>(numbers: &[T], width: usize, rows: usize) -> Result<Vec<T>> {
+    /// Rows that are turned at once: what they hold stays in the cache.
+    const SOME: usize = 64;
+    let padded = kernels::padded(rows);
+    let mut columns = super::zeroed::<T>(padded * width)?;
+    for (nth, some) in numbers[..rows * width].chunks(SOME * width).enumerate() {
+        for column in 0..width {
+            let to = &mut columns[column * padded + nth * SOME..];
+            for (to, row) in to.iter_mut().zip(some.chunks_exact(width)) {
+                *to = row[column];
+            }
+        }
+    }
+    Ok(columns)
+}
+
+/// In words of 16 bytes.
+pub(crate) fn words<T: Pod>(numbers: &[T]) -> &[[u32; 4]] {
+    bytemuck::cast_slice(numbers)
+}
+
+/// A swarm of a fit in the buffers of a machine. `numbers` is the data, [`by_column`].
+pub(super) fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
+    machine: M,
+    task: Task<T>,
+    numbers: Arc<M::Buffer<[u32; 4]>>,
+    plan: Plan<T>,
+    residence: Residence,
+) -> Result<KernelSwarm<M, T>> {
+    if plan.asynchronous {
+        return Err(Error::Option {
+            option: "mode",
+            value: "asynchronous".to_owned(),
+            accepted: "synchronous for a fit on a GPU; the CPU has both".to_owned(),
+        });
+    }
+    let kernels = FitKernels::<M, Mo, T>::new(&machine, task, numbers)?;
+    // Moves and evaluations are launches of their own.
+    let plan = plan.in_general();
+    KernelSwarm::of_kernels(machine, Box::new(kernels), plan, BLOCK, residence)
+}
+
+/// The kernels of a model of this type over some data.
+struct FitKernels<M: Machine, Mo: Model, T: Number> {
+    numbers: Arc<M::Buffer<[u32; 4]>>,
+    weights: M::Buffer<[u32; 4]>,
+    sources: M::Buffer<u32>,
+    fixed: M::Buffer<T>,
+    partials: M::Buffer<T>,
+    room: usize,
+    task: Task<T>,
+    /// What there is for sums of squares of a linear model.
+    is_linear: bool,
+    judge: OnDemand<M, Judge<T>>,
+    sums: OnDemand<M, Sums<Mo, T>>,
+    squares_4_by_2: OnDemand<M, Squares4By2<T>>,
+    squares_4_by_4: OnDemand<M, Squares4By4<T>>,
+    squares_4_by_4_halved: OnDemand<M, Squares4By4Halved<T>>,
+    squares_8_by_2: OnDemand<M, Squares8By2<T>>,
+    squares_8_by_4: OnDemand<M, Squares8By4<T>>,
+    squares_8_by_4_halved: OnDemand<M, Squares8By4Halved<T>>,
+    squares_16_by_2: OnDemand<M, Squares16By2<T>>,
+    squares_16_by_4: OnDemand<M, Squares16By4<T>>,
+}
+
+/// Which kernel sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// The general one.
+    Sums,
+    /// That for linear models with so many columns at most.
+    Squares(Columns, Lanes),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Columns {
+    Four,
+    Eight,
+    Sixteen,
+}
+
+/// How particles lie in a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lanes {
+    /// Two in a lane.
+    Two,
+    /// Four in a lane.
+    Four,
+    /// Four in a lane, and a half of the warp for each of two chunks.
+    FourHalved,
+}
+
+impl Lanes {
+    /// Particles of a lane, and parts of a warp.
+    const fn shape(self) -> (usize, usize) {
+        match self {
+            Self::Two => (2, 1),
+            Self::Four => (4, 1),
+            Self::FourHalved => (4, 2),
+        }
+    }
+
+    /// What keeps so many multiprocessors busy. The more particles in a lane, the less often a number is
+    /// read.
+    fn for_work(columns: Columns, slots: u32, chunks: usize, multiprocessors: u32) -> Self {
+        let enough = multiprocessors.max(1) as usize * WARPS_EACH;
+        let warps = |lanes: Self| {
+            let (each, parts) = lanes.shape();
+            slots.div_ceil(squares::tile(each, parts)) as usize * chunks.div_ceil(parts)
+        };
+        let whole = slots.div_ceil(64).is_multiple_of(2);
+        match whole {
+            true if warps(Self::Four) >= enough => Self::Four,
+            // The rows of two chunks on their way and sixteen parameters of four particles are more than
+            // the registers hold.
+            _ if columns == Columns::Sixteen => Self::Two,
+            _ if warps(Self::FourHalved) >= enough => Self::FourHalved,
+            _ => Self::Two,
+        }
+    }
+}
+
+impl Way {
+    /// Slots of a block, and its chunks at level 0.
+    const fn block(self) -> (u32, u32) {
+        match self {
+            Self::Sums => (sums::TILE, sums::chunks(0)),
+            Self::Squares(_, lanes) => {
+                let (each, parts) = lanes.shape();
+                (squares::tile(each, parts), squares::chunks(parts, 0))
+            }
+        }
+    }
+}
+
+/// How a launch is cut: blocks, groups of rows, and the level of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    blocks: u32,
+    groups: u32,
+    level: u32,
+}
+
+impl Cut {
+    /// As fine as the limits allow; nothing if there are more slots than a launch has blocks for.
+    fn new(way: Way, slots: u32, chunks: usize, bytes: usize) -> Option<Self> {
+        let (tile, each) = way.block();
+        let tiles = slots.div_ceil(tile) as usize;
+        let most = MOST_GROUPS.min(MOST_BYTES / (slots as usize * bytes)).max(1);
+        let groups = |level: u32| chunks.div_ceil((each as usize) << level);
+        let level = (0..sum::LEVELS as u32).find(|&level| {
+            groups(level) <= most && groups(level).saturating_mul(tiles) < 1 << 31
+        })?;
+        let groups = groups(level);
+        Some(Self { blocks: (groups * tiles) as u32, groups: groups as u32, level })
+    }
+}
+
+impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
+    fn new(machine: &M, task: Task<T>, numbers: Arc<M::Buffer<[u32; 4]>>) -> Result<Self> {
+        let mut dimension = 0;
+        let source = |fixed: &Option<T>| match fixed {
+            Some(_) => FIXED,
+            None => {
+                dimension += 1;
+                dimension - 1
+            }
+        };
+        let sources: Vec<u32> = task.fixed.iter().map(source).collect();
+        let fixed: Vec<T> = task.fixed.iter().map(|fixed| fixed.unwrap_or(T::ZERO)).collect();
+        let weights = match task.weights.is_empty() {
+            true => Vec::new(),
+            false => by_column(&task.weights, 1, task.rows)?,
+        };
+        Ok(Self {
+            numbers,
+            weights: machine.upload(words(&weights))?,
+            sources: machine.upload(&sources)?,
+            fixed: machine.upload(&fixed)?,
+            partials: machine.zeroed(0)?,
+            room: 0,
+            is_linear: Mo::INFO.name == "linear",
+            task,
+            judge: OnDemand::new(),
+            sums: OnDemand::new(),
+            squares_4_by_2: OnDemand::new(),
+            squares_4_by_4: OnDemand::new(),
+            squares_4_by_4_halved: OnDemand::new(),
+            squares_8_by_2: OnDemand::new(),
+            squares_8_by_4: OnDemand::new(),
+            squares_8_by_4_halved: OnDemand::new(),
+            squares_16_by_2: OnDemand::new(),
+            squares_16_by_4: OnDemand::new(),
+        })
+    }
+
+    /// Which kernel sums for so many slots.
+    fn way(&mut self, machine: &M, slots: u32) -> Result<Way> {
+        let columns = match self.task.shape.columns {
+            0..=4 => Columns::Four,
+            5..=8 => Columns::Eight,
+            9..=16 => Columns::Sixteen,
+            _ => return Ok(Way::Sums),
+        };
+        if !self.is_linear || self.task.loss.kind != Kind::Squares {
+            return Ok(Way::Sums);
+        }
+        let multiprocessors = machine.capacity(self.judge.get(machine)?).blocks;
+        let chunks = sum::chunks(self.task.rows);
+        Ok(Way::Squares(columns, Lanes::for_work(columns, slots, chunks, multiprocessors)))
+    }
+}
+
+/// Launches a kernel that sums, or says what is too large for it.
+///
+/// # Safety
+/// As [`Machine::launch`].
+unsafe fn launch<M: Machine, K: Kernel<Arguments = Arguments<T>>, T: Number>(
+    machine: &M,
+    kernel: &mut OnDemand<M, K>,
+    blocks: u32,
+    arguments: &Arguments<T>,
+) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { machine.launch(kernel.get(machine)?, blocks, THREADS, arguments) }
+}
+
+impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, Mo, T> {
+    // It sees positions as they are, turned by nothing.
+    fn reach(&self) -> Reach {
+        Reach::Own
+    }
+
+    unsafe fn evaluate(
+        &mut self,
+        machine: &M,
+        (blocks, threads): Shape,
+        swarm: evaluate::Arguments<(), T>,
+    ) -> Result<()> {
+        debug_assert_eq!(threads, BLOCK, "a block that judges has the particles of one that moves");
+        // Whole tiles of all swarms but the last of one.
+        let slots = match swarm.swarms {
+            1 => swarm.particles as usize,
+            swarms => layout::stride(swarm.particles as usize) * swarms as usize,
+        };
+        let chunks = sum::chunks(self.task.rows);
+        let too_many = || Error::Option {
+            option: "particles",
+            value: swarm.particles.to_string(),
+            accepted: "so many that a GPU has blocks for all of them and all rows".to_owned(),
+        };
+        let slots = u32::try_from(slots).map_err(|_| too_many())?;
+        let way = self.way(machine, slots)?;
+        let Cut { blocks: summing, groups, level } =
+            Cut::new(way, slots, chunks, size_of::<T>()).ok_or_else(too_many)?;
+        let room = groups as usize * slots as usize;
+        if room > self.room {
+            // The old buffer is dropped, which waits for the launches that use it.
+            self.partials = machine.zeroed(room)?;
+            self.room = room;
+        }
+        let Task { shape, rows, loss, fixed, .. } = &self.task;
+        // SAFETY: the buffers belong to `self`, and launches run one after the other; partial sums are
+        // written by one and read by the next. Their lengths are as documented.
+        unsafe {
+            let arguments = Arguments {
+                view: swarm.view,
+                shape: *shape,
+                loss: *loss,
+                parameters: fixed.len() as u32,
+                // `Data` has no more.
+                rows: *rows as u32,
+                slots,
+                level,
+                sources: machine.read_only(&self.sources),
+                fixed: machine.read_only(&self.fixed),
+                positions: swarm.positions,
+                numbers: machine.read_only(&self.numbers),
+                weights: machine.read_only(&self.weights),
+                partials: machine.read_write(&self.partials),
+            };
+            macro_rules! by {
+                ($kernel:ident) => {
+                    launch(machine, &mut self.$kernel, summing, &arguments)?
+                };
+            }
+            match way {
+                Way::Sums => by!(sums),
+                Way::Squares(Columns::Four, Lanes::Two) => by!(squares_4_by_2),
+                Way::Squares(Columns::Four, Lanes::Four) => by!(squares_4_by_4),
+                Way::Squares(Columns::Four, Lanes::FourHalved) => by!(squares_4_by_4_halved),
+                Way::Squares(Columns::Eight, Lanes::Two) => by!(squares_8_by_2),
+                Way::Squares(Columns::Eight, Lanes::Four) => by!(squares_8_by_4),
+                Way::Squares(Columns::Eight, Lanes::FourHalved) => by!(squares_8_by_4_halved),
+                Way::Squares(Columns::Sixteen, Lanes::Two | Lanes::FourHalved) => {
+                    by!(squares_16_by_2)
+                }
+                Way::Squares(Columns::Sixteen, Lanes::Four) => by!(squares_16_by_4),
+            }
+            let level = groups.div_ceil(MOST_WARPS).next_power_of_two().ilog2();
+            let warps = groups.div_ceil(1 << level);
+            let partials = machine.read_only(&self.partials);
+            let arguments = judge::Arguments { swarm, partials, groups, slots, level };
+            machine.launch(self.judge.get(machine)?, blocks, warps * BLOCK, &arguments)
+        }
+    }
+
+    unsafe fn step(&mut self, _: &M, _: Shape, _: step::Arguments<(), T>) -> Result<()> {
+        unreachable!("the plan of a fit is a general one")
+    }
+
+    fn capacity(&mut self, machine: &M) -> Result<Capacity> {
+        Ok(machine.capacity(self.judge.get(machine)?))
+    }
+
+    unsafe fn resident(&mut self, _: &M, _: Shape, _: resident::Arguments<(), T>) -> Result<()> {
+        unreachable!("the plan of a fit is a general one")
+    }
+}
+
+/// Threads of a block that measures [`fused`] operations.
+#[cfg(feature = "cuda")]
+pub(crate) const FUSED_THREADS: u32 = 256;
+
+/// How long so many rounds of [`Ceiling`] take in so many blocks, after a look at the result.
+#[cfg(feature = "cuda")]
+pub(crate) fn fused<M: Machine, T: Number>(
+    machine: &M,
+    blocks: u32,
+    rounds: u32,
+) -> Result<std::time::Duration> {
+    let kernel = machine.load::<Ceiling<T>>()?;
+    let threads = (blocks * FUSED_THREADS) as usize;
+    let ends = machine.zeroed::<T>(threads)?;
+    // The fixed point of x -> x / 2 + 1: all chains end there.
+    let (start, factor) = (T::nearest(1.0), T::nearest(0.5));
+    // SAFETY: the buffer has an element for each thread and outlives the launches.
+    let arguments = unsafe {
+        let ends = machine.read_write(&ends);
+        ceiling::Arguments { rounds, start, factor, ends }
+    };
+    let mut launch = || {
+        // SAFETY: as above.
+        unsafe { machine.launch(&kernel, blocks, FUSED_THREADS, &arguments) }
+    };
+    launch()?;
+    let found = machine.download(&ends, threads)?;
+    if let Some(wrong) = found.iter().find(|end| end.to_f64() != 16.0) {
+        let (found, expected) = (wrong.to_string(), "16".to_owned());
+        return Err(Error::Wrong { particles: blocks, dims: rounds, found, expected });
+    }
+    machine.timed(&mut launch)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_turned_into_columns_with_zeros_behind() {
+        let numbers: Vec<f64> = (0..3 * 100).map(f64::from).collect();
+        let columns = by_column(&numbers, 3, 100).unwrap();
+        assert_eq!(columns.len(), 3 * 256);
+        for row in 0..100 {
+            for column in 0..3 {
+                assert_eq!(columns[column * 256 + row], (3 * row + column) as f64);
+            }
+        }
+        assert!(columns[100..256].iter().all(|&x| x == 0.0));
+        assert_eq!(words(&columns).len(), columns.len() / 2);
+    }
+
+    #[test]
+    fn work_is_cut_so_that_a_large_gpu_is_busy() {
+        let lanes = |slots, rows| Lanes::for_work(Columns::Four, slots, sum::chunks(rows), 132);
+        assert_eq!(lanes(64, 131_072), Lanes::Two);
+        assert_eq!(lanes(64, 6_980_011), Lanes::FourHalved);
+        assert_eq!(lanes(128, 1_088_576), Lanes::Four);
+        assert_eq!(lanes(2048, 1_088_576), Lanes::Four);
+        // Two warps of 128 would have 62 lanes' worth of nobody.
+        assert_eq!(lanes(130, 1_088_576), Lanes::FourHalved);
+        let cut = |lanes, slots, rows| {
+            Cut::new(Way::Squares(Columns::Four, lanes), slots, sum::chunks(rows), 8).unwrap()
+        };
+        assert_eq!(cut(Lanes::Two, 64, 131_072), Cut { blocks: 128, groups: 128, level: 0 });
+        assert_eq!(
+            cut(Lanes::FourHalved, 64, 6_980_011),
+            Cut { blocks: 1705, groups: 1705, level: 1 }
+        );
+        let many = cut(Lanes::Four, 1 << 20, 6_980_011);
+        assert!(many.groups as usize * (8 << 20) <= MOST_BYTES, "{many:?}");
+        assert_eq!(cut(Lanes::Two, 1, 1), Cut { blocks: 1, groups: 1, level: 0 });
+        assert_eq!(Cut::new(Way::Sums, u32::MAX, 1 << 24, 8).map(|cut| cut.groups), Some(1));
+    }
+}

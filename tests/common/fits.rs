@@ -1,0 +1,202 @@
+//! Fits on any back end against those of the CPU.
+
+use std::ops::ControlFlow;
+
+use flockwork::{
+    Result,
+    backend::{Backend, Cpu, Emulated, Number, Plan},
+    fit::{Data, Fit, Fitted, Info, Loss, MODELS, Model, Resample, Visitor, with_model},
+    swarm::{Options, Precision},
+};
+
+/// A back end for the fits of each model.
+pub trait FitMachine {
+    fn of_model<M: Model>(&self, model: M) -> impl Backend;
+}
+
+impl FitMachine for Emulated {
+    fn of_model<M: Model>(&self, model: M) -> impl Backend {
+        self.with_model(model)
+    }
+}
+
+#[cfg(feature = "cuda")]
+impl FitMachine for flockwork::backend::Cuda {
+    fn of_model<M: Model>(&self, _: M) -> impl Backend {
+        self.clone()
+    }
+}
+
+/// A number in [0, 1) for each index.
+fn share(index: u32) -> f64 {
+    f64::from(index.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24)
+}
+
+/// Rows with so many positive arguments, and targets that depend on them a little.
+pub fn data(columns: u32, rows: u32) -> Data {
+    let argument = |row: u32, column: u32| 0.25 + 5.0 * share(row * columns + column + 7);
+    let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c))).collect();
+    let target = |row: u32| 1.0 + 0.5 * argument(row, 0) + share(row + 12_345);
+    Data::new(columns, arguments, (0..rows).map(target).collect()).expect("finite numbers")
+}
+
+/// What differs from one comparison to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    pub rows: u32,
+    pub particles: u32,
+    pub weighted: bool,
+    pub loss: Loss,
+    /// Take every parameter but the first as known, and the first too if it is the only one.
+    pub fixed: bool,
+    /// Columns, if the model takes as many.
+    pub columns: u32,
+    pub precision: Precision,
+}
+
+impl Case {
+    pub const fn of(rows: u32, particles: u32) -> Self {
+        Self {
+            rows,
+            particles,
+            weighted: false,
+            loss: Loss::Squares,
+            fixed: false,
+            columns: 1,
+            precision: Precision::F64,
+        }
+    }
+}
+
+/// The fit of a case.
+pub fn fit<M: Model>(model: M, case: &Case) -> Fit {
+    let Case { rows, particles, weighted, loss, fixed, precision, columns } = *case;
+    let columns = (columns..)
+        .find(|&n| M::INFO.columns.contains(n))
+        .or_else(|| (1..columns).find(|&n| M::INFO.columns.contains(n)))
+        .expect("a model takes some");
+    let mut fit = Fit::new(model, data(columns, rows)).unwrap().loss(loss, 0.5).unwrap();
+    if weighted {
+        fit = fit.weighted((0..rows).map(|row| f64::from(row % 4)).collect()).unwrap();
+    }
+    if fixed {
+        let bounds = fit.all_bounds_of();
+        for (nth, name) in fit.names().into_iter().enumerate().skip(1).step_by(2) {
+            let (lower, upper) = bounds[nth];
+            fit = fit.fixed(&name, lower + 0.75 * (upper - lower)).unwrap();
+        }
+    }
+    fit.with(|options| {
+        *options = Options { particles, precision, iterations: 4, seed: 3, ..Fit::options() };
+    })
+}
+
+/// Whether a back end computes the CPU's sums at many points, bit for bit, and then searches as the CPU
+/// does.
+pub fn same_swarm<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
+    let fit = fit(model, case);
+    match case.precision {
+        Precision::F32 => same_in::<f32>(&fit, case, &machine.of_model(model)),
+        Precision::F64 => same_in::<f64>(&fit, case, &machine.of_model(model)),
+    }
+}
+
+fn same_in<T: Number>(fit: &Fit, case: &Case, backend: &impl Backend) -> Result<()> {
+    let problem = fit.problem()?;
+    let plan = Plan::<T>::new(&problem, fit.swarm_options())?;
+    let mut here = Cpu::new(0)?.swarm(problem.function(), plan.clone())?;
+    let mut there = backend.swarm(problem.function(), plan)?;
+    let what = format!("{} with {case:?} on {}", fit.model_name(), backend.description());
+    let point = |nth: u32| {
+        let bounds = problem.lower().iter().zip(problem.upper());
+        bounds.enumerate().map(move |(d, (&lower, &upper))| {
+            T::nearest(lower + share(97 * nth + d as u32) * (upper - lower))
+        })
+    };
+    let points: Vec<T> = (0..case.particles).flat_map(point).collect();
+    let (expected, found) = (here.evaluate(&points)?, there.evaluate(&points)?);
+    let bits = |values: &[T]| -> Vec<u64> { values.iter().map(|x| x.to_f64().to_bits()).collect() };
+    assert_eq!(bits(&found), bits(&expected), "sums of {what}");
+    here.start(None)?;
+    there.start(None)?;
+    for iterations in [1, 2] {
+        here.advance(iterations)?;
+        there.advance(iterations)?;
+        assert!(here.snapshot()? == there.snapshot()?, "after {} of {what}", here.iteration());
+    }
+    Ok(())
+}
+
+/// Whether a whole fit on a back end is that of the CPU.
+pub fn same_fit<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
+    let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
+    let (fit, backend) = (fit(model, case), machine.of_model(model));
+    let (here, there) = (fit.run_on(&Cpu::new(0)?, watch)?, fit.run_on(&backend, watch)?);
+    equal(&here, &there, &format!("{} with {case:?}", M::INFO.name));
+    Ok(())
+}
+
+fn equal(here: &Fitted, there: &Fitted, what: &str) {
+    let bits = |fitted: &Fitted| -> Vec<u64> {
+        let swarm = fitted.outcome.position.iter().copied().chain([fitted.outcome.value]);
+        fitted.values().into_iter().chain([fitted.value]).chain(swarm).map(f64::to_bits).collect()
+    };
+    assert_eq!(bits(there), bits(here), "{what}");
+    assert_eq!(there.descents, here.descents, "{what}");
+}
+
+/// Whether several fits over the same data are those of the CPU.
+pub fn same_fits<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
+    let (fit, backend) = (fit(model, case), machine.of_model(model));
+    let samples = Resample::bootstrap(case.rows as usize, 3, 5);
+    let here = fit.run_many(&samples, &Cpu::new(0)?)?;
+    let there = fit.run_many(&samples, &backend)?;
+    assert_eq!(here.len(), there.len());
+    for (here, there) in here.iter().zip(&there) {
+        equal(here, there, &format!("samples of {} with {case:?}", M::INFO.name));
+    }
+    assert_ne!(here[0].values(), here[1].values(), "different weights, different results");
+    Ok(())
+}
+
+/// Cases that between them have every part of the kernels in use: ends of chunks and of groups, full and
+/// half-empty warps, weights, losses, fixed parameters.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for precision in [Precision::F32, Precision::F64] {
+        let of = |rows, particles| Case { precision, ..Case::of(rows, particles) };
+        cases.extend([
+            of(1, 33),
+            Case { weighted: true, loss: Loss::Huber, ..of(257, 31) },
+            Case { fixed: true, loss: Loss::Cauchy, ..of(255, 1) },
+            Case { weighted: true, fixed: true, loss: Loss::Absolute, ..of(300, 64) },
+            of(1000, 3),
+        ]);
+    }
+    cases
+}
+
+/// Does `visit` for the model of each name.
+pub fn for_each_model<M: FitMachine>(
+    machine: &M,
+    mut visit: impl FnMut(&'static Info) -> Vec<Case>,
+) -> Result<()> {
+    for info in MODELS {
+        for case in visit(info) {
+            same_named(info.name, &case, machine)?;
+        }
+    }
+    Ok(())
+}
+
+/// [`same_swarm`] of a model by its name.
+pub fn same_named(name: &str, case: &Case, machine: &impl FitMachine) -> Result<()> {
+    struct Same<'a, M>(&'a Case, &'a M);
+    impl<F: FitMachine> Visitor for Same<'_, F> {
+        type Output = Result<()>;
+        fn visit<M: Model>(self, model: M) -> Result<()> {
+            same_swarm(model, self.0, self.1)
+        }
+    }
+    with_model(name, Same(case, machine)).unwrap_or_else(|_| panic!("there is a model {name}"))
+}
