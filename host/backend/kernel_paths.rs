@@ -167,19 +167,15 @@ fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
     let blocks = 4 * machine.capacity(&kernel).blocks.max(1);
     let threads = (blocks * outer::THREADS) as usize;
     let values = machine.zeroed::<C::Unit>((ceiling::QUADS + threads) * C::UNITS)?;
-    let mut best = f64::INFINITY;
-    for _ in 0..7 {
-        let elapsed = machine.timed(&mut || {
-            // SAFETY: the buffer is as long as the kernel documents.
-            unsafe {
-                let values = machine.read_write(&values);
-                let arguments = ceiling::Arguments::<C> { rounds: ROUNDS, values };
-                machine.launch(&kernel, blocks, outer::THREADS, &arguments)
-            }
-        })?;
-        best = best.min(elapsed.as_secs_f64());
-    }
-    Ok(threads as f64 * f64::from(ROUNDS) * f64::from(C::AT_ONCE) / best)
+    let fastest = machine.fastest(7, &mut || {
+        // SAFETY: the buffer is as long as the kernel documents.
+        unsafe {
+            let values = machine.read_write(&values);
+            let arguments = ceiling::Arguments::<C> { rounds: ROUNDS, values };
+            machine.launch(&kernel, blocks, outer::THREADS, &arguments)
+        }
+    })?;
+    Ok(threads as f64 * f64::from(ROUNDS) * f64::from(C::AT_ONCE) / fastest.as_secs_f64())
 }
 
 /// A number of 16 bits with room for sums.
@@ -246,8 +242,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     drop(entries);
     if let Some(at_once) = at_once {
         let (units, relaxing) = at_once.close(&machine, &units)?;
-        let rows = bytemuck::cast_slice::<C::Unit, E>(&units).chunks_exact(side).take(n);
-        let entries = rows.flat_map(|row| row[..n].iter().map(|entry| entry.ended())).collect();
+        let entries = narrowed::<E>(bytemuck::cast_slice(&units), n, side).map(E::ended).collect();
         return Ok(Closed { entries, vias: None, relaxing });
     }
     let paths = KernelPaths::<M, C>::new(machine, side, &units, symmetric, vias)?;
@@ -261,15 +256,19 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         return Err(Error::Interrupted);
     }
     let units = paths.matrix()?;
-    let rows = bytemuck::cast_slice::<C::Unit, E>(&units).chunks_exact(side).take(n);
-    let entries = rows.flat_map(|row| row[..n].iter().map(|entry| entry.ended())).collect();
+    let entries = narrowed::<E>(bytemuck::cast_slice(&units), n, side).map(E::ended).collect();
     drop(units);
     if !vias {
         return Ok(Closed { entries, vias: None, relaxing });
     }
     let all = paths.vias()?;
-    let vias = all.chunks_exact(side).take(n).flat_map(|row| &row[..n]).copied().collect();
+    let vias = narrowed(&all, n, side).collect();
     Ok(Closed { entries, vias: Some(vias), relaxing })
+}
+
+/// The first `n` of each of the first `n` rows of `side`.
+fn narrowed<T: Copy>(matrix: &[T], n: usize, side: usize) -> impl Iterator<Item = T> {
+    matrix.chunks_exact(side).take(n).flat_map(move |row| &row[..n]).copied()
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {

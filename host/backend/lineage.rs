@@ -77,13 +77,8 @@ fn timed<M: Machine, K: Kernel>(
     times: u32,
 ) -> Result<Duration> {
     let kernel = machine.load::<K>()?;
-    let mut least = Duration::MAX;
-    for _ in 0..times {
-        // SAFETY: the arguments are those that `hosala` made.
-        let mut launch = || unsafe { machine.launch(&kernel, blocks, THREADS, arguments) };
-        least = least.min(machine.timed(&mut launch)?);
-    }
-    Ok(least)
+    // SAFETY: the arguments are those that `hosala` made.
+    machine.fastest(times, &mut || unsafe { machine.launch(&kernel, blocks, THREADS, arguments) })
 }
 
 #[cfg(test)]

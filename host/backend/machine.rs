@@ -125,6 +125,15 @@ pub trait Machine {
         Ok(began.elapsed())
     }
 
+    /// The shortest of so many times that the launches take.
+    fn fastest(&self, times: u32, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        let mut least = Duration::MAX;
+        for _ in 0..times {
+            least = least.min(self.timed(launches)?);
+        }
+        Ok(least)
+    }
+
     /// Launches a kernel; launches run one after the other.
     ///
     /// # Safety

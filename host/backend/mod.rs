@@ -41,7 +41,7 @@ pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedFit, EmulatedWith};
 pub(crate) use kernel_fit::Task;
 #[cfg(feature = "cuda")]
-pub(crate) use kernel_fit::{FUSED_THREADS, by_column, fused, words};
+pub(crate) use kernel_fit::{by_column, fused_per_second, words};
 pub(crate) use kernel_paths::OnKernels;
 #[cfg(feature = "cuda")]
 pub(crate) use lineage::{Published, hosala};
@@ -642,13 +642,12 @@ impl AnyBackend {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn select(choice: Choice, threads: usize) -> Result<Self> {
-        let cpu = |why: String| Ok(Self::Cpu(Cpu::new(threads)?, why));
         match choice {
-            Choice::Cpu => cpu("asked for".to_owned()),
+            Choice::Cpu => Self::cpu(threads, "asked for"),
             #[cfg(not(feature = "cuda"))]
             Choice::Cuda => Err(Error::BuiltWithoutCuda),
             #[cfg(not(feature = "cuda"))]
-            Choice::Auto => cpu("this build has no GPU support".to_owned()),
+            Choice::Auto => Self::cpu(threads, "this build has no GPU support"),
             #[cfg(feature = "cuda")]
             Choice::Cuda => {
                 let cuda = Cuda::open(0)?.with_cpu_threads(threads);
@@ -659,10 +658,15 @@ impl AnyBackend {
                 Ok(cuda) => {
                     Ok(Self::Cuda(cuda.with_cpu_threads(threads), "a GPU was found".to_owned()))
                 }
-                Err(Error::Cuda(why)) => cpu(format!("no GPU: {why}")),
+                Err(Error::Cuda(why)) => Self::cpu(threads, &format!("no GPU: {why}")),
                 Err(error) => Err(error),
             },
         }
+    }
+
+    /// The CPU, and why; `threads` as for [`AnyBackend::select`].
+    pub(crate) fn cpu(threads: usize, why: &str) -> Result<Self> {
+        Ok(Self::Cpu(Cpu::new(threads)?, why.to_owned()))
     }
 
     /// With so many threads in a block, if it is a GPU.

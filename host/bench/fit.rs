@@ -180,23 +180,13 @@ pub fn processor<T: Scalar>(cpu: &Cpu) -> Processor {
 /// What a GPU allows: its copies and its fused multiply-adds.
 #[cfg(feature = "cuda")]
 fn gpu<T: Number>(backend: &AnyBackend, cuda: &Cuda) -> Result<Processor> {
-    use flockwork_device::fit::kernels::ceiling;
-
-    use crate::backend::fused;
-
-    /// Blocks for each multiprocessor, and rounds: some tenths of a second.
+    /// Blocks for each multiprocessor.
     const BLOCKS: u32 = 8;
-    const ROUNDS: u32 = 1 << 16;
 
     let blocks = cuda.gpu().device().multiprocessors * BLOCKS;
-    let mut best = f64::INFINITY;
-    for _ in 0..5 {
-        best = best.min(fused::<_, T>(&cuda.machine()?, blocks, ROUNDS)?.as_secs_f64());
-    }
-    let threads = u64::from(blocks) * u64::from(crate::backend::FUSED_THREADS);
+    let fused_per_second = crate::backend::fused_per_second::<_, T>(&cuda.machine()?, blocks)?;
     let reads_per_second =
         super::ceilings(backend)?.map_or(f64::NAN, |ceilings| ceilings.copy_bytes_per_second);
-    let fused_per_second = (ceiling::operations(ROUNDS) * threads) as f64 / best;
     Ok(Processor { reads_per_second, fused_per_second })
 }
 

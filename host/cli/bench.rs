@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use flockwork::{
     Error,
     backend::{AnyBackend, Backend, Choice, Residence, Way},
-    bench::{self, Ceilings, Measurement, Trial, paths::Kind},
+    bench::{self, Ceilings, FitCase, Measurement, Trial, paths::Kind},
     objective::{Objective, Rastrigin},
     paths::Weights,
     swarm::{Mode, Precision, Problem},
@@ -264,8 +264,7 @@ fn fits(arguments: &OfFit) -> anyhow::Result<()> {
         );
         println!("|:---|---:|---:|:---|---:|---:|---:|---:|---:|");
     }
-    let asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|c| c == name);
-    for &case in bench::FITS.iter().filter(|case| asked(short(case.name))) {
+    for case in asked(arguments) {
         for (precision, processor) in ceilings {
             let measured = bench::fit(case, precision, &backend, processor)?;
             if arguments.json {
@@ -302,8 +301,7 @@ fn fits_by_thesis(arguments: &OfFit, backend: &AnyBackend) -> anyhow::Result<()>
         println!("| case | parameters x particles | | kernel | us |");
         println!("|:---|---:|:---|:---|---:|");
     }
-    let asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|c| c == name);
-    for &case in bench::FITS.iter().filter(|case| asked(short(case.name))) {
+    for case in asked(arguments) {
         for precision in [Precision::F32, Precision::F64] {
             for measured in bench::fit_lineage(case, precision, backend)? {
                 if arguments.json {
@@ -322,6 +320,12 @@ fn fits_by_thesis(arguments: &OfFit, backend: &AnyBackend) -> anyhow::Result<()>
         }
     }
     Ok(())
+}
+
+/// The cases that were asked for; all, if none was.
+fn asked(arguments: &OfFit) -> impl Iterator<Item = FitCase> {
+    let asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|c| c == name);
+    bench::FITS.iter().copied().filter(move |case| asked(short(case.name)))
 }
 
 /// A case's name without its sizes.

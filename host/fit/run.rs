@@ -229,10 +229,7 @@ impl Fit {
     /// # Errors
     /// As [`AnyBackend::select`]; and if a GPU is asked for and the model has no kernels.
     pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
-        let on_cpu = |why: &str| {
-            let cpu = Cpu::new(threads)?;
-            Ok(AnyBackend::Cpu(cpu, why.to_owned()))
-        };
+        let on_cpu = |why: &str| AnyBackend::cpu(threads, why);
         let has_kernels = self.model.has_kernels();
         match choice {
             Choice::Cpu => AnyBackend::select(choice, threads),

@@ -114,8 +114,7 @@ impl Graph {
     /// As [`AnyBackend::select`].
     pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
         if choice == Choice::Auto && self.vertices() < WORTH_A_GPU {
-            let reason = "the graph is too small to gain from a GPU";
-            return Ok(AnyBackend::Cpu(Cpu::new(threads)?, reason.to_owned()));
+            return AnyBackend::cpu(threads, "the graph is too small to gain from a GPU");
         }
         AnyBackend::select(choice, threads)
     }

@@ -7,8 +7,7 @@ use plotters::prelude::*;
 
 use super::axis::{Axis, count, number};
 use super::page::{
-    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, TITLE,
-    UPPER, WIDTH,
+    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
 use super::{FAINT_INK, file, fit, text, width};
 use crate::{Error, Result};
@@ -238,14 +237,7 @@ impl Page for Chart<'_> {
     ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
-        root.fill(&WHITE)?;
-        let longest = scaled(WIDTH - 2 * MARGIN);
-        let title = style(TITLE);
-        let at = (scaled(MARGIN), scaled(MARGIN / 2));
-        root.draw_text(&fit(self.data.title, &title, longest), &title, at)?;
-        let subtitle = style(LABEL).color(&FAINT_INK);
-        let at = (scaled(MARGIN), scaled(MARGIN / 2 + 28));
-        root.draw_text(&fit(&self.subtitle, &subtitle, longest), &subtitle, at)?;
+        page::head(root, self.data.title, &self.subtitle, scale)?;
 
         let labels = self.panels.iter().flat_map(|panel| panel.axis.labels());
         let widest = labels.map(|label| width(&label, &style(TICK))).max().unwrap_or(0);

@@ -8,8 +8,7 @@ use plotters::prelude::*;
 use super::axis::{Axis, count};
 use super::convergence::side_by_side;
 use super::page::{
-    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, TITLE,
-    UPPER, WIDTH,
+    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
 use super::{FAINT_INK, file, fit, text, width};
 use crate::{Error, Result};
@@ -156,19 +155,13 @@ impl Page for Chart<'_> {
     ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
-        root.fill(&WHITE)?;
-        let longest = scaled(WIDTH - 2 * MARGIN);
-        let title = style(TITLE);
-        let at = (scaled(MARGIN), scaled(MARGIN / 2));
-        root.draw_text(&fit(self.data.title, &title, longest), &title, at)?;
-        let subtitle = style(LABEL).color(&FAINT_INK);
-        let at = (scaled(MARGIN), scaled(MARGIN / 2 + 28));
-        root.draw_text(&fit(self.data.subtitle, &subtitle, longest), &subtitle, at)?;
+        page::head(root, self.data.title, self.data.subtitle, scale)?;
 
         let labels = self.panels.iter().flat_map(|panel| panel.1.labels());
         let widest = labels.map(|label| width(&label, &style(TICK))).max().unwrap_or(0);
         let (_, mut rest) = root.split_vertically(scaled(HEAD));
-        let x_label = fit(&self.x.title(self.data.x_label), &style(LABEL), longest / 2);
+        let x_label =
+            fit(&self.x.title(self.data.x_label), &style(LABEL), scaled(WIDTH - 2 * MARGIN) / 2);
         for (label, axis, height, points, line) in &self.panels {
             let (area, below) = rest.split_vertically(scaled(*height));
             rest = below;

@@ -6,7 +6,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::file;
+use super::{FAINT_INK, file, fit, text};
 use crate::{Error, Result};
 
 pub const WIDTH: u32 = 960;
@@ -70,6 +70,27 @@ pub trait Page {
         let drawn = self.draw_on(&root, scale, pieces).and_then(|()| root.present());
         drawn.map_err(|error| io::Error::other(error.to_string()))
     }
+}
+
+/// Begins a page: white, with a title and below it a subtitle, both cut where they are too long.
+pub fn head<DB: DrawingBackend>(
+    root: &DrawingArea<DB, Shift>,
+    title: &str,
+    subtitle: &str,
+    scale: u32,
+) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+    let scaled = |length: u32| (length * scale) as i32;
+    let style = |size: f64| text(size * f64::from(scale));
+    root.fill(&WHITE)?;
+    let lines = [
+        (title, style(TITLE), MARGIN / 2),
+        (subtitle, style(LABEL).color(&FAINT_INK), MARGIN / 2 + 28),
+    ];
+    for (line, style, y) in lines {
+        let line = fit(line, &style, scaled(WIDTH - 2 * MARGIN));
+        root.draw_text(&line, &style, (scaled(MARGIN), scaled(y)))?;
+    }
+    Ok(())
 }
 
 /// Writes a picture in the format that the `extension` names, one of [`FORMATS`].
