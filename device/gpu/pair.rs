@@ -20,17 +20,27 @@ pub fn least(a: u32, b: u32) -> u32 {
 /// The low half, twice.
 #[inline(always)]
 pub fn low(pair: u32) -> u32 {
-    pair << 16 | pair & 0xffff
+    target::permute::<0x1010>(pair, 0)
 }
 
 /// The high half, twice.
 #[inline(always)]
 pub fn high(pair: u32) -> u32 {
-    pair & 0xffff_0000 | pair >> 16
+    target::permute::<0x3232>(pair, 0)
 }
 
 /// The low halves of two words.
 #[inline(always)]
 pub fn of(low: u32, high: u32) -> u32 {
-    high << 16 | low & 0xffff
+    target::permute::<0x5410>(low, high)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn halves_go_where_they_are_said_to() {
+        let (a, b) = (0x1234_5678, 0x9abc_def0);
+        assert_eq!([super::low(a), super::high(a)], [0x5678_5678, 0x1234_1234]);
+        assert_eq!(super::of(a, b), 0xdef0_5678);
+    }
 }

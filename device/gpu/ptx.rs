@@ -110,6 +110,17 @@ pub fn opaque(value: u32) -> u32 {
 }
 
 #[inline(always)]
+pub fn permute<const SELECTION: u32>(a: u32, b: u32) -> u32 {
+    let chosen: u32;
+    // SAFETY: calculates with registers.
+    unsafe {
+        asm!("prmt.b32 {}, {}, {}, {};", out(reg32) chosen, in(reg32) a, in(reg32) b,
+            const SELECTION, options(pure, nomem, nostack));
+    }
+    chosen
+}
+
+#[inline(always)]
 pub fn pair_add(a: u32, b: u32) -> u32 {
     let sums: u32;
     // SAFETY: calculates with registers.

@@ -21,6 +21,9 @@ use super::{
 };
 use crate::{Error, Result, fit::Setup, swarm::Function};
 
+/// Bytes of shared memory of a block, unless it is said otherwise.
+pub(super) const SHARED_BYTES: u32 = 16 << 10;
+
 /// The emulator: it launches the very kernels that a GPU is given, one lane at a time in an order
 /// drawn from a seed, and reports races, missing barriers and accesses out of bounds. Thousands of
 /// times slower than the CPU back end, and the same bits.
@@ -44,12 +47,13 @@ pub struct Emulated {
     threads: u32,
     residence: Residence,
     memory: Option<u64>,
+    shared_bytes: u32,
 }
 
 impl Emulated {
     /// With lanes scheduled by `seed`, in blocks of `threads` threads (a multiple of 32).
     pub fn new(seed: u64, threads: u32) -> Self {
-        Self { seed, threads, residence: Residence::Auto, memory: None }
+        Self { seed, threads, residence: Residence::Auto, memory: None, shared_bytes: SHARED_BYTES }
     }
 
     /// With particles where `residence` says. The result is the same to the bit.
@@ -76,8 +80,29 @@ impl Emulated {
         self
     }
 
-    pub(crate) fn machine(&self) -> impl Machine {
-        EmulatorMachine { emulator: Emulator::new(self.seed), memory: self.memory }
+    /// With at most so many bytes of shared memory for a block, where that is not fixed: 16 KiB unless it is
+    /// said. The result is the same to the bit.
+    ///
+    /// ```
+    /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
+    ///
+    /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
+    /// let large = Emulated::new(1, 32).with_shared_memory(96 << 10);
+    /// let distances = ring.distances::<f32>(&large, Options { paths: true })?;
+    /// assert_eq!(distances.path(0, 3)?, Some(vec![0, 1, 2, 3]));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_shared_memory(mut self, bytes: u32) -> Self {
+        self.shared_bytes = bytes;
+        self
+    }
+
+    pub(crate) fn machine(&self) -> impl Machine + use<> {
+        EmulatorMachine {
+            emulator: Emulator::new(self.seed),
+            memory: self.memory,
+            shared_bytes: self.shared_bytes,
+        }
     }
 
     pub(crate) fn residence(&self) -> Residence {
@@ -143,8 +168,7 @@ impl<M: Model> Backend for EmulatedFit<M> {
         };
         let Setup { shape, rows, numbers, weights, loss, fixed } = T::setup_of(fit)?;
         let width = shape.columns as usize + 1;
-        let Emulated { seed, memory, .. } = self.emulated;
-        let machine = EmulatorMachine { emulator: Emulator::new(seed), memory };
+        let machine = self.emulated.machine();
         let columns = kernel_fit::by_column(&numbers, width, rows)?;
         #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
         let columns = Arc::new(machine.upload(kernel_fit::words(&columns))?);
@@ -186,8 +210,8 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         if function.info().name != O::INFO.name {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
-        let Emulated { seed, threads, residence, .. } = self.emulated;
-        let machine = EmulatorMachine { emulator: Emulator::new(seed), memory: None };
+        let Emulated { threads, residence, .. } = self.emulated;
+        let machine = self.emulated.machine();
         Ok(Box::new(KernelSwarm::new(
             machine,
             self.objective,
@@ -203,6 +227,8 @@ pub(super) struct EmulatorMachine {
     pub(super) emulator: Emulator,
     /// Bytes that buffers may have, of which only shortest paths take notice.
     pub(super) memory: Option<u64>,
+    /// Bytes of shared memory that a block may have, where that is not fixed.
+    pub(super) shared_bytes: u32,
 }
 
 /// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
@@ -302,7 +328,7 @@ impl Machine for EmulatorMachine {
 
     // Little enough that small swarms have several blocks, each with more particles than it can hold.
     fn capacity<K: Kernel>(&self, _: &PhantomData<fn() -> K>) -> Capacity {
-        Capacity { blocks: 3, threads: 1024, shared_bytes: 16 << 10 }
+        Capacity { blocks: 3, threads: 1024, shared_bytes: self.shared_bytes }
     }
 
     fn resident_blocks<K: Kernel>(

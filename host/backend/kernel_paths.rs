@@ -4,16 +4,18 @@
 //! |---|---|
 //! | this | the types of weights, and a matrix that the machine's memory holds |
 //! | `at_once` | one launch for a small one |
+//! | `copies` | from the host's memory to the machine's, and back |
 //! | `kernels` | the launches of a round |
 //! | `streamed` | a matrix that it does not hold |
 
 mod at_once;
+mod copies;
 mod kernels;
 mod streamed;
 
 use std::{ops::ControlFlow, time::Duration};
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use flockwork_device::paths::{
     DIRECT, PIVOT, Weight,
     kernels::{
@@ -26,8 +28,11 @@ use flockwork_device::paths::{
     },
 };
 
+use rayon::prelude::*;
+
 use self::{
     at_once::AtOnce,
+    copies::{fetched, narrow, sent, widen},
     kernels::{Kernels, rounds},
 };
 use super::{
@@ -212,7 +217,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     closing: Closing<E>,
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
-    let Closing { n, entries, symmetric, vias } = closing;
+    let Closing { n, mut entries, symmetric, vias } = closing;
     if n == 0 {
         let (entries, vias) = (Vec::new(), vias.then(Vec::new));
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
@@ -230,45 +235,40 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         let closing = Closing { n, entries, symmetric, vias };
         return streamed::close::<M, C, E>(&machine, closing, available, watch);
     }
-    // Filled up, beside what was given; then what is fetched, twice.
-    let each = size_of::<E>() + if vias { 2 * size_of::<u32>() } else { 0 };
-    memory::check((side * side) as u128 * each as u128)?;
-    let mut units = vec![C::Unit::zeroed(); side * side / 4 * C::UNITS];
-    let matrix = bytemuck::cast_slice_mut::<C::Unit, E>(&mut units);
-    matrix.fill(E::UNREACHABLE);
-    for (row, given) in matrix.chunks_exact_mut(side).zip(entries.chunks_exact(n)) {
-        row[..n].copy_from_slice(given);
-    }
-    drop(entries);
-    if let Some(at_once) = at_once {
-        let (units, relaxing) = at_once.close(&machine, &units)?;
-        let entries = narrowed::<E>(bytemuck::cast_slice(&units), n, side).map(E::ended).collect();
-        return Ok(Closed { entries, vias: None, relaxing });
-    }
-    let paths = KernelPaths::<M, C>::new(machine, side, &units, symmetric, vias)?;
-    drop(units);
-    let mut end = ControlFlow::Continue(());
-    let relaxing = paths.machine.timed(&mut || {
-        end = paths.run(&mut |done, of| watch(done as usize, of as usize))?;
-        Ok(())
-    })?;
-    if end.is_break() {
-        return Err(Error::Interrupted);
-    }
-    let units = paths.matrix()?;
-    let entries = narrowed::<E>(bytemuck::cast_slice(&units), n, side).map(E::ended).collect();
-    drop(units);
-    if !vias {
-        return Ok(Closed { entries, vias: None, relaxing });
-    }
-    let all = paths.vias()?;
-    let vias = narrowed(&all, n, side).collect();
-    Ok(Closed { entries, vias: Some(vias), relaxing })
-}
-
-/// The first `n` of each of the first `n` rows of `side`.
-fn narrowed<T: Copy>(matrix: &[T], n: usize, side: usize) -> impl Iterator<Item = T> {
-    matrix.chunks_exact(side).take(n).flat_map(move |row| &row[..n]).copied()
+    // Beside what was given.
+    let all = (side * side) as u128;
+    let given = (entries.len() * size_of::<E>()) as u128;
+    let each = size_of::<E>() + if vias { size_of::<u32>() } else { 0 };
+    memory::check(all * each as u128 - given)?;
+    widen(&mut entries, n, side);
+    let mut all_vias = None;
+    let relaxing = if let Some(at_once) = at_once {
+        at_once.close(&machine, &mut entries)?
+    } else {
+        let mut matrix_of_vias = vias.then(|| vec![DIRECT; side * side]);
+        let paths = KernelPaths::<M, C>::new(
+            machine,
+            side,
+            &entries,
+            symmetric,
+            matrix_of_vias.as_deref(),
+        )?;
+        let mut end = ControlFlow::Continue(());
+        let relaxing = paths.machine.timed(&mut || {
+            end = paths.run(&mut |done, of| watch(done as usize, of as usize))?;
+            Ok(())
+        })?;
+        if end.is_break() {
+            return Err(Error::Interrupted);
+        }
+        paths.fetch(&mut entries, matrix_of_vias.as_deref_mut())?;
+        all_vias = matrix_of_vias;
+        relaxing
+    };
+    narrow(&mut entries, n, side);
+    entries.par_iter_mut().for_each(|entry| *entry = entry.ended());
+    all_vias.iter_mut().for_each(|vias| narrow(vias, n, side));
+    Ok(Closed { entries, vias: all_vias, relaxing })
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
@@ -281,29 +281,29 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         distances / 4 * (C::UNITS * size_of::<C::Unit>()) as u128 + vias
     }
 
-    /// With a matrix of `side` rows of `side` distances, a multiple of [`SUPER`], in units; with vias if
-    /// they are wanted.
-    pub fn new(
+    /// With a matrix of `side` rows of `side` distances, a multiple of [`SUPER`]; with such a matrix of vias
+    /// if they are wanted.
+    pub fn new<E: Pod>(
         machine: M,
         side: usize,
-        matrix: &[C::Unit],
+        matrix: &[E],
         symmetric: bool,
-        vias: bool,
+        vias: Option<&[u32]>,
     ) -> Result<Self> {
         let units = |distances: usize| distances / 4 * C::UNITS;
-        assert!(side.is_multiple_of(SUPER as usize) && matrix.len() == units(side * side));
+        assert!(side.is_multiple_of(SUPER as usize));
         let panel = || machine.zeroed(units(SUPER as usize * side));
         let panels = || {
             let right = if symmetric { None } else { Some(panel()?) };
             Ok::<_, Error>(Panels { left: panel()?, right })
         };
-        let vias_of = || machine.upload(&vec![DIRECT; side * side]);
+        let all = side * side;
         Ok(Self {
             side: side as u32,
             symmetric,
-            kernels: Kernels::load(&machine, vias)?,
-            distances: machine.upload(matrix)?,
-            vias: if vias { Some(vias_of()?) } else { None },
+            kernels: Kernels::load(&machine, vias.is_some())?,
+            distances: sent(&machine, matrix, units(all))?,
+            vias: vias.map(|vias| sent(&machine, vias, all)).transpose()?,
             squares: machine.zeroed(units(SQUARES * PIVOT * PIVOT))?,
             sets: [panels()?, panels()?],
             machine,
@@ -343,17 +343,13 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         Ok(end)
     }
 
-    /// The matrix, in units.
-    pub fn matrix(&self) -> Result<Vec<C::Unit>> {
-        let side = self.side as usize;
-        self.machine.download(&self.distances, side * side / 4 * C::UNITS)
-    }
-
-    /// The vias, row by row; nothing if none were wanted.
-    pub fn vias(&self) -> Result<Vec<u32>> {
-        match &self.vias {
-            None => Ok(Vec::new()),
-            Some(vias) => self.machine.download(vias, (self.side as usize).pow(2)),
+    /// Copies distances, and vias, over those it was made with.
+    pub fn fetch<E: Pod>(&self, matrix: &mut [E], vias: Option<&mut [u32]>) -> Result<()> {
+        let all = (self.side as usize).pow(2);
+        fetched(&self.machine, &self.distances, all / 4 * C::UNITS, matrix)?;
+        match self.vias.as_ref().zip(vias) {
+            None => Ok(()),
+            Some((buffer, vias)) => fetched(&self.machine, buffer, all, vias),
         }
     }
 
@@ -363,7 +359,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         self.vias.as_ref().map(|vias| {
             // SAFETY: the caller's promise.
             let vias = unsafe { self.machine.read_write(vias) };
-            Vias { vias, first: 0 }
+            self.kernels.vias(vias, 0)
         })
     }
 

@@ -348,6 +348,13 @@ fn halves(a: u32, b: u32, work: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(high) << 16 | u32::from(work(a as u16, b as u16))
 }
 
+/// Four of the eight bytes of `a` and then `b`, from the lowest on: which, says a digit of `SELECTION` for each.
+pub fn permute<const SELECTION: u32>(a: u32, b: u32) -> u32 {
+    let bytes = (u64::from(b) << 32 | u64::from(a)).to_le_bytes();
+    let byte = |digit: usize| bytes[(SELECTION >> (4 * digit) & 7) as usize];
+    u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
+}
+
 pub fn pair_add(a: u32, b: u32) -> u32 {
     halves(a, b, u16::wrapping_add)
 }

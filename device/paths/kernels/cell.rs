@@ -96,6 +96,12 @@ pub trait Cell: Sized + Send + Sync + 'static {
 
     /// Whether two distances differ, for distances that can be (no NaN, no -0).
     fn differ(a: Self::Scalar, b: Self::Scalar) -> bool;
+
+    /// A word whose highest bit says whether `after` is less than `before`, if it is not greater.
+    #[inline(always)]
+    fn became_less(after: Self::Scalar, before: Self::Scalar) -> u32 {
+        u32::from(Self::differ(after, before)) << 31
+    }
 }
 
 /// f32 of any sign.
@@ -217,6 +223,11 @@ impl Cell for NonNegativeF32 {
         let [first, second] = [(left[0] + right[0]).to_bits(), (left[1] + right[1]).to_bits()];
         f32::from_bits(best.to_bits().min(first).min(second))
     }
+
+    #[inline(always)]
+    fn became_less(after: f32, before: f32) -> u32 {
+        after.to_bits().wrapping_sub(before.to_bits())
+    }
 }
 
 impl Cell for I32 {
@@ -232,6 +243,12 @@ impl Cell for I32 {
     #[inline(always)]
     fn sum(left: u32, right: u32) -> u32 {
         left.wrapping_add(right)
+    }
+
+    #[inline(always)]
+    fn became_less(after: u32, before: u32) -> u32 {
+        // Distances are less than 2^30 in magnitude.
+        after.wrapping_sub(before)
     }
 }
 

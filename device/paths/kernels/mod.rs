@@ -116,6 +116,9 @@ pub struct Vias {
     pub vias: ReadWrite<u32>,
     /// Which vertex the first pivot of the first pair is.
     pub first: u32,
+    /// How often [`outer::OuterVia`] halves the pivots of a round to learn which of them made a distance less;
+    /// at most [`outer::MOST_HALVINGS`]. More is faster, and takes more shared memory than none.
+    pub halvings: u32,
 }
 
 impl<C: Cell> Clone for Pivots<C> {

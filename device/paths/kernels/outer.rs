@@ -1,9 +1,11 @@
 //! Relaxing all tiles but the pivots' by two pivot blocks at once.
 
 mod pairs;
+mod renewal;
 
 use core::{array, marker::PhantomData};
 
+pub use self::renewal::{MOST_HALVINGS, shared_bytes as shared_bytes_with_vias};
 use super::{
     Arguments, SUPER, Vias,
     cell::{Cell, F32, F64, I32, NonNegativeF32},
@@ -12,7 +14,7 @@ use super::{
 use crate::{
     gpu::{
         block,
-        memory::ReadOnly,
+        memory::{ReadOnly, ReadWrite},
         shared::Shared,
         thread, unroll,
         warp::{self, Shuffle},
@@ -28,16 +30,6 @@ const COLUMNS: u32 = SUPER;
 const CHUNK: u32 = 8;
 /// Warps of a block.
 const WARPS: u32 = THREADS / warp::LANES;
-/// Pivots that are in shared memory at a time while vias are looked for: more, since nothing is calculated
-/// while a chunk is fetched but what other blocks do.
-const STAGE: u32 = 32;
-/// Such stages of the panels.
-const STAGES: u32 = SUPER / STAGE;
-/// Chunks in a stage.
-const WIDER: usize = (STAGE / CHUNK) as usize;
-/// Entries that a warp looks for vias of at a time.
-const LIST: u32 = 512;
-
 /// Rows of a tile: those of a thread, for 16 rows of threads.
 #[inline(always)]
 const fn rows<C: Cell>() -> u32 {
@@ -86,7 +78,7 @@ impl<C: Cell> Arguments<C> {
 pub struct Outer<C>(PhantomData<C>);
 
 /// As [`Outer`], and renews the vias ([`super::super`]) of what has become less: the panels go through
-/// shared memory once more, and only those entries are looked for.
+/// shared memory once more, and only those entries are looked for, each among the pivots of one group.
 pub struct OuterVia<C>(PhantomData<C>);
 
 /// How a tile of this kind of weight is relaxed.
@@ -125,7 +117,7 @@ macro_rules! tiled {
             unsafe fn relax_tile(arguments: &Arguments<Self>, row: u32, column: u32) {
                 let tile = Tile::<Self, $quads, $wide>::new(arguments, row, column);
                 // SAFETY: as the caller promises.
-                unsafe { tile.relax(arguments, None) };
+                unsafe { tile.relax(arguments) };
             }
         }
     )* };
@@ -202,8 +194,8 @@ impl<C: Cell> Kernel for OuterVia<C> {
 
     const NAME: Name = Name { family: "paths_outer_via", objective: "", precision: C::NAME };
 
-    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
-        List::<C>::end()
+    fn shared_bytes(_: u32, (_, vias): &Self::Arguments) -> u32 {
+        renewal::shared_bytes::<C>(vias.halvings)
     }
 
     #[inline(always)]
@@ -212,9 +204,9 @@ impl<C: Cell> Kernel for OuterVia<C> {
         // SAFETY: as above.
         unsafe {
             if C::EIGHT_ROWS {
-                Tile::<C, 2, 1>::new(arguments, row, column).relax(arguments, Some(vias));
+                Tile::<C, 2, 1>::new(arguments, row, column).relax_with_vias(arguments, vias);
             } else {
-                Tile::<C, 1, 2>::new(arguments, row, column).relax(arguments, Some(vias));
+                Tile::<C, 1, 2>::new(arguments, row, column).relax_with_vias(arguments, vias);
             }
         }
     }
@@ -305,15 +297,6 @@ fn buffers<C: Cell>(number: u32) -> [Shared<C::Unit>; 2] {
     [first, Shared::at(first.end(), right)]
 }
 
-/// A stage of the left panel and one of the right, in shared memory.
-#[inline(always)]
-fn stage<C: Cell>() -> [Shared<C::Unit>; 2] {
-    let left = STAGE * rows::<C>() / 4 * C::UNITS as u32;
-    let right = STAGE * COLUMNS / 4 * C::UNITS as u32;
-    let first = Shared::<C::Unit>::at(0, left);
-    [first, Shared::at(first.end(), right)]
-}
-
 /// One panel's pivots of a tile: units of each of [`SUPER`] rows, `PIVOTS` rows at a time.
 struct Strip<C: Cell, const PIVOTS: usize, const EACH: usize> {
     /// From this thread's first unit on.
@@ -325,11 +308,10 @@ struct Strip<C: Cell, const PIVOTS: usize, const EACH: usize> {
 }
 
 impl<C: Cell, const PIVOTS: usize, const EACH: usize> Strip<C, PIVOTS, EACH> {
-    /// Of a panel with rows of `side` units, those from `first` on; this thread has `EACH` of the units
+    /// Of a panel with rows of `side` units, those from `first` on; the thread has `EACH` of the units
     /// of every chunk.
     #[inline(always)]
-    fn new(panel: ReadOnly<C::Unit>, side: usize, first: usize) -> Self {
-        let thread = thread::index() as usize;
+    fn new(panel: ReadOnly<C::Unit>, side: usize, first: usize, thread: usize) -> Self {
         let across = EACH * THREADS as usize / PIVOTS;
         let start = thread / across * side + first + thread % across;
         Self {
@@ -386,67 +368,101 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
 
     #[inline(always)]
     fn new(arguments: &Arguments<C>, row: u32, column: u32) -> Self {
-        let lane = warp::lane() as usize;
-        let warp = (thread::index() / warp::LANES) as usize;
+        Self::of_thread(arguments, row, column, thread::index() as usize)
+    }
+
+    #[inline(always)]
+    fn of_thread(arguments: &Arguments<C>, row: u32, column: u32, thread: usize) -> Self {
         let side = arguments.side as usize / 4 * C::UNITS;
         let first = [row as usize * Self::ROW_QUADS, column as usize * Self::COLUMN_QUADS];
         Self {
             side,
             first,
-            // A warp is 4 rows of 8 lanes, so that it loads at most 128 different bytes of either panel
-            // at once.
-            quad: [warp / 2 * 4 * QUADS + lane / 8, warp % 2 * 16 + lane % 8],
-            left: Strip::new(arguments.left, side, first[0] * C::UNITS),
-            right: Strip::new(arguments.right, side, first[1] * C::UNITS),
+            quad: Self::quad(thread),
+            left: Strip::new(arguments.left, side, first[0] * C::UNITS, thread),
+            right: Strip::new(arguments.right, side, first[1] * C::UNITS, thread),
         }
     }
 
-    /// Relaxes it, with vias if there are any.
+    /// The first quads of rows and columns of a thread, in the tile.
+    #[inline(always)]
+    fn quad(thread: usize) -> [usize; 2] {
+        let lanes = warp::LANES as usize;
+        let (warp, lane) = (thread / lanes, thread % lanes);
+        // A warp is 4 rows of 8 lanes, so that it loads at most 128 different bytes of either panel at once.
+        [warp / 2 * 4 * QUADS + lane / 8, warp % 2 * 16 + lane % 8]
+    }
+
+    /// The same tile, all of it computed again: for what comes after the relaxing, so that it needs no registers
+    /// meanwhile.
+    #[inline(always)]
+    fn again(&self, arguments: &Arguments<C>) -> Self {
+        let [row, column] = self.first.map(|first| thread::opaque(first as u32));
+        let (row, column) = (row / Self::ROW_QUADS as u32, column / Self::COLUMN_QUADS as u32);
+        Self::of_thread(arguments, row, column, thread::opaque(thread::index()) as usize)
+    }
+
+    /// From this thread's first distance on.
+    #[inline(always)]
+    fn own(&self, arguments: &Arguments<C>) -> ReadWrite<C::Unit> {
+        let [row, column] = [self.first[0] + self.quad[0], self.first[1] + self.quad[1]];
+        arguments.distances.skip(row * 4 * self.side + column * C::UNITS)
+    }
+
+    /// Where a quad of distances is from the first one on: row `r` of quad `q` of rows, in this half of the
+    /// columns.
+    #[inline(always)]
+    fn at(side: usize, q: usize, r: usize, half: usize) -> usize {
+        (16 * q + r) * side + half * 8 * C::UNITS
+    }
+
+    /// This thread's distances, from the first one on.
     ///
     /// # Safety
-    /// The tile exists, no other block has it, and buffers are as [`Arguments`] and [`Vias`] document.
+    /// The tile exists, and no other block has it.
     #[inline(always)]
-    unsafe fn relax(&self, arguments: &Arguments<C>, vias: Option<&Vias>) {
-        let start = (self.first[0] + self.quad[0]) * 4 * self.side
-            + (self.first[1] + self.quad[1]) * C::UNITS;
-        let distances = arguments.distances.skip(start);
-        // Row r of quad q of this thread is 16 q + r below its first.
-        let at = |side: usize, q: usize, r: usize, half: usize| {
-            (16 * q + r) * side + half * 8 * C::UNITS
+    unsafe fn load(&self, own: ReadWrite<C::Unit>) -> Patch<C, QUADS> {
+        let quad = |q: usize, r: usize, half: usize| {
+            // SAFETY: these are distances of the tile, and this thread's own.
+            C::quad(|u| unsafe { own.load(Self::at(self.side, q, r, half) + u) })
         };
-        // SAFETY: these are distances of the tile, and this thread's own.
-        unsafe {
-            let load = |side: usize, q: usize, r: usize, half: usize| {
-                C::quad(|u| distances.load(at(side, q, r, half) + u))
-            };
-            let mut best: Patch<C, QUADS> = array::from_fn(|q| {
-                array::from_fn(|r| array::from_fn(|half| load(self.side, q, r, half)))
-            });
-            self.stream(|_, lefts, rights| self.relax_by(&mut best, lefts, rights));
-            // Where they lie is found again rather than kept in registers all the while.
-            let side = thread::opaque(self.side as u32) as usize;
-            let mut changed = 0_u64;
-            unroll!(Q in [0 1] {
-                if Q < QUADS {
-                    unroll!(R in [0 1 2 3] {
-                        unroll!(HALF in [0 1] {
-                            if vias.is_some() {
-                                let before = load(side, Q, R, HALF);
-                                unroll!(N in [0 1 2 3] {
-                                    let differ = C::differ(best[Q][R][HALF][N], before[N]);
-                                    changed |= u64::from(differ) << (32 * Q + 8 * R + 4 * HALF + N);
-                                });
-                            }
-                            C::units(best[Q][R][HALF], |u, unit| {
-                                distances.store(at(side, Q, R, HALF) + u, unit);
-                            });
+        array::from_fn(|q| array::from_fn(|r| array::from_fn(|half| quad(q, r, half))))
+    }
+
+    /// Stores this thread's distances.
+    ///
+    /// # Safety
+    /// As [`Tile::load`].
+    #[inline(always)]
+    unsafe fn store(&self, own: ReadWrite<C::Unit>, best: &Patch<C, QUADS>) {
+        // Where they lie is found again rather than kept in registers all the while.
+        let side = thread::opaque(self.side as u32) as usize;
+        unroll!(Q in [0 1] {
+            if Q < QUADS {
+                unroll!(R in [0 1 2 3] {
+                    unroll!(HALF in [0 1] {
+                        C::units(best[Q][R][HALF], |u, unit| {
+                            // SAFETY: as in `load`.
+                            unsafe { own.store(Self::at(side, Q, R, HALF) + u, unit) };
                         });
                     });
-                }
-            });
-            if let Some(vias) = vias {
-                self.renew(changed, arguments, vias);
+                });
             }
+        });
+    }
+
+    /// Relaxes it.
+    ///
+    /// # Safety
+    /// The tile exists, no other block has it, and buffers are as [`Arguments`] documents.
+    #[inline(always)]
+    unsafe fn relax(&self, arguments: &Arguments<C>) {
+        let own = self.own(arguments);
+        // SAFETY: as the caller promises.
+        unsafe {
+            let mut best = self.load(own);
+            self.stream(|_, lefts, rights| self.relax_by(&mut best, lefts, rights));
+            self.store(own, &best);
         }
     }
 
@@ -471,38 +487,6 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
                     work(chunk, lefts, rights);
                 },
             );
-        }
-    }
-
-    /// Calls `work` for each stage with its number, when it is in shared memory; this thread fetches so
-    /// many units of each for the left panel, and for the right one.
-    ///
-    /// # Safety
-    /// All threads of the block call it, and none of them still uses shared memory below the lists.
-    #[inline(always)]
-    unsafe fn stages<const LEFT: usize, const RIGHT: usize>(
-        &self,
-        arguments: &Arguments<C>,
-        mut work: impl FnMut(u32, Shared<C::Unit>, Shared<C::Unit>),
-    ) {
-        let side = thread::opaque(self.side as u32) as usize;
-        let [row, column] = self.first.map(|first| first * C::UNITS);
-        let left = Strip::<C, { STAGE as usize }, LEFT>::new(arguments.left, side, row);
-        let right = Strip::<C, { STAGE as usize }, RIGHT>::new(arguments.right, side, column);
-        let [lefts, rights] = stage::<C>();
-        // SAFETY: the stages exist. They are read behind the barrier after their storing, and overwritten
-        // behind one after their last reading.
-        unsafe {
-            let mut fetched = (left.fetch(0), right.fetch(0));
-            for stage in 0..STAGES {
-                left.keep(lefts, fetched.0);
-                right.keep(rights, fetched.1);
-                block::barrier();
-                let next = (stage + 1).min(STAGES - 1);
-                fetched = (left.fetch(next), right.fetch(next));
-                work(stage, lefts, rights);
-                block::barrier();
-            }
         }
     }
 
@@ -542,175 +526,6 @@ impl<C: Cell, const QUADS: usize, const WIDE: usize> Tile<C, QUADS, WIDE> {
                 unroll!(R in [0 1 2 3] {
                     relax_one::<C>(&mut best[0][R], left[R], &right);
                 });
-            }
-        }
-    }
-
-    /// Gives those of this thread's distances that have `changed` (a bit for each, in the order in which
-    /// they were stored) the lowest pivot that attains them as via.
-    ///
-    /// The lanes of a warp write these entries into a list, from which each lane takes every 32nd: so the
-    /// search is shared, wherever they are. (Both blocks' steps 3 are done at once: the lowest pivot of the
-    /// second block that attains the end result decides if none of the first does, and only then.)
-    ///
-    /// # Safety
-    /// As [`Tile::relax`]; what has changed has been stored.
-    #[inline(always)]
-    unsafe fn renew(&self, changed: u64, arguments: &Arguments<C>, vias: &Vias) {
-        let warp = thread::index() / warp::LANES;
-        let list = List::<C>::of_warp(warp);
-        let lower_lanes = (1_u32 << warp::lane()) - 1;
-        let either = |half: u64| u64::from(warp::reduce(half as u32, |a, b| a | b));
-        let anywhere = either(changed) | either(changed >> 32) << 32;
-        let mut from = 0;
-        loop {
-            // All lanes with the same entry of their patches, one such entry after the other: those lie in
-            // different banks of shared memory.
-            let mut count = 0;
-            let mut bits = anywhere;
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                let mine = changed >> bit & 1 == 1;
-                let lanes = warp::ballot(mine);
-                let index = (count + (lanes & lower_lanes).count_ones()).wrapping_sub(from);
-                if mine && index < LIST {
-                    let row = 4 * (self.quad[0] as u32 + 4 * (bit >> 5)) + (bit >> 3 & 3);
-                    let column = 4 * (self.quad[1] as u32 + 8 * (bit >> 2 & 1)) + (bit & 3);
-                    // SAFETY: below the length, and this lane's alone.
-                    unsafe { list.places.store(index as usize, row << 7 | column) };
-                }
-                count += lanes.count_ones();
-            }
-            // SAFETY: all threads come here, since all see the same `most`; what other lanes have stored is
-            // read behind the barrier, and overwritten behind the next.
-            unsafe {
-                let counts = List::<C>::counts();
-                if warp::lane() == 0 {
-                    counts.store(warp as usize, count);
-                }
-                block::barrier();
-                let mut most = 0;
-                for warp in 0..WARPS {
-                    most = counts.load(warp as usize).max(most);
-                }
-                if most == 0 {
-                    break;
-                }
-                let length = count.saturating_sub(from).min(LIST);
-                let side = arguments.side as usize;
-                let entries = || (warp::lane()..length).step_by(warp::LANES as usize);
-                let place = |entry: u32| {
-                    let place = list.places.load(entry as usize);
-                    let (row, column) = ((place >> 7 & 127) as usize, (place & 127) as usize);
-                    (self.first[0] * 4 + row) * side + self.first[1] * 4 + column
-                };
-                for entry in entries() {
-                    let at = place(entry);
-                    let quad = C::quad(|u| arguments.distances.load(at / 4 * C::UNITS + u));
-                    let low = if at & 1 == 0 { [quad[0], quad[2]] } else { [quad[1], quad[3]] };
-                    list.values.store(entry as usize, if at & 2 == 0 { low[0] } else { low[1] });
-                }
-                if C::EIGHT_ROWS {
-                    self.stages::<WIDER, WIDER>(arguments, |stage, lefts, rights| {
-                        for entry in entries() {
-                            list.search(entry as usize, stage, lefts, rights);
-                        }
-                    });
-                } else {
-                    self.stages::<WIDER, { 2 * WIDER }>(arguments, |stage, lefts, rights| {
-                        for entry in entries() {
-                            list.search(entry as usize, stage, lefts, rights);
-                        }
-                    });
-                }
-                for entry in entries() {
-                    // Found, since something made it less.
-                    let found = (list.places.load(entry as usize) >> 14) - 1;
-                    let via = vias.first + arguments.pivot * SUPER + found;
-                    vias.vias.store(place(entry), via);
-                }
-                from += LIST;
-                if most <= from {
-                    break;
-                }
-                block::barrier();
-            }
-        }
-    }
-}
-
-/// The entries that a warp looks for.
-struct List<C: Cell> {
-    /// Row and column in the tile, and, once it is found, one more than the pivot: 7 bits, 7 bits, and more.
-    places: Shared<u32>,
-    /// The distances.
-    values: Shared<C::Scalar>,
-}
-
-impl<C: Cell> List<C> {
-    /// How many entries each warp has, behind the buffers and stages.
-    #[inline(always)]
-    fn counts() -> Shared<u32> {
-        const { assert!(2 * CHUNK <= STAGE) };
-        Shared::at(stage::<C>()[1].end(), WARPS)
-    }
-
-    #[inline(always)]
-    fn of_warp(warp: u32) -> Self {
-        let values = Shared::<C::Scalar>::at(Self::counts().end(), WARPS * LIST);
-        let places = Shared::<u32>::at(values.end(), WARPS * LIST);
-        Self { places: places.part(warp * LIST, LIST), values: values.part(warp * LIST, LIST) }
-    }
-
-    /// The end of all lists, in bytes.
-    fn end() -> u32 {
-        Self::of_warp(WARPS - 1).places.end()
-    }
-
-    /// Looks for the lowest pivot of a stage that attains an entry.
-    ///
-    /// # Safety
-    /// The entry has been stored, and is this thread's; the stage is in shared memory.
-    #[inline(always)]
-    unsafe fn search(
-        &self,
-        entry: usize,
-        stage: u32,
-        lefts: Shared<C::Unit>,
-        rights: Shared<C::Unit>,
-    ) {
-        let lefts = C::scalars(lefts, STAGE * rows::<C>());
-        let rights = C::scalars(rights, STAGE * COLUMNS);
-        // SAFETY: as the caller promises; the stage has its row and its column.
-        unsafe {
-            let (place, value) = (self.places.load(entry), self.values.load(entry));
-            let (row, column) = (place >> 7 & 127, place & 127);
-            let two = |k: u32| {
-                let left = [k, k + 1].map(|k| lefts.load((k * rows::<C>() + row) as usize));
-                (left, [k, k + 1].map(|k| rights.load((k * COLUMNS + column) as usize)))
-            };
-            // The least of eight sums takes fewer instructions than eight comparisons.
-            let mut eight = STAGE;
-            for first in (0..STAGE).step_by(8).rev() {
-                let (left, right) = two(first);
-                let mut least = C::relax(C::sum(left[0], right[0]), left[1], right[1]);
-                unroll!(PAIR in [1 2 3] {
-                    let (left, right) = two(first + 2 * PAIR as u32);
-                    least = C::relax_two(least, left, right);
-                });
-                eight = if C::differ(least, value) { eight } else { first };
-            }
-            // One of an earlier stage is lower.
-            if eight < STAGE && place >> 14 == 0 {
-                let mut found = 0;
-                for k in (eight..eight + 8).rev() {
-                    let left = lefts.load((k * rows::<C>() + row) as usize);
-                    let right = rights.load((k * COLUMNS + column) as usize);
-                    let attains = !C::differ(C::sum(left, right), value);
-                    found = if attains { stage * STAGE + k + 1 } else { found };
-                }
-                self.places.store(entry, found << 14 | place);
             }
         }
     }

@@ -24,11 +24,10 @@ pub struct ClosePivots<C>(PhantomData<C>);
 /// As [`ClosePivots`], with vias.
 pub struct ClosePivotsVia<C>(PhantomData<C>);
 
-/// Three squares, and the lines for closing.
+/// Three squares. The first one's place is also that of the lines for closing.
 #[inline(always)]
-fn memory<C: Cell>() -> ([Square<C>; 3], Lines<C>) {
-    let squares = [0, 1, 2].map(Square::number);
-    (squares, Lines::behind(squares[2]))
+fn memory<C: Cell>() -> [Square<C>; 3] {
+    [0, 1, 2].map(Square::number)
 }
 
 impl<C: Cell> Kernel for ClosePivots<C> {
@@ -37,7 +36,7 @@ impl<C: Cell> Kernel for ClosePivots<C> {
     const NAME: Name = Name { family: "paths_pivots", objective: "", precision: C::NAME };
 
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
-        memory::<C>().1.end()
+        memory::<C>()[2].end()
     }
 
     #[inline(always)]
@@ -67,7 +66,7 @@ impl<C: Cell> Kernel for ClosePivotsVia<C> {
 /// As [`Kernel::run`].
 #[inline(always)]
 unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
-    let ([left, right, third], lines) = memory::<C>();
+    let [left, right, third] = memory::<C>();
     let Pivots { side, pivot, distances, squares, .. } = *arguments;
     let first = |block: usize| (pivot * SUPER) as usize + block * PIVOT;
     let window =
@@ -75,7 +74,7 @@ unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
     // A row's operands are transposed: see `square::relax`.
     let operand = |number: usize| Window::<C>::new(squares, PIVOT as u32, number * PIVOT, 0);
     // SAFETY: the squares exist, and this is the only block. Squares in shared memory are read behind a
-    // barrier after they are stored, and stored behind a barrier after they were read (`close` has some).
+    // barrier after they are stored, and stored behind one after they were read.
     unsafe {
         // All four squares stay in registers. `closed` is the one of `this` block of pivots: a, then b.
         let (mut closed, mut row) = (window(0, 0).patch(), window(0, 1).patch());
@@ -88,7 +87,9 @@ unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
                 let first = first(this) as u32;
                 vias.map(|vias| Renewal { vias, side, row, column, transposed: false, first })
             };
-            square::close(&mut closed, lines, renewal(this, this));
+            block::barrier();
+            square::close(&mut closed, Lines::instead_of(left), renewal(this, this));
+            block::barrier();
             operand(2 * this).set_transposed(&closed);
             operand(4 + 2 * this).set(&closed);
 

@@ -12,6 +12,7 @@ use flockwork_device::paths::{
     },
 };
 
+use super::copies::{fetched, sent};
 use crate::{Result, backend::machine::Machine};
 
 /// All pivots in one launch.
@@ -64,10 +65,11 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
         }
     }
 
-    /// The matrix, in units, and how long it took.
-    pub fn close(&self, machine: &M, matrix: &[C::Unit]) -> Result<(Vec<C::Unit>, Duration)> {
+    /// Closes a matrix in its place, and says how long it took.
+    pub fn close<E: Pod>(&self, machine: &M, matrix: &mut [E]) -> Result<Duration> {
         let units = |distances: usize| distances / 4 * C::UNITS;
-        let distances = machine.upload(matrix)?;
+        let all = units(matrix.len());
+        let distances = sent::<M, E, C::Unit>(machine, matrix, all)?;
         let squares = machine.zeroed(units(2 * PIVOT * PIVOT))?;
         let left = machine.zeroed(units(PIVOT * self.side as usize))?;
         let arrivals = machine.zeroed(1)?;
@@ -79,6 +81,7 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
                 machine.launch(&self.kernel, self.blocks, square::THREADS, &arguments)
             }
         })?;
-        Ok((machine.download(&distances, matrix.len())?, relaxing))
+        fetched(machine, &distances, all, matrix)?;
+        Ok(relaxing)
     }
 }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use bytemuck::Pod;
 use flockwork_device::{
+    gpu::memory::ReadWrite,
     kernel::Kernel,
     paths::kernels::{
         Arguments, Crossing, Pivots, Vias,
@@ -30,6 +31,8 @@ pub enum Kernels<M: Machine, C: Tiled<Unit: Pod>> {
         pivots: M::Loaded<ClosePivotsVia<C>>,
         panels: M::Loaded<PanelsVia<C>>,
         outer: M::Loaded<OuterVia<C>>,
+        /// See [`Vias::halvings`].
+        halvings: u32,
     },
 }
 
@@ -62,11 +65,24 @@ const NO_VIAS: &str = "kernels that renew vias were launched without any";
 impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
     /// Makes them ready; those with vias, or those without.
     pub fn load(machine: &M, vias: bool) -> Result<Self> {
-        Ok(if vias {
-            Self::Via { pivots: machine.load()?, panels: machine.load()?, outer: machine.load()? }
-        } else {
-            Self::Plain { pivots: machine.load()?, panels: machine.load()?, outer: machine.load()? }
-        })
+        if !vias {
+            let (pivots, panels) = (machine.load()?, machine.load()?);
+            return Ok(Self::Plain { pivots, panels, outer: machine.load()? });
+        }
+        let outer = machine.load()?;
+        let most = machine.capacity(&outer).shared_bytes;
+        let fits = outer::shared_bytes_with_vias::<C>(outer::MOST_HALVINGS) <= most;
+        let halvings = if fits { outer::MOST_HALVINGS } else { 0 };
+        Ok(Self::Via { pivots: machine.load()?, panels: machine.load()?, outer, halvings })
+    }
+
+    /// Vias for these kernels; `first` is which vertex the first pivot is.
+    pub fn vias(&self, vias: ReadWrite<u32>, first: u32) -> Vias {
+        let halvings = match self {
+            Self::Plain { .. } => 0,
+            Self::Via { halvings, .. } => *halvings,
+        };
+        Vias { vias, first, halvings }
     }
 
     /// Closes the square of the pivots.

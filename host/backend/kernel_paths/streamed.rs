@@ -37,6 +37,7 @@ use rayon::prelude::*;
 
 use super::{
     Entry,
+    copies::{Finish, narrow, widen},
     kernels::{Kernels, rounds},
 };
 use crate::{
@@ -185,16 +186,6 @@ fn close_in<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
 struct Rows {
     distances: *mut u8,
     vias: Option<*mut u8>,
-}
-
-/// Waits for all work of a machine when it is dropped.
-struct Finish<'a, M: Machine>(&'a M);
-
-impl<M: Machine> Drop for Finish<'_, M> {
-    fn drop(&mut self) {
-        // What went wrong has been said by whatever waited for it; nothing runs after a failure.
-        let _ = self.0.finish();
-    }
 }
 
 /// Room for a strip.
@@ -413,7 +404,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         self.slot(job.number).vias.as_ref().map(|vias| {
             // SAFETY: the caller's promise.
             let vias = unsafe { self.machine.read_write(vias) }.skip(columns);
-            Vias { vias, first }
+            self.kernels.vias(vias, first)
         })
     }
 
@@ -598,26 +589,6 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
     }
 }
 
-/// Makes room for whole tiles: rows of `n` become rows of `side`.
-fn widen<E: Entry>(entries: &mut Vec<E>, n: usize, side: usize) {
-    entries.resize(side * side, E::UNREACHABLE);
-    // From the last row on, since each moves to behind where it was.
-    for row in (0..n).rev() {
-        entries.copy_within(row * n..(row + 1) * n, row * side);
-        entries[row * side + n..(row + 1) * side].fill(E::UNREACHABLE);
-    }
-}
-
-/// Back to rows of `n`.
-fn narrow<T: Copy>(entries: &mut Vec<T>, n: usize, side: usize) {
-    if n < side {
-        for row in 0..n {
-            entries.copy_within(row * side..row * side + n, row * n);
-        }
-        entries.truncate(n * n);
-    }
-}
-
 /// A pointer that threads may share.
 #[derive(Clone, Copy)]
 struct Shared<T>(*mut T);
@@ -748,24 +719,6 @@ mod tests {
                     assert!(end <= cut.left_rows() * side, "{cut:?}");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn rows_become_longer_and_shorter_again() {
-        for (n, side) in [(0, 0), (1, 64), (63, 64), (64, 64), (65, 128)] {
-            let given: Vec<i32> = (0..(n * n) as i32).collect();
-            let mut entries = given.clone();
-            widen(&mut entries, n, side);
-            for (at, &entry) in entries.iter().enumerate() {
-                let (row, column) = (at / side, at % side);
-                let there = row < n && column < n;
-                let expected =
-                    if there { given[row * n + column] } else { <i32 as Entry>::UNREACHABLE };
-                assert_eq!(entry, expected, "{n}: row {row}, column {column}");
-            }
-            narrow(&mut entries, n, side);
-            assert_eq!(entries, given, "{n}");
         }
     }
 

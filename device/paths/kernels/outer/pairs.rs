@@ -77,9 +77,19 @@ impl Tiled for U16 {
         let row_quad = warp / 2 * 8 + lane / 8;
         let octet = warp % 2 * 8 + lane % 8;
         let side = arguments.side as usize / 4;
-        let left = Strip::<Self, { CHUNK as usize }, 2>::new(arguments.left, side, row * ROW_QUADS);
-        let right =
-            Strip::<Self, { CHUNK as usize }, 2>::new(arguments.right, side, column * 2 * OCTETS);
+        let thread = thread::index() as usize;
+        let left = Strip::<Self, { CHUNK as usize }, 2>::new(
+            arguments.left,
+            side,
+            row * ROW_QUADS,
+            thread,
+        );
+        let right = Strip::<Self, { CHUNK as usize }, 2>::new(
+            arguments.right,
+            side,
+            column * 2 * OCTETS,
+            thread,
+        );
         let start = (row * ROW_QUADS + row_quad) * 4 * side + (column * OCTETS + octet) * 2;
         let distances = arguments.distances.skip(start);
         // SAFETY: these are distances of the tile, and this thread's own; the chunks exist.
@@ -106,14 +116,17 @@ impl Tiled for U16 {
                 },
                 |_, number| {
                     let Buffer { lefts, octets, .. } = buffer(number);
-                    for k in 0..CHUNK as usize {
-                        let right = octets.load(k * OCTETS + octet);
-                        unroll!(Q in [0 1] {
-                            let left = lefts.load(k * ROW_QUADS + row_quad + 4 * Q);
-                            unroll!(R in [0 1 2 3] {
-                                unroll!(N in [0 1 2 3] {
-                                    let sum = pair::add(left[R], right[N]);
-                                    best[Q][R][N] = pair::least(sum, best[Q][R][N]);
+                    for first in (0..CHUNK as usize).step_by(4) {
+                        unroll!(NTH in [0 1 2 3] {
+                            let k = first + NTH;
+                            let right = octets.load(k * OCTETS + octet);
+                            unroll!(Q in [0 1] {
+                                let left = lefts.load(k * ROW_QUADS + row_quad + 4 * Q);
+                                unroll!(R in [0 1 2 3] {
+                                    unroll!(N in [0 1 2 3] {
+                                        let sum = pair::add(left[R], right[N]);
+                                        best[Q][R][N] = pair::least(sum, best[Q][R][N]);
+                                    });
                                 });
                             });
                         });

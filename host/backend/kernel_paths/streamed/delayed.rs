@@ -14,7 +14,7 @@ use flockwork_device::{
 use crate::{
     Result,
     backend::{
-        emulated::{EmulatorMachine, HostBuffer},
+        emulated::{EmulatorMachine, HostBuffer, SHARED_BYTES},
         machine::{Machine, Queue},
         residence::Capacity,
     },
@@ -65,7 +65,11 @@ unsafe fn run<K: Kernel>(
 
 impl Delayed {
     pub fn new(seed: u64) -> Self {
-        let machine = EmulatorMachine { emulator: Emulator::new(seed), memory: None };
+        let machine = EmulatorMachine {
+            emulator: Emulator::new(seed),
+            memory: None,
+            shared_bytes: SHARED_BYTES,
+        };
         let queues = [const { VecDeque::new() }; 4];
         let state = State { queues, put: [0; 4], done: [0; 4], bits: seed };
         Self { machine, state: RefCell::new(state) }

@@ -1,0 +1,104 @@
+//! Matrices of the host, and their copies in a machine's memory.
+
+use bytemuck::Pod;
+
+use super::Entry;
+use crate::{Result, backend::machine::Machine};
+
+/// Waits for all work of a machine when it is dropped.
+pub(super) struct Finish<'a, M: Machine>(pub &'a M);
+
+impl<M: Machine> Drop for Finish<'_, M> {
+    fn drop(&mut self) {
+        // What went wrong has been said by whatever waited for it; nothing runs after a failure.
+        let _ = self.0.finish();
+    }
+}
+
+/// A copy of a matrix, `units` of the machine's.
+pub(super) fn sent<M: Machine, T: Pod, U: Pod>(
+    machine: &M,
+    matrix: &[T],
+    units: usize,
+) -> Result<M::Buffer<U>> {
+    let bytes = size_of_val(matrix);
+    assert_eq!(bytes, units * size_of::<U>());
+    let buffer = machine.zeroed(units)?;
+    machine.finish()?;
+    let memory = matrix.as_ptr().cast();
+    // SAFETY: both are as long as that, and neither is written otherwise until `Finish` is dropped: before the
+    // pin, and before this returns.
+    unsafe {
+        let _pinned = machine.pin(memory as *mut u8, bytes);
+        let _finish = Finish(machine);
+        machine.copy_in(memory, bytes, &buffer)?;
+        machine.finish()?;
+    }
+    Ok(buffer)
+}
+
+/// Copies a buffer of a machine over a matrix, after all launches so far.
+pub(super) fn fetched<M: Machine, T: Pod, U: Pod>(
+    machine: &M,
+    buffer: &M::Buffer<U>,
+    units: usize,
+    matrix: &mut [T],
+) -> Result<()> {
+    let bytes = size_of_val(matrix);
+    assert_eq!(bytes, units * size_of::<U>());
+    machine.finish()?;
+    let memory = matrix.as_mut_ptr().cast();
+    // SAFETY: as in `sent`; any bytes are a `T`.
+    unsafe {
+        let _pinned = machine.pin(memory, bytes);
+        let _finish = Finish(machine);
+        machine.copy_out(buffer, memory, bytes)?;
+        machine.finish()
+    }
+}
+
+/// Makes room for whole tiles: rows of `n` become rows of `side`.
+pub(super) fn widen<E: Entry>(entries: &mut Vec<E>, n: usize, side: usize) {
+    if n == side {
+        return;
+    }
+    entries.resize(side * side, E::UNREACHABLE);
+    // From the last row on, since each moves to behind where it was.
+    for row in (0..n).rev() {
+        entries.copy_within(row * n..(row + 1) * n, row * side);
+        entries[row * side + n..(row + 1) * side].fill(E::UNREACHABLE);
+    }
+}
+
+/// Back to rows of `n`.
+pub(super) fn narrow<T: Copy>(entries: &mut Vec<T>, n: usize, side: usize) {
+    if n < side {
+        for row in 0..n {
+            entries.copy_within(row * side..row * side + n, row * n);
+        }
+        entries.truncate(n * n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_become_longer_and_shorter_again() {
+        for (n, side) in [(0, 0), (1, 64), (63, 64), (64, 64), (65, 128)] {
+            let given: Vec<i32> = (0..(n * n) as i32).collect();
+            let mut entries = given.clone();
+            widen(&mut entries, n, side);
+            for (at, &entry) in entries.iter().enumerate() {
+                let (row, column) = (at / side, at % side);
+                let there = row < n && column < n;
+                let expected =
+                    if there { given[row * n + column] } else { <i32 as Entry>::UNREACHABLE };
+                assert_eq!(entry, expected, "{n}: row {row}, column {column}");
+            }
+            narrow(&mut entries, n, side);
+            assert_eq!(entries, given, "{n}");
+        }
+    }
+}
