@@ -1,12 +1,15 @@
 //! Compiles `device/` to PTX and hands it to `host/` as bytes.
 //!
-//! See `build/compile.rs` for which compiler does it, `build/ptx.rs` for how the text is cut into
-//! one module per kernel, and `docs/architecture.md` for why.
+//! See `build/compile.rs` for which compiler does it, `build/rust_cuda.rs` for the other one,
+//! `build/ptx.rs` for how the text is cut into one module per kernel, and `docs/architecture.md` for
+//! why.
 
 #[path = "build/compile.rs"]
 mod compile;
 #[path = "build/ptx.rs"]
 mod ptx;
+#[path = "build/rust_cuda.rs"]
+mod rust_cuda;
 
 use std::{
     env,
@@ -16,7 +19,7 @@ use std::{
     process::ExitCode,
 };
 
-use compile::{Compiler, TARGETS};
+use compile::{Compiler, TARGETS, Target};
 
 /// The PTX that is kept for machines without a fitting compiler.
 const KEPT: &str = "data/ptx";
@@ -61,6 +64,17 @@ fn kernels(root: &Path, out: &Path) -> Result<String, String> {
     if choice == "prebuilt" {
         return kept(root, out, &hash, &format!("{CHOICE}=prebuilt"), INSTALL);
     }
+    if env::var_os("CARGO_FEATURE_RUST_CUDA").is_some() {
+        if !choice.is_empty() {
+            return Err(format!(
+                "{CHOICE} names a compiler for the GPU kernels, and the feature `rust-cuda` asks for \
+                 another: unset the one, or leave out the other"
+            ));
+        }
+        let compiler = rust_cuda::compile(root, out)?;
+        embed(out, out, rust_cuda::TARGETS)?;
+        return Ok(format!("compiled from device/ by {compiler}"));
+    }
     if choice.is_empty() {
         return match Compiler::find() {
             Ok(compiler) => compiled(root, out, &compiler)
@@ -81,7 +95,7 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
     }
     compiler.compile(root, out)?;
     write(&out.join("compiler"), &compiler.identity)?;
-    embed(out, out)?;
+    embed(out, out, TARGETS)?;
     Ok(format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display()))
 }
 
@@ -92,7 +106,7 @@ fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<
     let kept = root.join(KEPT);
     let kept_hash = fs::read_to_string(kept.join("device.hash")).unwrap_or_default();
     if kept_hash.trim() == hash {
-        embed(&kept, out)?;
+        embed(&kept, out, TARGETS)?;
         return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
     }
     Err(format!(
@@ -106,14 +120,15 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 }
 
 /// Cuts the texts in `from` into one module per kernel and writes the table that the program embeds.
-fn embed(from: &Path, out: &Path) -> Result<(), String> {
+fn embed(from: &Path, out: &Path, targets: &[Target]) -> Result<(), String> {
+    // Kernels that no longer exist must not linger.
+    let kernels = out.join("kernels");
+    let _ = fs::remove_dir_all(&kernels);
     let mut table = String::from("&[\n");
-    for target in TARGETS {
+    for target in targets {
         let path = from.join(format!("{}.ptx", target.cpu));
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let folder = out.join("kernels").join(target.cpu);
-        // Kernels that no longer exist must not linger.
-        let _ = fs::remove_dir_all(&folder);
+        let folder = kernels.join(target.cpu);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let _ = writeln!(table, "    Image {{ target: {}, entries: &[", target.capability);
         for module in ptx::modules(&text).map_err(|e| format!("{}: {e}", path.display()))? {

@@ -198,7 +198,7 @@ impl Compiler {
 }
 
 /// The text without comments, blank lines and indentation, a tenth of it.
-fn slim(ptx: &str) -> String {
+pub fn slim(ptx: &str) -> String {
     let mut slim = String::with_capacity(ptx.len());
     for line in ptx.lines() {
         let code = line.split("//").next().unwrap_or_default().trim();
@@ -214,7 +214,8 @@ fn slim(ptx: &str) -> String {
 /// what its other crates depend on.
 fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
     let text = format!(
-        "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n[workspace]\n",
+        "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n[workspace]\n\
+         [features]\nrust-cuda = []\n",
         root.join("device/lib.rs").display().to_string()
     );
     let file = build.join("Cargo.toml");
@@ -226,7 +227,7 @@ fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
 
 /// What cargo, clippy or a wrapper told the program's build is not meant for the device's, but for
 /// how cargo reaches its registries.
-fn is_for_the_outer_build(variable: &OsStr) -> bool {
+pub fn is_for_the_outer_build(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
     let reach = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"];
     name == "RUSTFLAGS"

@@ -44,8 +44,8 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
 ];
 
-/// Kernels whose instructions only later GPUs have, by the end of their names, with the header of their
-/// modules.
+/// Kernels whose instructions only later GPUs have, by the end of their names, with the least header of
+/// their modules.
 const NEWER: &[(&str, &str)] = &[("_u16", ".version 8.0\n.target sm_90\n.address_size 64")];
 
 /// A directive at the top level: a function, a variable.
@@ -83,7 +83,7 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
             open.extend(uses[next].iter().filter(|&&used| needed.insert(used)));
         }
         let newer = NEWER.iter().find(|(end, _)| item.symbol.ends_with(end));
-        let mut text = newer.map_or_else(|| header.join("\n"), |(_, header)| (*header).to_owned());
+        let mut text = newer.map_or_else(|| header.join("\n"), |(_, least)| raised(&header, least));
         for (_, part) in items.iter().enumerate().filter(|(i, _)| needed.contains(i)) {
             text.push_str("\n\n");
             let mut lines = part.lines.clone();
@@ -101,6 +101,24 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
         return Err("no .entry in it".to_owned());
     }
     Ok(modules)
+}
+
+/// A line's first word.
+fn directive(line: &str) -> Option<&str> {
+    line.split_whitespace().next()
+}
+
+/// The lines of `least`, or of `header` where those state more.
+fn raised(header: &[&str], least: &str) -> String {
+    let number = |line: &str| {
+        let parts = line.split(|c: char| !c.is_ascii_digit());
+        parts.filter_map(|digits| digits.parse::<u32>().ok()).collect::<Vec<_>>()
+    };
+    let higher = |line| {
+        let stated = header.iter().find(|stated| directive(stated) == directive(line));
+        stated.copied().filter(|stated| number(stated) > number(line)).unwrap_or(line)
+    };
+    least.lines().map(higher).collect::<Vec<_>>().join("\n")
 }
 
 /// The directives that state a kernel's blocks, if it has some.
@@ -216,6 +234,20 @@ mod tests {
         assert_eq!(second.text.matches("helper(").count(), 2, "declaration and definition");
         assert!(second.text.contains("table[16]") && second.text.contains("other = table"));
         assert!(!second.text.contains("pool") && !second.text.contains("first"));
+    }
+
+    #[test]
+    fn a_newer_kernel_raises_what_its_module_states_and_lowers_nothing() {
+        let text =
+            |header: &str| format!("{header}\n.address_size 64\n.visible .entry a_u16()\n{{\n}}\n");
+        for (states, gets) in [
+            (".version 7.0\n.target sm_70", ".version 8.0\n.target sm_90\n"),
+            (".version 9.0\n.target sm_75", ".version 9.0\n.target sm_90\n"),
+            (".version 10.1\n.target sm_100", ".version 10.1\n.target sm_100\n"),
+        ] {
+            let modules = modules(&text(states)).unwrap();
+            assert!(modules[0].text.starts_with(gets), "{states}: {}", modules[0].text);
+        }
     }
 
     #[test]

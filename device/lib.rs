@@ -19,10 +19,11 @@
 
 #![no_std]
 #![cfg_attr(
-    target_arch = "nvptx64",
+    all(target_arch = "nvptx64", not(feature = "rust-cuda")),
     feature(abi_ptx, stdarch_nvptx, link_llvm_intrinsics, asm_experimental_arch),
     allow(internal_features)
 )]
+#![cfg_attr(all(target_arch = "nvptx64", feature = "rust-cuda"), feature(asm_experimental_arch))]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
@@ -38,8 +39,9 @@ pub mod random;
 pub mod registry;
 pub mod swarm;
 
-/// Kernels have no way to report a panic: the launch is aborted and the driver says so.
-#[cfg(target_arch = "nvptx64")]
+/// Kernels have no way to report a panic: the launch is aborted and the driver says so. (`cuda_std` has
+/// the same.)
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     // SAFETY: `trap` ends the launch.

@@ -198,7 +198,7 @@ const fn same(a: &str, b: &str) -> bool {
 }
 
 /// Exports one kernel in the PTX.
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 macro_rules! export_one {
     ($kernel:ty, $($part:ident)*) => {
         const _: () = {
@@ -212,12 +212,34 @@ macro_rules! export_one {
     };
 }
 
-#[cfg(target_arch = "nvptx64")]
+/// As Rust-CUDA has it: its attribute exports a function under its own name, and passes a `repr(C)` struct
+/// by value, as the host launches it. (A slice would become two parameters.)
+#[cfg(feature = "rust-cuda")]
+macro_rules! export_one {
+    ($kernel:ty, $first:ident $($part:ident)*) => {
+        const _: () = {
+            paste::paste! {
+                #[cuda_std::kernel]
+                #[allow(improper_ctypes_definitions)]
+                pub unsafe fn [<$first $(_ $part)*>](arguments: <$kernel as Kernel>::Arguments) {
+                    // SAFETY: the host launches it as `Kernel::run` asks.
+                    unsafe { <$kernel>::run(&arguments) }
+                }
+            }
+        };
+    };
+}
+
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 macro_rules! export_name {
     ($first:ident $($part:ident)*) => {
         concat!(stringify!($first) $(, "_", stringify!($part))*)
     };
 }
+
+// On the host one is enough to check the macro.
+#[cfg(all(not(target_arch = "nvptx64"), feature = "rust-cuda"))]
+export_one!(SurveyTiles<f32>, checked survey_tiles f32);
 
 #[cfg(target_arch = "nvptx64")]
 macro_rules! export_families {

@@ -1,8 +1,9 @@
 //! The hardware's words: what a kernel may say to a GPU.
 //!
-//! One file for each word. Behind them stand two implementations of the same functions: `target`
-//! is `ptx.rs` when the crate is compiled for the GPU, and the emulator (`emulator/`) on the host,
-//! so that every kernel also runs, and is tested, on a machine without a GPU.
+//! One file for each word. Behind them stand three implementations of the same functions: `target`
+//! is `ptx.rs` when the crate is compiled for the GPU, or `rust_cuda.rs` if Rust-CUDA compiles it
+//! (feature `rust-cuda`), and the emulator (`emulator/`) on the host, so that every kernel also runs,
+//! and is tested, on a machine without a GPU.
 //!
 //! | word | file | speaks of |
 //! |---|---|---|
@@ -27,9 +28,15 @@ pub mod warp;
 
 pub(crate) use unroll::unroll;
 
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[path = "ptx.rs"]
 mod target;
+
+#[cfg(feature = "rust-cuda")]
+#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code, reason = "there to be checked"))]
+mod rust_cuda;
+#[cfg(all(target_arch = "nvptx64", feature = "rust-cuda"))]
+use rust_cuda as target;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;

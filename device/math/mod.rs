@@ -24,6 +24,9 @@ mod partial;
 mod power;
 mod real;
 mod rounding;
+#[cfg(feature = "rust-cuda")]
+#[cfg_attr(not(target_arch = "nvptx64"), allow(dead_code, reason = "there to be checked"))]
+mod rust_cuda;
 #[cfg(test)]
 mod tests;
 mod trigonometric;

@@ -291,7 +291,10 @@ pub trait Scalar:
     }
 }
 
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", feature = "rust-cuda"))]
+use super::rust_cuda as machine;
+
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 mod machine {
     // SAFETY: the signatures are those of LLVM's intrinsics, which have no preconditions.
     unsafe extern "C" {

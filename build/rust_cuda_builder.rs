@@ -1,0 +1,130 @@
+//! What `cuda_builder` is told.
+
+use std::{
+    any::Any,
+    env, fs,
+    panic::{self, AssertUnwindSafe},
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use cuda_builder::{CudaBuilder, NvvmArch};
+
+use super::{CONFIG, NEEDS, TARGETS};
+use crate::compile::{is_for_the_outer_build, slim};
+
+/// Compiles the device crate; leaves `CPU.ptx` in `out` and says who compiled it.
+pub fn compile(root: &Path, out: &Path) -> Result<String, String> {
+    let [target] = TARGETS else { unreachable!("one target") };
+    let package = package(root, out)?;
+    let version = version()?;
+    // Its cargo shall not take this build's settings for its own.
+    let outer: Vec<_> =
+        env::vars_os().map(|(name, _)| name).filter(|name| is_for_the_outer_build(name)).collect();
+    // SAFETY: a build script has one thread.
+    unsafe {
+        outer.iter().for_each(|name| env::remove_var(name));
+        // The environment outranks the user's own cargo configuration.
+        env::set_var("RUSTC_WRAPPER", "");
+        env::set_var("RUSTC_WORKSPACE_WRAPPER", "");
+    }
+    let builder = CudaBuilder::new(&package)
+        .arch(NvvmArch::Compute75)
+        // Every operation rounds as the source says, and its functions are the source's own.
+        .fma_contraction(false)
+        .override_libm(false)
+        .ftz(false)
+        .fast_sqrt(false)
+        .fast_div(false)
+        .build_args(&arguments(root));
+    // It panics where it does not find its back end.
+    let ptx = panic::catch_unwind(AssertUnwindSafe(|| builder.build()))
+        .map_err(|panic| said(&*panic))
+        .and_then(|built| built.map_err(|e| e.to_string()))
+        .map_err(|why| {
+            format!("Rust-CUDA cannot compile the GPU kernels: {why} (see above). It takes {NEEDS}")
+        })?;
+    let text = fs::read_to_string(&ptx).map_err(|e| format!("{}: {e}", ptx.display()))?;
+    let text = slim(&text);
+    if !text.lines().any(|line| line == format!(".target {}", target.cpu)) {
+        return Err(format!("{} is not for {}", ptx.display(), target.cpu));
+    }
+    let file = out.join(format!("{}.ptx", target.cpu));
+    fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+    Ok(format!("Rust-CUDA with {version}"))
+}
+
+/// What its cargo is told besides.
+fn arguments(root: &Path) -> [String; 5] {
+    // It may duplicate a barrier (rust-lang/rust#137086). CudaBuilder has the flags of the environment to
+    // itself, but not those of the profile.
+    let flags = [
+        "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        format!("--remap-path-prefix={}=.", root.display()),
+    ];
+    [
+        "--config".into(),
+        root.join(CONFIG).display().to_string(),
+        "-Zprofile-rustflags".into(),
+        "--config".into(),
+        format!("profile.release.rustflags={flags:?}"),
+    ]
+}
+
+/// Writes the package that is built: the device crate on its own, as a library of kernels, with the
+/// dependencies and, as far as they are in it, the versions of this one.
+fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
+    let device = root.join("device/Cargo.toml");
+    let text = fs::read_to_string(&device).map_err(|e| format!("{}: {e}", device.display()))?;
+    let mut manifest = format!(
+        "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n\
+         crate-type = [\"cdylib\"]\n[workspace]\n[features]\ndefault = [\"rust-cuda\"]\n",
+        root.join("device/lib.rs").display().to_string()
+    );
+    // The feature's own line and those of what it names.
+    let feature = text.lines().find(|line| line.starts_with("rust-cuda = ["));
+    let feature = feature.ok_or(format!("{}: no feature `rust-cuda`", device.display()))?;
+    manifest += &format!("{feature}\n[dependencies]\n");
+    for name in feature.split('"').filter_map(|word| word.strip_prefix("dep:")) {
+        let start = format!("{name} = {{");
+        let line = text.lines().find(|line| line.starts_with(&start));
+        manifest += line.ok_or(format!("{}: no dependency `{name}`", device.display()))?;
+        manifest.push('\n');
+    }
+    let package = out.join("rust-cuda");
+    fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
+    update(&package.join("Cargo.toml"), &manifest)?;
+    // That cargo takes out of its copy what it has no need of, so another one tells what has changed.
+    if let Ok(lock) = fs::read_to_string(root.join("Cargo.lock"))
+        && update(&out.join("Cargo.lock"), &lock)?
+    {
+        update(&package.join("Cargo.lock"), &lock)?;
+    }
+    Ok(package)
+}
+
+/// Writes a file unless it says so already, and whether it did: CudaBuilder has this build run again
+/// whenever the package has changed.
+fn update(file: &Path, text: &str) -> Result<bool, String> {
+    let change = !fs::read_to_string(file).is_ok_and(|before| before == text);
+    if change {
+        fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(change)
+}
+
+/// The compiler's name and version.
+fn version() -> Result<String, String> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(&rustc)
+        .arg("--version")
+        .output()
+        .map_err(|e| format!("{}: {e}", Path::new(&rustc).display()))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// The words of a panic.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it gave no reason").to_owned()
+}
