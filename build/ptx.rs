@@ -23,6 +23,9 @@ pub struct Module {
 /// quarter slower.) Streaming ones would take fewer and wait for one load after the other; these are those
 /// that need none but the registers, on any architecture.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
+    ("fit_judge_", "", 512, None),
+    ("fit_matrix_ceiling_", "", 256, None),
+    ("fit_matrix_", "", 128, Some(2)),
     ("paths_ceiling_", "", 256, Some(2)),
     ("paths_closure_", "f64", 256, None),
     ("paths_closure_", "", 256, Some(2)),
@@ -44,9 +47,12 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
 ];
 
-/// Kernels whose instructions only later GPUs have, by the end of their names, with the least header of
-/// their modules.
-const NEWER: &[(&str, &str)] = &[("_u16", ".version 8.0\n.target sm_90\n.address_size 64")];
+/// Kernels whose instructions only later GPUs have, by the beginning and the end of their names, with the
+/// least header of their modules.
+const NEWER: &[(&str, &str, &str)] = &[
+    ("fit_matrix_", "", ".version 8.0\n.target sm_90\n.address_size 64"),
+    ("", "_u16", ".version 8.0\n.target sm_90\n.address_size 64"),
+];
 
 /// A directive at the top level: a function, a variable.
 struct Item<'a> {
@@ -82,8 +88,11 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
         while let Some(next) = open.pop() {
             open.extend(uses[next].iter().filter(|&&used| needed.insert(used)));
         }
-        let newer = NEWER.iter().find(|(end, _)| item.symbol.ends_with(end));
-        let mut text = newer.map_or_else(|| header.join("\n"), |(_, least)| raised(&header, least));
+        let newer = NEWER
+            .iter()
+            .find(|(start, end, _)| item.symbol.starts_with(start) && item.symbol.ends_with(end));
+        let mut text =
+            newer.map_or_else(|| header.join("\n"), |(.., least)| raised(&header, least));
         for (_, part) in items.iter().enumerate().filter(|(i, _)| needed.contains(i)) {
             text.push_str("\n\n");
             let mut lines = part.lines.clone();

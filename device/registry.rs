@@ -18,8 +18,11 @@ use crate::{
     fit::{
         self, Model,
         kernels::{
-            ceiling::Ceiling,
+            ceiling::{Ceiling, MatrixCeiling},
             judge::Judge,
+            matrix::{
+                Matrix4By16, Matrix4By64, Matrix8By16, Matrix8By64, Matrix16By16, Matrix16By64,
+            },
             squares::{
                 Squares4By2, Squares4By4, Squares4By4Halved, Squares8By2, Squares8By4,
                 Squares8By4Halved, Squares16By2, Squares16By4,
@@ -89,6 +92,23 @@ macro_rules! for_each_plain_family {
                 hosala_thread: PerThread,
                 hosala_warp: PerWarp,
                 hosala_block: PerBlock
+            ] $($rest)*
+        }
+    };
+}
+
+/// As [`for_each_plain_family`], of the kernels that are made for `f64` alone.
+macro_rules! for_each_double_family {
+    ($callback:ident $($rest:tt)*) => {
+        $callback! {
+            [
+                fit_matrix_ceiling: MatrixCeiling,
+                fit_matrix_4_by_16: Matrix4By16,
+                fit_matrix_4_by_64: Matrix4By64,
+                fit_matrix_8_by_16: Matrix8By16,
+                fit_matrix_8_by_64: Matrix8By64,
+                fit_matrix_16_by_16: Matrix16By16,
+                fit_matrix_16_by_64: Matrix16By64
             ] $($rest)*
         }
     };
@@ -170,6 +190,7 @@ macro_rules! assert_plain_names {
     )* };
 }
 for_each_plain_family!(assert_plain_names);
+for_each_double_family!(assert_plain_names);
 
 macro_rules! assert_weight_names {
     ([$($family:ident: $kernel:ident),*] $cells:tt) => { $(
@@ -289,6 +310,16 @@ macro_rules! export_plain {
 for_each_plain_family!(export_plain);
 
 #[cfg(target_arch = "nvptx64")]
+macro_rules! export_double {
+    ([$($family:ident: $kernel:ident),*]) => { $(
+        export_one!($kernel<f64>, $family f64);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
+for_each_double_family!(export_double);
+
+#[cfg(target_arch = "nvptx64")]
 macro_rules! export_weights {
     ([$($family:ident: $kernel:ident),*] $cells:tt) => { $(
         export_weights!(@ $family $kernel $cells);
@@ -318,6 +349,12 @@ macro_rules! model_names {
 macro_rules! plain_names {
     ([$($family:ident: $kernel:ident),*] $visit:ident) => { $(
         $visit(<$kernel<f32> as Kernel>::NAME);
+        $visit(<$kernel<f64> as Kernel>::NAME);
+    )* };
+}
+
+macro_rules! double_names {
+    ([$($family:ident: $kernel:ident),*] $visit:ident) => { $(
         $visit(<$kernel<f64> as Kernel>::NAME);
     )* };
 }
@@ -354,6 +391,7 @@ pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
     }
     for_each_model!(visit_models);
     for_each_plain_family!(plain_names visit);
+    for_each_double_family!(double_names visit);
     for_each_weight_family!(weight_names visit);
 }
 

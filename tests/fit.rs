@@ -260,3 +260,102 @@ fn what_makes_no_sense_gets_a_sentence() {
     let single = single.with(|options| options.precision = Precision::F32).run();
     assert!(single.unwrap_err().to_string().contains("1e300"));
 }
+
+/// Rows of columns that are nearly the same, apart by `apart` of their size, and a target.
+fn near_columns(columns: u32, rows: u32, apart: f64) -> Data {
+    let share =
+        |index: u32| f64::from(index.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
+    let argument =
+        |row: u32, column: u32| share(row + 9) + 3.0 + apart * share(row * columns + column + 77);
+    let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c))).collect();
+    let target =
+        |row: u32| (0..columns).map(|c| argument(row, c)).sum::<f64>() + apart * share(row);
+    Data::new(columns, arguments, (0..rows).map(target).collect()).unwrap()
+}
+
+#[test]
+fn sums_by_the_gram_matrix_are_as_near_as_stated() {
+    let cpu = Cpu::new(0).unwrap();
+    for apart in [1.0, 1e-3, 1e-7, 1e-12] {
+        for (columns, rows) in [(1, 1), (3, 257), (5, 20_000)] {
+            for weighted in [false, true] {
+                let fit = Fit::new(Linear, near_columns(columns, rows, apart)).unwrap();
+                let fit = match weighted {
+                    true => {
+                        fit.weighted((0..rows).map(|i| 0.3 * f64::from(i % 4)).collect()).unwrap()
+                    }
+                    false => fit,
+                };
+                let gram = fit::Gram::of(&fit).unwrap();
+                // Far off, near, and where the target was made: nearly everything cancels.
+                let points: Vec<f64> = [-7.0, 1.0 + 1e-6, 1.0]
+                    .into_iter()
+                    .flat_map(|at| (0..columns).map(move |c| if c == 1 { at } else { 1.0 }))
+                    .collect();
+                let by_rows = sums::<f64>(&fit, &points, &cpu);
+                for (point, by_rows) in points.chunks_exact(columns as usize).zip(by_rows) {
+                    let (by_gram, bound) = (gram.sum(point), gram.bound(point));
+                    let off = (by_gram - by_rows).abs();
+                    assert!(
+                        off <= bound,
+                        "{columns} x {rows}, {apart:e}: {by_rows:e} off {off:e}, {bound:e}"
+                    );
+                    // The bound is worth something: some roundings of the sum, and of the terms of residuals.
+                    let length = 4.0 * f64::from(columns) * f64::from(rows).sqrt() * 7.0;
+                    let most = 1e-13 * by_rows + 1e-14 * length * by_rows.sqrt();
+                    assert!(bound <= most + (1e-13 * length).powi(2), "{bound:e} of {by_rows:e}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_by_the_gram_matrix_do_not_depend_on_threads() {
+    let fit = Fit::new(Linear, near_columns(4, 40_000, 0.1)).unwrap();
+    let bits = |cpu: &Cpu| {
+        let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
+        let fit = fit.clone().gram(true).with(|o| (o.particles, o.iterations) = (50, 20));
+        let fitted = fit.run_on(cpu, watch).unwrap();
+        let numbers = fitted.values().into_iter().chain([fitted.value, fitted.outcome.value]);
+        numbers.map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let mut all = every_cpu().into_iter().map(|cpu| bits(&cpu));
+    let first = all.next().unwrap();
+    assert!(all.all(|other| other == first));
+}
+
+#[test]
+fn fits_by_the_gram_matrix_end_where_others_do() {
+    for (apart, exact) in [(1.0, 1e-9), (1e-4, 1e-6)] {
+        let fit = Fit::new(Linear, near_columns(3, 5_000, apart)).unwrap();
+        let (with, without) = (fit.clone().gram(true).run().unwrap(), fit.run().unwrap());
+        assert!((with.value / without.value - 1.0).abs() < exact);
+        for (a, b) in with.values().into_iter().zip(without.values()) {
+            assert!((a - b).abs() < exact, "{a} and {b}");
+        }
+    }
+    // Parameters that are known are multiplied like the others.
+    let fit = Fit::new(Polynomial, rows(3_000)).unwrap().fixed("c1", 0.5).unwrap();
+    let (with, without) = (fit.clone().gram(true).run().unwrap(), fit.run().unwrap());
+    assert!((with.value / without.value - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn the_gram_matrix_is_for_linear_models_and_squares() {
+    let message = |fit: Fit| fit.gram(true).run().err().unwrap().to_string();
+    let of_curve = message(Fit::new(Saturation, rows(50)).unwrap());
+    assert!(
+        of_curve.contains("saturation") && of_curve.contains("linear or polynomial"),
+        "{of_curve}"
+    );
+    let closure = Fit::from_fn(&[("a", 0.0, 1.0)], rows(50), |p, x| p[0] * x[0]).unwrap();
+    assert!(message(closure).contains("built-in"));
+    let robust = Fit::new(Linear, rows(50)).unwrap().loss(Loss::Huber, 1.0).unwrap();
+    assert!(message(robust).contains("the loss huber"));
+    let single = Fit::new(Linear, rows(50)).unwrap().with(|o| o.precision = Precision::F32);
+    assert!(message(single).contains("in f64"));
+    let huge = Data::pairs((0..9).map(|i| (1e155 * f64::from(i), 1.0))).unwrap();
+    let huge = Fit::new(Linear, huge).unwrap().bounds("b1", -1.0, 1.0).unwrap();
+    assert!(message(huge).contains("overflow"));
+}

@@ -29,6 +29,7 @@ fn linear_models_of_any_size_have_the_bits_of_the_cpu() {
             let fixed = nth % 3 == 2;
             let case = Case { precision, columns, weighted, fixed, ..Case::of(rows, particles) };
             same_swarm(Linear, &case, &Emulated::new(nth as u64, 32)).unwrap();
+            same_swarm(Linear, &case, &Emulated::new(nth as u64, 32).without_matrices()).unwrap();
         }
     }
 }
@@ -48,8 +49,28 @@ fn particles_lie_in_a_warp_as_the_work_suggests() {
         ] {
             for weighted in [false, true] {
                 let case = Case { precision, columns, weighted, ..Case::of(rows, particles) };
-                same_swarm(Linear, &case, &Emulated::new(u64::from(rows), 32)).unwrap();
+                let emulated = Emulated::new(u64::from(rows), 32).without_matrices();
+                same_swarm(Linear, &case, &emulated).unwrap();
             }
+        }
+    }
+}
+
+#[test]
+fn matrices_are_multiplied_as_the_work_suggests() {
+    // 16 particles a warp up to 24 warps' worth of four chunks, then 64; warps of a block share rows where
+    // particles fill them. The last four chunks are one to four.
+    for (columns, particles, rows) in [
+        (3, 48, 3 * 1024 + 1),
+        (4, 256, 5 * 1024 + 257),
+        (7, 128, 11 * 1024 + 600),
+        (16, 320, 4 * 1024 + 900),
+        (16, 17, 1024),
+        (9, 40, 23 * 1024 + 1),
+    ] {
+        for weighted in [false, true] {
+            let case = Case { columns, weighted, ..Case::of(rows, particles) };
+            same_swarm(Linear, &case, &Emulated::new(u64::from(rows), 32)).unwrap();
         }
     }
 }

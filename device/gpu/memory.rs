@@ -115,6 +115,17 @@ impl<T: Word> ReadOnly<T> {
     }
 }
 
+impl<T: Word> ReadOnly<T> {
+    /// Has what lies at `index` brought nearer, for a load some time later: into the cache that all
+    /// multiprocessors share. Of an index beyond the last element the last one. An empty buffer must not be
+    /// asked for anything.
+    #[inline(always)]
+    pub fn prefetch(&self, index: usize) {
+        let last = self.len() - 1;
+        target::prefetch(self.pointer.wrapping_add(if index < last { index } else { last }));
+    }
+}
+
 impl<T> ReadWrite<T> {
     /// A buffer of `length` elements at `pointer`.
     ///

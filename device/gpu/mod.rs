@@ -13,12 +13,14 @@
 //! | shared | [`shared`] | the block's on-chip memory |
 //! | memory | [`memory`] | device memory: read-only, vector and plain accesses |
 //! | atomic | [`atomic`] | read-modify-write, ordering, scopes, fences |
+//! | matrix | [`matrix`] | products of small matrices that a warp holds together |
 //! | pair | [`pair`] | two 16-bit numbers in a register |
 //! | grid | [`grid`] | a barrier among all blocks of a cooperative launch |
 
 pub mod atomic;
 pub mod block;
 pub mod grid;
+pub mod matrix;
 pub mod memory;
 pub mod pair;
 pub mod shared;
@@ -28,6 +30,8 @@ pub mod warp;
 
 pub(crate) use unroll::unroll;
 
+#[cfg(target_arch = "nvptx64")]
+mod instructions;
 #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 #[path = "ptx.rs"]
 mod target;

@@ -6,6 +6,7 @@
 use core::arch::{asm, nvptx};
 
 use super::atomic::{Order, Scope};
+pub use super::instructions::{multiply_add, prefetch};
 
 /// The lanes that take part in a warp's collective words: all.
 const ALL_LANES: u32 = u32::MAX;

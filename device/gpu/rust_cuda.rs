@@ -146,6 +146,9 @@ pub fn opaque(value: u32) -> u32 {
     unsafe { instruction!("mov.b32 {}, {};", reg32: u32, [reg32: value], [pure, nomem, nostack]) }
 }
 
+#[cfg(target_arch = "nvptx64")]
+pub use super::instructions::{multiply_add, prefetch};
+
 #[inline(always)]
 pub fn permute<const SELECTION: u32>(a: u32, b: u32) -> u32 {
     // SAFETY: calculates with registers.

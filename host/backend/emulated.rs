@@ -48,12 +48,20 @@ pub struct Emulated {
     residence: Residence,
     memory: Option<u64>,
     shared_bytes: u32,
+    matrices: bool,
 }
 
 impl Emulated {
     /// With lanes scheduled by `seed`, in blocks of `threads` threads (a multiple of 32).
     pub fn new(seed: u64, threads: u32) -> Self {
-        Self { seed, threads, residence: Residence::Auto, memory: None, shared_bytes: SHARED_BYTES }
+        Self {
+            seed,
+            threads,
+            residence: Residence::Auto,
+            memory: None,
+            shared_bytes: SHARED_BYTES,
+            matrices: true,
+        }
     }
 
     /// With particles where `residence` says. The result is the same to the bit.
@@ -97,12 +105,33 @@ impl Emulated {
         self
     }
 
+    /// As a GPU that has no units for products of matrices. The result is the same to the bit.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use flockwork::backend::Emulated;
+    /// use flockwork::fit::{Data, Fit, Linear};
+    ///
+    /// let data = Data::pairs((1..40).map(|i| (f64::from(i), 3.0 * f64::from(i) + f64::from(i % 3))))?;
+    /// let fit = Fit::new(Linear, data)?.with(|o| (o.particles, o.iterations) = (40, 3));
+    /// let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
+    /// let newer = fit.run_on(&Emulated::new(1, 32).with_model(Linear), watch)?;
+    /// let older = fit.run_on(&Emulated::new(1, 32).without_matrices().with_model(Linear), watch)?;
+    /// assert_eq!(newer.outcome.position, older.outcome.position);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn without_matrices(mut self) -> Self {
+        self.matrices = false;
+        self
+    }
+
     pub(crate) fn machine(&self) -> impl Machine + use<> {
-        EmulatorMachine {
-            emulator: Emulator::new(self.seed),
-            memory: self.memory,
-            shared_bytes: self.shared_bytes,
-        }
+        self.emulator()
+    }
+
+    fn emulator(&self) -> EmulatorMachine {
+        let Self { seed, memory, shared_bytes, matrices, .. } = *self;
+        EmulatorMachine { emulator: Emulator::new(seed), memory, shared_bytes, matrices }
     }
 
     pub(crate) fn residence(&self) -> Residence {
@@ -168,7 +197,7 @@ impl<M: Model> Backend for EmulatedFit<M> {
         };
         let Setup { shape, rows, numbers, weights, loss, fixed } = T::setup_of(fit)?;
         let width = shape.columns as usize + 1;
-        let machine = self.emulated.machine();
+        let machine = self.emulated.emulator();
         let columns = kernel_fit::by_column(&numbers, width, rows)?;
         #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
         let columns = Arc::new(machine.upload(kernel_fit::words(&columns))?);
@@ -211,7 +240,7 @@ impl<O: Objective> Backend for EmulatedWith<O> {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
         let Emulated { threads, residence, .. } = self.emulated;
-        let machine = self.emulated.machine();
+        let machine = self.emulated.emulator();
         Ok(Box::new(KernelSwarm::new(
             machine,
             self.objective,
@@ -229,6 +258,8 @@ pub(super) struct EmulatorMachine {
     pub(super) memory: Option<u64>,
     /// Bytes of shared memory that a block may have, where that is not fixed.
     pub(super) shared_bytes: u32,
+    /// Whether it has units for products of matrices.
+    pub(super) matrices: bool,
 }
 
 /// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
@@ -253,6 +284,10 @@ impl Machine for EmulatorMachine {
 
     fn load<K: Kernel>(&self) -> Result<PhantomData<fn() -> K>> {
         Ok(PhantomData)
+    }
+
+    fn multiplies_matrices(&self) -> bool {
+        self.matrices
     }
 
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<HostBuffer<T>> {

@@ -9,6 +9,10 @@ use flockwork_device::{
         kernels::{
             self, Arguments, FIXED, THREADS,
             judge::{self, Judge},
+            matrix::{
+                self, Matrix4By16, Matrix4By64, Matrix8By16, Matrix8By64, Matrix16By16,
+                Matrix16By64,
+            },
             squares::{
                 self, Squares4By2, Squares4By4, Squares4By4Halved, Squares8By2, Squares8By4,
                 Squares8By4Halved, Squares16By2, Squares16By4,
@@ -26,7 +30,7 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use flockwork_device::fit::kernels::ceiling::{self, Ceiling};
+use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 
 use super::{
     Number, Plan,
@@ -35,7 +39,7 @@ use super::{
     machine::{Machine, OnDemand},
     residence::{Capacity, Residence},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, swarm::Precision};
 
 /// Threads of the blocks that move a fit's particles; blocks that judge them have as many particles.
 const BLOCK: u32 = 32;
@@ -132,6 +136,12 @@ struct FitKernels<M: Machine, Mo: Model, T: Number> {
     squares_8_by_4_halved: OnDemand<M, Squares8By4Halved<T>>,
     squares_16_by_2: OnDemand<M, Squares16By2<T>>,
     squares_16_by_4: OnDemand<M, Squares16By4<T>>,
+    matrix_4_by_16: OnDemand<M, Matrix4By16<T>>,
+    matrix_4_by_64: OnDemand<M, Matrix4By64<T>>,
+    matrix_8_by_16: OnDemand<M, Matrix8By16<T>>,
+    matrix_8_by_64: OnDemand<M, Matrix8By64<T>>,
+    matrix_16_by_16: OnDemand<M, Matrix16By16<T>>,
+    matrix_16_by_64: OnDemand<M, Matrix16By64<T>>,
 }
 
 /// Which kernel sums.
@@ -141,6 +151,8 @@ enum Way {
     Sums,
     /// That for linear models with so many columns at most.
     Squares(Columns, Lanes),
+    /// The same by the units that multiply matrices.
+    Matrix(Columns, Tiles),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,15 +203,51 @@ impl Lanes {
     }
 }
 
+/// Tiles of 16 particles that a warp has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tiles {
+    /// One.
+    One,
+    /// Four.
+    Four,
+}
+
+impl Tiles {
+    const fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::Four => 4,
+        }
+    }
+
+    /// What keeps so many multiprocessors busy. The more particles in a warp, the less often a row is loaded.
+    fn for_work(slots: u32, chunks: usize, multiprocessors: u32) -> Self {
+        let enough = multiprocessors.max(1) as usize * WARPS_EACH;
+        let warps = slots.div_ceil(64) as usize * chunks.div_ceil(1 << matrix::LEAST_LEVEL);
+        if slots > 32 && warps >= enough { Self::Four } else { Self::One }
+    }
+}
+
 impl Way {
-    /// Slots of a block, and its chunks at level 0.
-    const fn block(self) -> (u32, u32) {
+    /// Slots of a block for so many in all, and its chunks at level 0.
+    const fn block(self, slots: u32) -> (u32, u32) {
         match self {
             Self::Sums => (sums::TILE, sums::chunks(0)),
             Self::Squares(_, lanes) => {
                 let (each, parts) = lanes.shape();
                 (squares::tile(each, parts), squares::chunks(parts, 0))
             }
+            Self::Matrix(_, tiles) => {
+                (matrix::tile(slots, tiles.count()), matrix::chunks(slots, tiles.count(), 0))
+            }
+        }
+    }
+
+    /// The least level.
+    const fn least_level(self) -> u32 {
+        match self {
+            Self::Sums | Self::Squares(..) => 0,
+            Self::Matrix(..) => matrix::LEAST_LEVEL,
         }
     }
 }
@@ -215,11 +263,11 @@ struct Cut {
 impl Cut {
     /// As fine as the limits allow; nothing if there are more slots than a launch has blocks for.
     fn new(way: Way, slots: u32, chunks: usize, bytes: usize) -> Option<Self> {
-        let (tile, each) = way.block();
+        let (tile, each) = way.block(slots);
         let tiles = slots.div_ceil(tile) as usize;
         let most = MOST_GROUPS.min(MOST_BYTES / (slots as usize * bytes)).max(1);
         let groups = |level: u32| chunks.div_ceil((each as usize) << level);
-        let level = (0..sum::LEVELS as u32).find(|&level| {
+        let level = (way.least_level()..sum::LEVELS as u32).find(|&level| {
             groups(level) <= most && groups(level).saturating_mul(tiles) < 1 << 31
         })?;
         let groups = groups(level);
@@ -262,6 +310,12 @@ impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
             squares_8_by_4_halved: OnDemand::new(),
             squares_16_by_2: OnDemand::new(),
             squares_16_by_4: OnDemand::new(),
+            matrix_4_by_16: OnDemand::new(),
+            matrix_4_by_64: OnDemand::new(),
+            matrix_8_by_16: OnDemand::new(),
+            matrix_8_by_64: OnDemand::new(),
+            matrix_16_by_16: OnDemand::new(),
+            matrix_16_by_64: OnDemand::new(),
         })
     }
 
@@ -278,6 +332,10 @@ impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
         }
         let multiprocessors = machine.capacity(self.judge.get(machine)?).blocks;
         let chunks = sum::chunks(self.task.rows);
+        if T::PRECISION == Precision::F64 && machine.multiplies_matrices() {
+            let tiles = Tiles::for_work(slots, chunks, multiprocessors);
+            return Ok(Way::Matrix(columns, tiles));
+        }
         Ok(Way::Squares(columns, Lanes::for_work(columns, slots, chunks, multiprocessors)))
     }
 }
@@ -367,6 +425,12 @@ impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, M
                     by!(squares_16_by_2)
                 }
                 Way::Squares(Columns::Sixteen, Lanes::Four) => by!(squares_16_by_4),
+                Way::Matrix(Columns::Four, Tiles::One) => by!(matrix_4_by_16),
+                Way::Matrix(Columns::Four, Tiles::Four) => by!(matrix_4_by_64),
+                Way::Matrix(Columns::Eight, Tiles::One) => by!(matrix_8_by_16),
+                Way::Matrix(Columns::Eight, Tiles::Four) => by!(matrix_8_by_64),
+                Way::Matrix(Columns::Sixteen, Tiles::One) => by!(matrix_16_by_16),
+                Way::Matrix(Columns::Sixteen, Tiles::Four) => by!(matrix_16_by_64),
             }
             let level = groups.div_ceil(MOST_WARPS).next_power_of_two().ilog2();
             let warps = groups.div_ceil(1 << level);
@@ -389,23 +453,50 @@ impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, M
     }
 }
 
-/// Fused multiply-adds per second of so many blocks of [`Ceiling`]: the best of some launches, after a look
-/// at the result.
+/// Fused multiply-adds per second of so many blocks, one by one and in products of matrices: the best of some
+/// launches each, after a look at the result. The same twice if nothing is gained by products.
 #[cfg(feature = "cuda")]
-pub(crate) fn fused_per_second<M: Machine, T: Number>(machine: &M, blocks: u32) -> Result<f64> {
+pub(crate) fn fused_per_second<M: Machine, T: Number>(
+    machine: &M,
+    blocks: u32,
+) -> Result<(f64, f64)> {
     /// Some tenths of a second.
     const ROUNDS: u32 = 1 << 16;
+    const PRODUCTS: u32 = 1 << 14;
+
+    // The fixed point of x -> x / 2 + 1: all chains end there.
+    let of_thread = ceiling::operations(ROUNDS);
+    let single = ceiling::<M, Ceiling<T>, T>(machine, blocks, (ROUNDS, 0.5, 16.0), of_thread)?;
+    if T::PRECISION != Precision::F64 || !machine.multiplies_matrices() {
+        return Ok((single, single));
+    }
+    // 32 elements of x -> x + 8.
+    let end = 32.0 * 8.0 * f64::from(PRODUCTS);
+    let of_thread = ceiling::operations_of_products(PRODUCTS) / 32;
+    let products =
+        ceiling::<M, MatrixCeiling<T>, T>(machine, blocks, (PRODUCTS, 0.5, end), of_thread)?;
+    Ok((single, products))
+}
+
+/// Fused multiply-adds per second of a kernel in so many rounds, which begins with 1 and ends where it is told,
+/// and in which a thread does so many.
+#[cfg(feature = "cuda")]
+fn ceiling<M: Machine, K: Kernel<Arguments = ceiling::Arguments<T>>, T: Number>(
+    machine: &M,
+    blocks: u32,
+    (rounds, factor, expected): (u32, f64, f64),
+    of_thread: u64,
+) -> Result<f64> {
     const THREADS: u32 = 256;
 
-    let kernel = machine.load::<Ceiling<T>>()?;
+    let kernel = machine.load::<K>()?;
     let threads = (blocks * THREADS) as usize;
     let ends = machine.zeroed::<T>(threads)?;
-    // The fixed point of x -> x / 2 + 1: all chains end there.
-    let (start, factor) = (T::nearest(1.0), T::nearest(0.5));
+    let (start, factor) = (T::nearest(1.0), T::nearest(factor));
     // SAFETY: the buffer has an element for each thread and outlives the launches.
     let arguments = unsafe {
         let ends = machine.read_write(&ends);
-        ceiling::Arguments { rounds: ROUNDS, start, factor, ends }
+        ceiling::Arguments { rounds, start, factor, ends }
     };
     let mut launch = || {
         // SAFETY: as above.
@@ -413,12 +504,12 @@ pub(crate) fn fused_per_second<M: Machine, T: Number>(machine: &M, blocks: u32) 
     };
     launch()?;
     let found = machine.download(&ends, threads)?;
-    if let Some(wrong) = found.iter().find(|end| end.to_f64() != 16.0) {
-        let (found, expected) = (wrong.to_string(), "16".to_owned());
-        return Err(Error::Wrong { particles: blocks, dims: ROUNDS, found, expected });
+    if let Some(wrong) = found.iter().find(|end| end.to_f64() != expected) {
+        let (found, expected) = (wrong.to_string(), expected.to_string());
+        return Err(Error::Wrong { particles: blocks, dims: rounds, found, expected });
     }
     let fastest = machine.fastest(5, &mut launch)?;
-    Ok((ceiling::operations(ROUNDS) * threads as u64) as f64 / fastest.as_secs_f64())
+    Ok((of_thread * threads as u64) as f64 / fastest.as_secs_f64())
 }
 
 #[cfg(test)]
@@ -456,6 +547,17 @@ mod tests {
             cut(Lanes::FourHalved, 64, 6_980_011),
             Cut { blocks: 1705, groups: 1705, level: 1 }
         );
+        let tiles = |slots, rows| Tiles::for_work(slots, sum::chunks(rows), 132);
+        assert_eq!(tiles(64, 131_072), Tiles::One);
+        assert_eq!(tiles(64, 6_980_011), Tiles::Four);
+        assert_eq!(tiles(128, 1_088_576), Tiles::Four);
+        let matrix = Way::Matrix(Columns::Four, Tiles::Four);
+        let cut_matrix = |slots, rows| {
+            Cut::new(matrix, slots, sum::chunks(rows), 8).map(|cut| (cut.blocks, cut.level))
+        };
+        assert_eq!(cut_matrix(64, 6_980_011), Some((1705, 2)));
+        // Warps of a block share rows where there are many particles.
+        assert_eq!(cut_matrix(2048, 1_088_576), Some((1064 * 8, 2)));
         let many = cut(Lanes::Four, 1 << 20, 6_980_011);
         assert!(many.groups as usize * (8 << 20) <= MOST_BYTES, "{many:?}");
         assert_eq!(cut(Lanes::Two, 1, 1), Cut { blocks: 1, groups: 1, level: 0 });

@@ -118,6 +118,12 @@ pub trait Machine {
         true
     }
 
+    /// Whether it runs kernels that [multiply matrices](flockwork_device::gpu::matrix) of `f64`, and gains by
+    /// them.
+    fn multiplies_matrices(&self) -> bool {
+        true
+    }
+
     /// How long the launches take that `launches` makes.
     fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         let began = Instant::now();

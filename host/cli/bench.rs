@@ -15,6 +15,13 @@ use super::{
     parse::{bytes, choice},
 };
 
+/// Prints a line. Whoever reads it may stop before the end.
+macro_rules! say {
+    ($($text:tt)*) => {
+        super::print(&format!("{}\n", format_args!($($text)*)))?
+    };
+}
+
 #[derive(Subcommand)]
 pub enum Command {
     /// Time one iteration of swarms of many sizes, done in each way that the machine has.
@@ -73,6 +80,10 @@ pub struct OfFit {
     /// Only this case, as f10; may be given several times.
     #[arg(long, value_name = "NAME")]
     case: Vec<String>,
+    /// On a GPU, time the three kernels of Hosala's thesis as well, the sums of an iteration alone: a minute and
+    /// a half for all cases. Their best is printed beside ours.
+    #[arg(long)]
+    lineage: bool,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -135,20 +146,20 @@ fn paths(arguments: &Paths) -> anyhow::Result<()> {
         kinds => kinds,
     };
     if !arguments.json {
-        println!("{}: {}", backend.name(), backend.description());
+        say!("{}: {}", backend.name(), backend.description());
         if let Some(clocks) = clocks(&backend) {
-            println!("{clocks}");
+            say!("{clocks}");
         }
-        println!(
+        say!(
             "\nRandom graphs with every edge, whole weights from 1 to 100; each result compared with \
              Dijkstra's search\nbefore it is timed. Ceiling: an addition and a minimum each, in \
              registers.\n"
         );
-        println!(
+        say!(
             "| vertices | weights | kind | ms | least to most | relaxations/s | of the ceiling | \
              ms with copies |"
         );
-        println!("|---:|:---|:---|---:|---:|---:|---:|---:|");
+        say!("|---:|:---|:---|---:|---:|---:|---:|---:|");
     }
     for &weights in weights {
         let ceiling = bench::paths::ceiling_on(weights, &backend)?;
@@ -160,10 +171,10 @@ fn paths(arguments: &Paths) -> anyhow::Result<()> {
                     let mut object = serde_json::to_value(measured)?;
                     object["relaxations_per_second"] = measured.rate().into();
                     object["ceiling"] = ceiling.into();
-                    println!("{object}");
+                    say!("{object}");
                     continue;
                 }
-                println!(
+                say!(
                     "| {vertices} | {} | {kind} | {:.3} | {:.3} to {:.3} | {:.3e} | {:.2} | {:.1} |",
                     measured.weights,
                     measured.seconds * 1e3,
@@ -177,7 +188,7 @@ fn paths(arguments: &Paths) -> anyhow::Result<()> {
         }
     }
     if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
-        println!("\n{clocks}");
+        say!("\n{clocks}");
     }
     Ok(())
 }
@@ -188,27 +199,27 @@ fn swarm(arguments: &Swarm) -> anyhow::Result<()> {
     let sizes = if arguments.size.is_empty() { bench::SIZES } else { &arguments.size };
     let ceilings = bench::ceilings(&backend)?;
     if !arguments.json {
-        println!("{}: {}", backend.name(), backend.description());
+        say!("{}: {}", backend.name(), backend.description());
         if let Some(Ceilings { copy_bytes_per_second, launch_seconds }) = ceilings {
-            println!(
+            say!(
                 "device copy {:.2} TB/s read and written; one particle {:.2} us an iteration",
                 copy_bytes_per_second / 1e12,
                 launch_seconds * 1e6
             );
         }
         if let Some(clocks) = clocks(&backend) {
-            println!("{clocks}");
+            say!("{clocks}");
         }
-        println!(
+        say!(
             "\n{}, {precision}, shifted; each result looked at before it is timed; floor: the \
              bytes that an iteration moves\nif the particles lie in device memory, over the copy rate\n",
             arguments.function
         );
-        println!(
+        say!(
             "| particles x dims | way | us per iteration | least to most | floor us | \
              floor / time | particle-dims/s |"
         );
-        println!("|---:|:---|---:|---:|---:|---:|---:|");
+        say!("|---:|:---|---:|---:|---:|---:|---:|");
     }
     for &(particles, dims) in sizes {
         let problem = Problem::named(&arguments.function, dims)?.shifted(1)?;
@@ -222,20 +233,21 @@ fn swarm(arguments: &Swarm) -> anyhow::Result<()> {
                 Err(error) => return Err(error.into()),
             };
             if arguments.json {
-                println!("{}", serde_json::to_string(&measured)?);
+                say!("{}", serde_json::to_string(&measured)?);
             } else {
-                print_row(&measured, ceilings);
+                print_row(&measured, ceilings)?;
             }
         }
     }
     if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
-        println!("\n{clocks}");
+        say!("\n{clocks}");
     }
     Ok(())
 }
 
 fn fits(arguments: &OfFit) -> anyhow::Result<()> {
-    let known: Vec<&str> = bench::FITS.iter().map(|case| short(case.name)).collect();
+    let mut known: Vec<&str> = bench::FITS.iter().map(|case| short(case.name)).collect();
+    known.dedup();
     if let Some(unknown) = arguments.case.iter().find(|case| !known.contains(&case.as_str())) {
         anyhow::bail!("--case is {unknown:?}; there are {}", known.join(", "));
     }
@@ -247,77 +259,90 @@ fn fits(arguments: &OfFit) -> anyhow::Result<()> {
     // An iteration takes milliseconds on a CPU.
     let (unit, scale) = if backend.name() == "cpu" { ("ms", 1e3) } else { ("us", 1e6) };
     if !arguments.json {
-        println!("{}: {}", backend.name(), backend.description());
+        say!("{}: {}", backend.name(), backend.description());
         for (precision, processor) in ceilings {
-            println!(
-                "{precision}: {:.1} GB/s, {:.1} G fused multiply-adds a second",
+            say!(
+                "{precision}: {:.1} GB/s, {:.1} G fused multiply-adds a second{}",
                 processor.reads_per_second / 1e9,
-                processor.fused_per_second / 1e9
+                processor.fused_per_second / 1e9,
+                match processor.products_per_second {
+                    rate if rate == processor.fused_per_second => String::new(),
+                    rate => format!(", {:.1} G in products of matrices", rate / 1e9),
+                }
             );
         }
         if let Some(clocks) = clocks(&backend) {
-            println!("{clocks}");
+            say!("{clocks}");
         }
-        println!("\nlinear model; each result looked at before it is timed\n");
-        println!(
-            "| case | rows | parameters x particles | | {unit} per iteration | least to most | memory {unit} | arithmetic {unit} | floor / time |"
+        say!("\nlinear model; each result looked at before it is timed\n");
+        say!(
+            "| case | rows | parameters x particles | | thesis {unit} | wanted {unit} | memory {unit} | arithmetic {unit} | {unit} per iteration | least to most | floor / time |"
         );
-        println!("|:---|---:|---:|:---|---:|---:|---:|---:|---:|");
+        say!("|:---|---:|---:|:---|---:|---:|---:|---:|---:|---:|---:|");
     }
+    let mut published = Vec::new();
     for case in asked(arguments) {
         for (precision, processor) in ceilings {
             let measured = bench::fit(case, precision, &backend, processor)?;
+            let lineage = match arguments.lineage {
+                true => bench::fit_lineage(case, precision, &backend)?,
+                false => Vec::new(),
+            };
+            let thesis = lineage.iter().map(|of| of.seconds).min_by(f64::total_cmp);
+            // They are for a GPU, and for one in particular.
+            let is_wanted =
+                backend.name() != "cpu" && precision == Precision::F64 && case.wanted_us > 0;
+            let wanted = is_wanted.then(|| f64::from(case.wanted_us) / 1e6);
             if arguments.json {
                 let mut object = serde_json::to_value(measured)?;
                 object["backend"] = backend.name().into();
-                println!("{object}");
+                object["thesis_seconds"] = thesis.into();
+                object["wanted_seconds"] = wanted.into();
+                say!("{object}");
+                for of in lineage {
+                    say!("{}", serde_json::to_string(&of)?);
+                }
                 continue;
             }
-            println!(
-                "| {} | {} | {} x {} | {precision} | {:.2} | {:.2} to {:.2} | {:.2} | {:.2} | {:.2} |",
+            let known = |seconds: Option<f64>| {
+                seconds.map_or(String::new(), |seconds| format!("{:.2}", seconds * scale))
+            };
+            say!(
+                "| {} | {} | {} x {} | {precision} | {} | {} | {:.2} | {:.2} | {:.2} | {:.2} to {:.2} | {:.2} |",
                 case.name,
                 case.rows,
                 case.dims,
                 case.particles,
+                known(thesis),
+                known(wanted),
+                measured.read_seconds * scale,
+                measured.arithmetic_seconds * scale,
                 measured.seconds * scale,
                 measured.range.0 * scale,
                 measured.range.1 * scale,
-                measured.read_seconds * scale,
-                measured.arithmetic_seconds * scale,
                 measured.floor() / measured.seconds
             );
+            published.extend(lineage);
         }
     }
-    fits_by_thesis(arguments, &backend)
-}
-
-/// What the thesis's own kernels take for the sums alone.
-fn fits_by_thesis(arguments: &OfFit, backend: &AnyBackend) -> anyhow::Result<()> {
-    if backend.name() == "cpu" {
-        return Ok(());
+    if !published.is_empty() {
+        say!("\nHosala's kernels, the sums of an iteration alone\n");
+        say!("| case | parameters x particles | | kernel | us |");
+        say!("|:---|---:|:---|:---|---:|");
     }
-    if !arguments.json {
-        println!("\nHosala's kernels, the sums of an iteration alone\n");
-        println!("| case | parameters x particles | | kernel | us |");
-        println!("|:---|---:|:---|:---|---:|");
+    for of in published {
+        say!(
+            "| {} | {} x {} | {} | {} | {:.2} |",
+            of.case.name,
+            of.case.dims,
+            of.case.particles,
+            of.precision,
+            of.kernel,
+            of.seconds * 1e6
+        );
     }
-    for case in asked(arguments) {
-        for precision in [Precision::F32, Precision::F64] {
-            for measured in bench::fit_lineage(case, precision, backend)? {
-                if arguments.json {
-                    println!("{}", serde_json::to_string(&measured)?);
-                    continue;
-                }
-                println!(
-                    "| {} | {} x {} | {precision} | {} | {:.2} |",
-                    case.name,
-                    case.dims,
-                    case.particles,
-                    measured.kernel,
-                    measured.seconds * 1e6
-                );
-            }
-        }
+    if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
+        say!("\n{clocks}");
     }
     Ok(())
 }
@@ -369,10 +394,10 @@ fn clocks(backend: &AnyBackend) -> Option<String> {
     Some(format!("clocks of multiprocessors and memory, power, temperature: {first}"))
 }
 
-fn print_row(measured: &Measurement, ceilings: Option<Ceilings>) {
+fn print_row(measured: &Measurement, ceilings: Option<Ceilings>) -> anyhow::Result<()> {
     let micro = 1e6;
     let floor = ceilings.map(|c| measured.bytes as f64 / c.copy_bytes_per_second * micro);
-    println!(
+    say!(
         "| {} x {} | {} | {:.2} | {:.2} to {:.2} | {} | {} | {:.3e} |",
         measured.particles,
         measured.dims,
@@ -384,4 +409,5 @@ fn print_row(measured: &Measurement, ceilings: Option<Ceilings>) {
         floor.map_or("".to_owned(), |f| format!("{:.2}", f / (measured.seconds * micro))),
         measured.rate()
     );
+    Ok(())
 }

@@ -3,21 +3,28 @@
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, Parser};
 use flockwork::{
     backend::{AnyBackend, Backend},
     fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape},
     io::{self, Column, Columns, Hints, Layout, Wanted},
     plot::{self, Fitting},
-    swarm::{Options, StopReason},
+    swarm::{Checkpoint, Options, Saved, StopReason},
 };
 use serde_json::{Value, json};
 
 use super::{
-    interrupt, limits::Limits, machine::Machine, parse::choice, progress::Bar,
+    interrupt,
+    limits::Limits,
+    log::Log,
+    machine::Machine,
+    parse::choice,
+    progress::Bar,
+    records::{check_overwritten, check_place, seconds},
     swarm::SwarmArguments,
 };
 
@@ -64,6 +71,11 @@ pub struct Arguments {
     /// From how many places Levenberg-Marquardt starts [default: 64 to 256, fewer for many rows].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = MODEL)]
     starts: Option<u32>,
+    /// Let the swarm look by the Gram matrix of the columns, to which the data are reduced once: for linear and
+    /// polynomial models and the loss squares, in f64, on the CPU. An iteration then takes no longer the more
+    /// rows there are; the swarm's sums may differ by their rounding, and what is reported is by the rows.
+    #[arg(long, help_heading = MODEL)]
+    gram: bool,
     /// An argument: a column by its name or its number from 1 on, or ln, log10, sqrt or exp of one, as
     /// `ln(time)`; may be given several times [default: all columns but target and weight].
     #[arg(long, value_name = "COLUMN", help_heading = DATA)]
@@ -95,6 +107,24 @@ pub struct Arguments {
     /// Draw the data, the fitted curve and the residuals [default: none].
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "What to keep and to show")]
     plot: Option<PathBuf>,
+    /// Keep a sample of the swarm after every N iterations: best, mean, spread, velocity [default: none; with
+    /// --log about 1000 in the run].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to keep and to show")]
+    history: Option<u32>,
+    /// Write each sample to FILE as it comes, as a line of JSON; the first line states the fit [default: none].
+    #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
+    log: Option<PathBuf>,
+    /// Keep the swarm in FILE, whole or not at all, so that --resume can go on with it [default: none; with
+    /// --resume: the same file].
+    #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
+    save: Option<PathBuf>,
+    /// How often to write that file; it is also written when the swarm ends.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds, help_heading = "What to keep and to show")]
+    save_every: f64,
+    /// Go on with the swarm that --save kept in FILE, of the same data and model: the result is that of a fit that
+    /// was not interrupted. Its swarm's options are in the file; when it ends may be changed.
+    #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
+    resume: Option<PathBuf>,
     /// Print the result as one JSON object.
     #[arg(long, help_heading = "What to keep and to show")]
     json: bool,
@@ -149,17 +179,35 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             bail!("--plot is {}; the file's name must end in .svg or .png", path.display());
         }
     }
+    arguments.check_outputs()?;
     let (fit, skipped) = arguments.fit(file, model)?;
+    let (fit, resumed) = arguments.resumed(fit)?;
     let backend = arguments.machine.select_for(&fit)?;
+    let mut log = match &arguments.log {
+        Some(path) => Some(Log::create(path, &statement(&fit))?),
+        None => None,
+    };
+    if let (Some(log), Some(resumed)) = (&mut log, &resumed) {
+        log.samples(&resumed.history()?);
+    }
+    let saved = arguments.save.as_ref().or(arguments.resume.as_ref()).map(|path| Saved {
+        path: path.clone(),
+        every: Duration::from_secs_f64(arguments.save_every),
+        note: String::new(),
+    });
     interrupt::listen()?;
     let bar = Bar::new(fit.swarm_options(), arguments.json);
-    let fitted = fit.run_on(&backend, |progress| {
+    let fitted = fit.run_kept(&backend, resumed.as_ref(), saved, |progress| {
         bar.show(progress);
+        if let Some(log) = &mut log {
+            log.samples(progress.samples);
+        }
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish();
     let fitted = fitted?;
     // What fails now must not take the result along: it is printed first.
+    let logged = log.map_or(Ok(()), Log::finish);
     let drawn = match &arguments.plot {
         Some(path) => draw(path, &fit, &fitted),
         None => Ok(()),
@@ -170,10 +218,76 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         false => report.text(arguments.plot.as_deref().filter(|_| drawn.is_ok())),
     };
     super::print(&report)?;
-    drawn
+    logged.and(drawn)
+}
+
+/// The swarm of a fit of which nothing else is said.
+#[derive(Parser)]
+struct Unchanged {
+    #[command(flatten)]
+    swarm: SwarmArguments,
+}
+
+/// What a log begins with.
+fn statement(fit: &Fit) -> Value {
+    json!({
+        "model": fit.model_name(),
+        "columns": fit.data().names(),
+        "rows": fit.data().rows(),
+        "parameters": fit.names(),
+        "options": fit.swarm_options(),
+    })
 }
 
 impl Arguments {
+    /// Whether everything can be written, before hours of work.
+    fn check_outputs(&self) -> anyhow::Result<()> {
+        let outputs = [("--log", &self.log), ("--save", &self.save), ("--plot", &self.plot)];
+        let given: Vec<_> =
+            outputs.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
+        for (nth, (option, path)) in given.iter().enumerate() {
+            check_place(path).with_context(|| format!("{option} is {}", path.display()))?;
+            if self.resume.as_deref() == Some(path) && *option != "--save" {
+                bail!("{option} is {}, the saved fit itself", path.display());
+            }
+            if let Some((other, _)) = given[..nth].iter().find(|(_, other)| other == path) {
+                bail!("{other} and {option} name the same file, {}", path.display());
+            }
+        }
+        self.save.as_deref().map_or(Ok(()), check_overwritten)
+    }
+
+    /// The fit with the options of the run that goes on, if one does, and that run.
+    fn resumed(&self, fit: Fit) -> anyhow::Result<(Fit, Option<Checkpoint>)> {
+        let Some(path) = &self.resume else { return Ok((fit, None)) };
+        let dims = fit.problem()?.dims();
+        let unchanged = Unchanged::parse_from(["fit"]).swarm;
+        let of = |swarm: &SwarmArguments| swarm.options_from(Fit::options(), dims);
+        if of(&self.swarm)? != of(&unchanged)? {
+            bail!(
+                "--resume goes on with the swarm of {}: its particles, rule and other options cannot be \
+                 changed, only when it ends",
+                path.display()
+            );
+        }
+        let saved = Checkpoint::read(path)?
+            .with_limits(|iterations, stop| self.limits.apply(iterations, stop));
+        let mut options = saved.options().clone();
+        self.keep_history(&mut options);
+        options.check()?;
+        let saved = saved.with_records(|history, _| *history = options.history);
+        Ok((fit.with(|of_fit| *of_fit = options), Some(saved)))
+    }
+
+    /// Sets how often the swarm is sampled.
+    fn keep_history(&self, options: &mut Options) {
+        if self.history.is_some() {
+            options.history = self.history;
+        } else if self.log.is_some() {
+            options.history.get_or_insert((options.iterations / 1000).max(1));
+        }
+    }
+
     /// The fit, and how many rows were left out.
     fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, usize)> {
         let (data, weights, skipped) = self.read(file)?;
@@ -219,9 +333,11 @@ impl Arguments {
         if let Some(starts) = self.starts {
             fit = fit.starts(starts);
         }
+        fit = fit.gram(self.gram);
         let dims = fit.problem()?.dims();
         let mut options = self.swarm.options_from(Fit::options(), dims)?;
         self.limits.apply(&mut options.iterations, &mut options.stop);
+        self.keep_history(&mut options);
         options.check()?;
         let polish = !self.swarm.never_polishes();
         Ok((fit.with(|of_fit| *of_fit = options).polish(polish), skipped))

@@ -46,7 +46,7 @@ pub struct Records {
     pub json: bool,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub fn seconds(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|&value| Duration::try_from_secs_f64(value).is_ok());
     value.ok_or_else(|| "expected a number of seconds, 0 or more".to_owned())
 }
@@ -112,7 +112,7 @@ impl Records {
 }
 
 /// Whether there is a folder to write this file to.
-fn check_place(path: &Path) -> anyhow::Result<()> {
+pub fn check_place(path: &Path) -> anyhow::Result<()> {
     if path.is_dir() {
         bail!("that is a folder, not a file");
     }
@@ -124,7 +124,7 @@ fn check_place(path: &Path) -> anyhow::Result<()> {
 }
 
 /// A saved run takes the place of another, but not of a file that is something else.
-fn check_overwritten(path: &Path) -> anyhow::Result<()> {
+pub fn check_overwritten(path: &Path) -> anyhow::Result<()> {
     let Ok(file) = File::open(path) else { return Ok(()) };
     let mut first = Vec::new();
     file.take(8).read_to_end(&mut first).with_context(|| path.display().to_string())?;

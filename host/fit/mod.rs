@@ -31,6 +31,7 @@
 mod data;
 mod dual;
 mod fitted;
+mod gram;
 mod levenberg_marquardt;
 mod model;
 mod rows;
@@ -45,6 +46,7 @@ pub use flockwork_device::fit::{
     Columns, Info, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size, Visitor,
     model as models, predict, sum, with_model,
 };
+pub use gram::Gram;
 pub(crate) use rows::Setup;
 pub use run::Resample;
 pub use statement::{Fit, Loss};

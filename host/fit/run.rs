@@ -8,9 +8,10 @@ use flockwork_device::{
     random::{Draw, Key, Purpose, philox},
 };
 use rayon::prelude::*;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Estimate, Fit, Fitted, Loss,
+    Estimate, Fit, Fitted, Gram, Loss, Shape,
     levenberg_marquardt::{Descent, Target},
     rows::Setup,
     statement::Sought,
@@ -20,8 +21,8 @@ use crate::{
     backend::{AnyBackend, Backend, Choice, Cpu, Simd},
     points,
     swarm::{
-        Mode, Neighbourhood, Options, OwnBest, Precision, Problem, Progress, Start,
-        minimize_with_own_bests,
+        Checkpoint, Mode, Neighbourhood, Options, Outcome, OwnBest, Precision, Problem, Progress,
+        Saved, Start, minimize_with_own_bests,
     },
 };
 
@@ -149,12 +150,63 @@ impl Fit {
         backend: &impl Backend,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Fitted> {
+        self.run_kept(backend, None, None, observe)
+    }
+
+    /// The same, and the swarm's search is kept in a file (`saved`), or goes on where one that was kept ended
+    /// (`resumed`): with the same bits, on any back end. What comes after the swarm is done again. A search that
+    /// goes on takes what [`Options`] say from the file, but for the numbers of iterations, evaluations and
+    /// seconds and the other ends of a run, which may be changed there
+    /// ([`Checkpoint::with_limits`]).
+    ///
+    /// ```
+    /// use std::{ops::ControlFlow, time::Duration};
+    /// use flockwork::{backend::Cpu, fit::{Data, Fit, Saturation}, swarm::{Checkpoint, Progress, Saved}};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("fit.flockwork");
+    /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
+    /// let (fit, cpu) = (Fit::new(Saturation, data)?, Cpu::new(0)?);
+    /// let saved = Saved { path: path.clone(), every: Duration::from_secs(60), note: String::new() };
+    /// // Interrupted after a while.
+    /// let stop = |progress: &Progress| match progress.iteration {
+    ///     0..50 => ControlFlow::Continue(()),
+    ///     _ => ControlFlow::Break(()),
+    /// };
+    /// fit.run_kept(&cpu, None, Some(saved), stop)?;
+    /// let watch = |_: &Progress| ControlFlow::Continue(());
+    /// let fitted = fit.run_kept(&cpu, Some(&Checkpoint::read(&path)?), None, watch)?;
+    /// assert_eq!(fitted.values(), fit.run()?.values());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fit::run_on`], if the file cannot be written, and if what was kept is no search for the same
+    /// parameters of the same model over the same data, with the same weights, loss and bounds.
+    pub fn run_kept(
+        &self,
+        backend: &impl Backend,
+        resumed: Option<&Checkpoint>,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Fitted> {
+        if let Some(options) = resumed.map(Checkpoint::options)
+            && *options != self.options
+        {
+            let fit = self.clone().with(|of_fit| *of_fit = options.clone());
+            return fit.run_kept(backend, resumed, saved, observe);
+        }
         let began = Instant::now();
         self.check_precision()?;
         let problem = self.problem()?;
-        let (outcome, own_bests) =
-            minimize_with_own_bests(&problem, &self.options, backend, observe)?;
         let cpu = &backend.cpu()?;
+        let (outcome, own_bests) = match self.gram {
+            true => {
+                let by_gram = self.problem_by_gram(&problem, cpu)?;
+                self.search(by_gram, cpu, resumed, saved, observe)?
+            }
+            false => self.search(problem.clone(), backend, resumed, saved, observe)?,
+        };
         let setup = self.setup();
         let free: Vec<usize> =
             (0..self.sought.len()).filter(|&j| self.sought[j].fixed.is_none()).collect();
@@ -211,6 +263,60 @@ impl Fit {
         Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
     }
 
+    /// The swarm's part, from its start or where it was.
+    fn search(
+        &self,
+        problem: Problem,
+        backend: &impl Backend,
+        resumed: Option<&Checkpoint>,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
+        // All numbers are hashed only where somebody asks for them.
+        let kept = resumed.is_some() || saved.is_some();
+        let problem = if kept { problem.with_data_hash(self.hash()) } else { problem };
+        match resumed {
+            Some(resumed) => resumed.resume_noting(true, &problem, backend, saved, observe),
+            None => minimize_with_own_bests(&problem, &self.options, backend, saved, observe),
+        }
+    }
+
+    /// Of all that decides the sum, besides the model's name and the bounds.
+    fn hash(&self) -> u64 {
+        let mut hash = Xxh3::new();
+        let Shape { columns, sizes } = self.shape;
+        let fixed = self.sought.iter().flat_map(|sought| {
+            [f64::from(u8::from(sought.fixed.is_some())), sought.fixed.unwrap_or(0.0)]
+        });
+        let fixed: Vec<f64> = fixed.collect();
+        hash.update(bytemuck::cast_slice(&[columns, sizes[0], sizes[1], self.loss.kind() as u32]));
+        hash.update(bytemuck::cast_slice(&[self.scale, f64::from(u8::from(self.gram))]));
+        hash.update(bytemuck::cast_slice(&fixed));
+        hash.update(bytemuck::cast_slice(&self.weights));
+        hash.update(bytemuck::cast_slice(self.data.double()));
+        hash.digest()
+    }
+
+    /// The problem whose sums are those of the Gram matrix.
+    fn problem_by_gram(&self, problem: &Problem, cpu: &Cpu) -> Result<Problem> {
+        if self.options.precision != Precision::F64 {
+            let value = format!("wanted in {}", self.options.precision);
+            let accepted = "in f64".to_owned();
+            return Err(Error::Option { option: "gram", value, accepted });
+        }
+        let gram = cpu.install(|| Gram::of(self))?;
+        let fit = self.clone();
+        let free: Vec<usize> =
+            (0..self.sought.len()).filter(|&j| self.sought[j].fixed.is_none()).collect();
+        let sums = move |points: &[f64], values: &mut [f64]| {
+            for (point, value) in points.chunks_exact(free.len()).zip(values) {
+                *value = gram.sum(&fit.whole(point, &free));
+            }
+        };
+        let (lower, upper) = (problem.lower().to_vec(), problem.upper().to_vec());
+        Ok(Problem::from_batch_fn(lower, upper, sums)?.called(problem.name()))
+    }
+
     /// The back end for this fit: a GPU if it is asked for, or if anything will do, there is one, and the
     /// search is long enough to be faster there by more than it takes to begin. `threads` is the number of
     /// CPU threads, 0 for one per core.
@@ -237,6 +343,7 @@ impl Fit {
                 Err(Error::ModelOnGpu { model: self.model_name().to_owned() })
             }
             Choice::Cuda => AnyBackend::select(choice, threads),
+            Choice::Auto if self.gram => on_cpu("a Gram matrix needs no GPU"),
             Choice::Auto if !has_kernels => on_cpu("the model has no GPU kernels"),
             Choice::Auto if self.options.mode == Mode::Asynchronous => {
                 on_cpu("asynchronous fits run on the CPU")
@@ -339,7 +446,7 @@ impl Fit {
             ..Options::default()
         };
         let watch = |_: &Progress| ControlFlow::Continue(());
-        match minimize_with_own_bests(&problem, &options, cpu, watch) {
+        match minimize_with_own_bests(&problem, &options, cpu, None, watch) {
             Ok((_, own_bests)) => {
                 Ok(own_bests.iter().filter_map(|(_, position)| projection.best(position)).collect())
             }

@@ -111,6 +111,7 @@ pub struct Fit {
     pub(super) options: Options,
     pub(super) polish: bool,
     pub(super) starts: Option<u32>,
+    pub(super) gram: bool,
     /// Whether bounds or values were given, which sizes would make void.
     given: bool,
 }
@@ -229,6 +230,7 @@ impl Fit {
             options: Self::options(),
             polish: true,
             starts: None,
+            gram: false,
             given: false,
         })
     }
@@ -481,6 +483,27 @@ impl Fit {
     /// ```
     pub fn starts(mut self, starts: u32) -> Self {
         self.starts = Some(starts.max(1));
+        self
+    }
+
+    /// Whether the swarm may look for the parameters by the [`Gram`](super::Gram) matrix, to which the data are
+    /// reduced once: its sums then cost no more the more rows there are, and may be off by
+    /// [`Gram::bound`](super::Gram::bound). All that comes after the swarm, and what is reported, is by the
+    /// rows. On the CPU, also where the rest is for a GPU; in `f64`.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Polynomial, Saturation};
+    ///
+    /// let data = Data::pairs((0..500).map(|i| (f64::from(i) * 0.01, f64::from(i % 5))))?;
+    /// let fit = Fit::new(Polynomial, data.clone())?;
+    /// let (with, without) = (fit.clone().gram(true).run()?, fit.run()?);
+    /// assert!((with.value / without.value - 1.0).abs() < 1e-9);
+    /// // Not for any model.
+    /// assert!(Fit::new(Saturation, data)?.gram(true).run().is_err());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn gram(mut self, gram: bool) -> Self {
+        self.gram = gram;
         self
     }
 

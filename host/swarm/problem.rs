@@ -44,6 +44,8 @@ pub struct Problem {
     rotation: Option<Rotation>,
     variables: Vec<Variable>,
     data: Vec<f64>,
+    /// Of what the function is made of besides, where a saved run should tell it from others.
+    data_hash: Option<u64>,
 }
 
 /// A rotation of a problem.
@@ -300,6 +302,7 @@ impl Problem {
             rotation: None,
             variables: vec![Variable::Continuous; n],
             data,
+            data_hash: None,
         })
     }
 
@@ -607,6 +610,18 @@ impl Problem {
     /// The function's data: for a table, the coefficients row by row and then the targets.
     pub fn data(&self) -> &[f64] {
         &self.data
+    }
+
+    /// Says what a saved run should tell the function from others by.
+    pub(crate) fn with_data_hash(mut self, hash: u64) -> Self {
+        self.data_hash = Some(hash);
+        self
+    }
+
+    /// What a saved run tells the function from others by, besides its name; by [`Problem::data`] if nothing
+    /// is said.
+    pub(crate) fn data_hash(&self) -> Option<u64> {
+        self.data_hash
     }
 
     /// The box before a shift moved it.

@@ -71,22 +71,24 @@ pub(crate) fn minimize_with_own_bests(
     problem: &Problem,
     options: &Options,
     backend: &impl Backend,
+    saved: Option<Saved>,
     observe: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<(Outcome, Vec<OwnBest>)> {
     fn of<T: Number>(
         problem: &Problem,
         options: &Options,
         backend: &impl Backend,
+        saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<OwnBest>)> {
         let mut run = Run::<_, T>::new(problem, options, backend)?;
         run.own_bests = Some(Vec::new());
-        run.go(None, observe)
+        run.go(saved, observe)
     }
     let options = &options.settled(problem.dims());
     match options.precision {
-        Precision::F32 => of::<f32>(problem, options, backend, observe),
-        Precision::F64 => of::<f64>(problem, options, backend, observe),
+        Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
+        Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
     }
 }
 
@@ -172,7 +174,7 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
     pub history: Vec<Sample>,
     pub frames: Vec<Frame>,
     /// Those of the swarms before, if they are wanted.
-    own_bests: Option<Vec<OwnBest>>,
+    pub own_bests: Option<Vec<OwnBest>>,
     called: Instant,
     startup: Duration,
     /// Evaluations when the clock started.
@@ -254,7 +256,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         backend: &'a B,
         parts: saved::Parts<T>,
     ) -> Result<Self> {
-        let saved::Parts { ledger, snapshot, polisher, history, frames } = parts;
+        let saved::Parts { ledger, snapshot, polisher, history, frames, .. } = parts;
         let mut run = Self::prepared(problem, options, backend, ledger.restarts, ledger.particles)?;
         run.swarm.record_every(options.history)?;
         run.swarm.restore(&snapshot)?;

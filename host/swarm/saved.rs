@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     Frame, Options, Outcome, Precision, Problem, Progress, Sample,
     polish::Polisher,
-    run::{Ledger, Run},
+    run::{Ledger, OwnBest, Run},
 };
 use crate::{
     Error, Result,
@@ -71,7 +71,9 @@ impl Statement {
             shift_seed: problem.shift_seed(),
             rotation_seed: problem.rotation_seed(),
             variables: problem.variables().iter().map(|&v| v as u32).collect(),
-            data_hash: xxh3_64(bytemuck::cast_slice(problem.data())),
+            data_hash: problem
+                .data_hash()
+                .unwrap_or_else(|| xxh3_64(bytemuck::cast_slice(problem.data()))),
         }
     }
 }
@@ -103,6 +105,8 @@ pub(super) struct Parts<T> {
     pub polisher: Option<Polisher>,
     pub history: Vec<Sample>,
     pub frames: Vec<Frame>,
+    /// Own bests of the swarms before the present one, if they were kept.
+    pub own_bests: Vec<OwnBest>,
 }
 
 /// Writes a run.
@@ -149,6 +153,12 @@ pub(super) fn write<B: Backend, T: Number>(
     let rows = |of: fn(&Frame) -> &Vec<f32>| -> Vec<f32> {
         run.frames.iter().flat_map(of).copied().collect()
     };
+    let seen: Vec<f64> = run
+        .own_bests
+        .iter()
+        .flatten()
+        .flat_map(|(fitness, position)| [*fitness].into_iter().chain(position.iter().copied()))
+        .collect();
     let (frame_positions, frame_velocities) = (rows(|f| &f.positions), rows(|f| &f.velocities));
     checkpoint::write(
         path,
@@ -166,6 +176,7 @@ pub(super) fn write<B: Backend, T: Number>(
             Section::new("champion_position", &best.position),
             Section::new("ledger", &numbers),
             Section::new("polisher", &polished),
+            Section::new("seen", &seen),
             Section::new("sample_counts", &counts),
             Section::new("samples", &samples),
             Section::new("frame_bests", &bests),
@@ -291,6 +302,18 @@ impl Checkpoint {
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome> {
+        Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
+    }
+
+    /// As [`Checkpoint::resume`]; and whether own bests are noted, the particles' own bests of all swarms.
+    pub(crate) fn resume_noting(
+        &self,
+        note: bool,
+        problem: &Problem,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
         if Statement::of(problem) != self.header.problem {
             return Err(self.wrong(format!(
                 "the run is about {:?} in {} dimensions; the problem it should go on with differs \
@@ -300,21 +323,24 @@ impl Checkpoint {
             )));
         }
         match self.options().precision {
-            Precision::F32 => self.resume_in::<f32>(problem, backend, saved, observe),
-            Precision::F64 => self.resume_in::<f64>(problem, backend, saved, observe),
+            Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
+            Precision::F64 => self.resume_in::<f64>(note, problem, backend, saved, observe),
         }
     }
 
     fn resume_in<T: Number>(
         &self,
+        note: bool,
         problem: &Problem,
         backend: &impl Backend,
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome> {
-        let parts = self.parts::<T>(problem)?;
-        let run = Run::<_, T>::resumed(problem, self.options(), backend, parts)?;
-        Ok(run.go(saved, observe)?.0)
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
+        let mut parts = self.parts::<T>(problem)?;
+        let before = std::mem::take(&mut parts.own_bests);
+        let mut run = Run::<_, T>::resumed(problem, self.options(), backend, parts)?;
+        run.own_bests = note.then_some(before);
+        run.go(saved, observe)
     }
 
     fn wrong(&self, message: String) -> Error {
@@ -383,7 +409,19 @@ impl Checkpoint {
             bests: vec![best],
         };
         let (history, frames) = (self.history()?, self.frames(dims)?);
-        Ok(Parts { ledger, snapshot, polisher, history, frames })
+        let own_bests = self.own_bests_before(dims)?;
+        Ok(Parts { ledger, snapshot, polisher, history, frames, own_bests })
+    }
+
+    fn own_bests_before(&self, dims: usize) -> Result<Vec<OwnBest>> {
+        // Files of before there were fits in them have none.
+        let Ok(section) = find(&self.path, &self.sections, "seen") else { return Ok(Vec::new()) };
+        let numbers: Vec<f64> = section.numbers().map_err(|why| self.wrong(why.to_string()))?;
+        let each = numbers.chunks_exact(dims + 1);
+        if !each.remainder().is_empty() {
+            return Err(self.wrong("its section \"seen\" ends inside a position".to_owned()));
+        }
+        Ok(each.map(|one| (one[0], one[1..].to_vec())).collect())
     }
 
     fn frames(&self, dims: usize) -> Result<Vec<Frame>> {

@@ -40,8 +40,9 @@ pub struct Arguments<T> {
 /// combines an aligned group of 2^level partial sums: there are as many warps as that takes.
 pub struct Judge<T>(PhantomData<T>);
 
-/// Partial sums that are loaded at once.
-const EIGHT: u32 = 8;
+/// Partial sums that are loaded at once, while there are so many; then some.
+const MANY: u32 = 32;
+const SOME: u32 = 8;
 
 /// The shared memory of a block.
 struct Memory<T> {
@@ -82,27 +83,37 @@ impl<T: Scalar> Kernel for Judge<T> {
             stride: layout::stride(swarm.particles as usize),
         };
         let exists = part.particle < swarm.particles;
-        let slot = part.slot(part.particle);
+        // The last one stands for those that are not there.
+        let slot = part.slot(part.particle.min(swarm.particles - 1));
         let memory = Memory::of(thread::block_threads(), *level);
         // SAFETY: the slot exists where it is used, and each group; places in shared memory are the
         // thread's own until the barrier.
         unsafe {
             let first = warp::index() << level;
             let count = groups.saturating_sub(first).min(1 << level);
-            if exists && count > 0 {
+            if count > 0 {
                 let pile = Pile::new(memory.nodes, thread::block_threads(), thread::index());
                 let at = |nth: u32| {
                     let group = (first + nth) as usize;
                     arguments.partials.at(group * arguments.slots as usize + slot)
                 };
+                let eight = |done: u32| [0, 1, 2, 3, 4, 5, 6, 7].map(|nth| at(done + nth));
+                let sum =
+                    |[a, b, c, d, e, f, g, h]: [T; 8]| ((a + b) + (c + d)) + ((e + f) + (g + h));
                 let mut done = 0;
-                while done + EIGHT <= count {
-                    // All on their way before the first is needed.
-                    let [a, b, c, d, e, f, g, h] =
-                        [0, 1, 2, 3, 4, 5, 6, 7].map(|nth| at(done + nth));
-                    let eight = ((a + b) + (c + d)) + ((e + f) + (g + h));
-                    pile.push(EIGHT.ilog2(), done, eight);
-                    done += EIGHT;
+                while done + MANY <= count {
+                    let [a, b, c, d] = [0, 8, 16, 24].map(|further| eight(done + further));
+                    // All are on their way before the first is needed.
+                    warp::sync();
+                    let many = (sum(a) + sum(b)) + (sum(c) + sum(d));
+                    pile.push(MANY.ilog2(), done, many);
+                    done += MANY;
+                }
+                while done + SOME <= count {
+                    let some = eight(done);
+                    warp::sync();
+                    pile.push(SOME.ilog2(), done, sum(some));
+                    done += SOME;
                 }
                 while done < count {
                     pile.push(0, done, at(done));

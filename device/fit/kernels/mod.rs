@@ -3,18 +3,19 @@
 //! An iteration of a fit's swarm is three launches:
 //!
 //! 1. [`Advance`](crate::swarm::kernels::motion::Advance), which knows nothing of the model;
-//! 2. [`squares::Squares`] (linear models, sums of squares) or [`sums::Sums`] (anything else): each
-//!    block goes through an aligned group of chunks of rows and leaves a partial sum of each of its
-//!    particles;
+//! 2. for linear models and sums of squares [`squares::Squares`], or in `f64` where the GPU has units
+//!    for it [`matrix::Matrix`], and for anything else [`sums::Sums`]: each block goes through an aligned
+//!    group of chunks of rows and leaves a partial sum of each of its particles;
 //! 3. [`judge::Judge`], which combines the partial sums in the defined order ([`sum`](super::sum)), renews
 //!    own bests and publishes the swarm's best.
 //!
-//! Rows lie column by column in device memory. Lanes are particles; a warp goes through chunks of its
-//! own, and has the rows that it is at in shared memory, from where all lanes read the same number at
-//! once.
+//! Rows lie column by column in device memory. Lanes are particles, but where matrices are multiplied; a warp
+//! goes through chunks of its own, and has the rows that it is at in shared memory, from where all lanes read
+//! the same number at once.
 
 pub mod ceiling;
 pub mod judge;
+pub mod matrix;
 mod pile;
 pub mod squares;
 pub mod stage;

@@ -64,7 +64,7 @@ impl Here {
         (self.slot * (self.threads / warp::LANES) + self.thread.thread / warp::LANES) as usize
     }
 
-    fn lane(&self) -> usize {
+    pub fn lane(&self) -> usize {
         self.thread.thread as usize % LANES
     }
 
@@ -166,6 +166,7 @@ pub(super) enum Collective {
     ShuffleUp,
     Shuffle,
     Ballot,
+    Matrix,
     Sync,
 }
 
@@ -177,10 +178,14 @@ impl Collective {
             Self::ShuffleUp => "warp::shuffle_up",
             Self::Shuffle => "warp::shuffle",
             Self::Ballot => "warp::ballot",
+            Self::Matrix => "matrix::multiply_add",
             Self::Sync => "warp::sync",
         }
     }
 }
+
+/// Numbers of a lane in the factors of a product of matrices, at most.
+pub(super) const FACTORS: usize = 12;
 
 /// A resident warp.
 struct Warp {
@@ -201,6 +206,8 @@ struct Warp {
     /// What they got when all had arrived. A lane takes its own before it can arrive again, so
     /// the next completion overwrites nothing that is still needed.
     results: [u32; LANES],
+    /// What lanes have left for each other: their parts of the factors of a product of matrices.
+    factors: [[f64; FACTORS]; LANES],
     /// Warp barriers passed.
     epoch: u32,
 }
@@ -215,6 +222,7 @@ const NEW_WARP: Warp = Warp {
     values: [0; LANES],
     arguments: [0; LANES],
     results: [0; LANES],
+    factors: [[0.0; FACTORS]; LANES],
     epoch: 0,
 };
 
@@ -452,6 +460,16 @@ impl Machine {
         Ok(true)
     }
 
+    /// Leaves numbers for the other lanes of the warp.
+    pub fn leave(&mut self, here: &Here, factors: [f64; FACTORS]) {
+        self.warps[here.warp()].factors[here.lane()] = factors;
+    }
+
+    /// What a lane of the warp has left.
+    pub fn left(&self, here: &Here, lane: usize) -> &[f64; FACTORS] {
+        &self.warps[here.warp()].factors[lane]
+    }
+
     /// What the collective word gave this lane.
     pub fn warp_result(&self, here: &Here) -> u32 {
         self.warps[here.warp()].results[here.lane()]
@@ -632,7 +650,7 @@ impl Warp {
                 Collective::ShuffleDown => lane + argument,
                 Collective::ShuffleUp => lane.wrapping_sub(argument),
                 Collective::Shuffle => argument,
-                Collective::Ballot | Collective::Sync => lane,
+                Collective::Ballot | Collective::Matrix | Collective::Sync => lane,
             };
             self.results[lane] = match word {
                 Collective::Ballot => ballot,

@@ -7,6 +7,7 @@ use crate::{
     gpu::{
         atomic::{Integer, Order, Scope, fence},
         block, grid,
+        matrix::{self, multiply_add},
         memory::{ReadOnly, ReadWrite, Word},
         shared::Shared,
         thread, warp,
@@ -72,6 +73,58 @@ const SEEDS: core::ops::Range<u64> = 0..32;
 const DEVICE: Scope = Scope::Device;
 
 // ---- the words ----
+
+/// Factors and sums of two products, one after the other.
+#[derive(Clone, Copy)]
+struct Factors {
+    a: ReadOnly<f64>,
+    b: ReadOnly<f64>,
+    c: ReadOnly<f64>,
+    result: ReadWrite<f64>,
+}
+
+/// The columns of the left factor of the products under test.
+const INNER: usize = 8;
+
+kernel!(Product, "product", |f: Factors| {
+    let (g, t) = (warp::lane() as usize / 4, warp::lane() as usize % 4);
+    let columns = matrix::COLUMNS as usize;
+    let index = [(g, 2 * t), (g, 2 * t + 1), (g + 8, 2 * t), (g + 8, 2 * t + 1)]
+        .map(|(row, column)| row * columns + column);
+    let a = [0, 1].map(|s| [0, 8].map(|down| f.a.at((g + down) * INNER + 4 * s + t)));
+    let b = [0, 1].map(|s| f.b.at((4 * s + t) * columns + g));
+    let once = multiply_add(&a, &b, index.map(|i| f.c.at(i)));
+    let twice = multiply_add(&a, &b, once);
+    for (i, value) in index.into_iter().zip(twice) {
+        f.result.store(i, value);
+    }
+});
+
+#[test]
+fn products_of_matrices_are_added_up_in_order() {
+    let rows = matrix::ROWS as usize;
+    let columns = matrix::COLUMNS as usize;
+    let numbers = |count: usize, times: usize| -> Vec<f64> {
+        (0..count).map(|i| 1.0 / (i * times % 1009 + 1) as f64 - 0.01).collect()
+    };
+    let (a, b, c) =
+        (numbers(rows * INNER, 17), numbers(INNER * columns, 29), numbers(rows * columns, 31));
+    let mut expected = c.clone();
+    for _ in 0..2 {
+        for (at, sum) in expected.iter_mut().enumerate() {
+            let (row, column) = (at / columns, at % columns);
+            for k in 0..INNER {
+                *sum = a[row * INNER + k].mul_add(b[k * columns + column], *sum);
+            }
+        }
+    }
+    for seed in SEEDS {
+        let mut result = vec![0.0; rows * columns];
+        let (a, b, c) = (readable(&a), readable(&b), readable(&c));
+        run::<Product>(seed, 1, 32, Factors { a, b, c, result: writable(&mut result) });
+        assert_eq!(result, expected, "seed {seed}");
+    }
+}
 
 /// Arguments of the shuffles under test, and how many results each lane leaves.
 const DISTANCES: [u32; 5] = [0, 1, 5, 16, 31];

@@ -7,11 +7,14 @@ use core::panic::Location;
 
 use super::{
     fault::Site,
-    schedule::{self, Collective, here, machine},
+    schedule::{self, Collective, FACTORS, here, machine},
 };
-use crate::gpu::{
-    atomic::{Order, Scope},
-    warp,
+use crate::{
+    gpu::{
+        atomic::{Order, Scope},
+        warp,
+    },
+    math::Scalar,
 };
 
 #[inline]
@@ -80,6 +83,41 @@ pub fn warp_sync() {
     collective(Collective::Sync, 0, 0, Location::caller());
 }
 
+/// As [`matrix::multiply_add`](crate::gpu::matrix::multiply_add) says it. Orders no accesses to memory.
+#[track_caller]
+pub fn multiply_add<T: Scalar, const STEPS: usize>(
+    a: &[[T; 2]; STEPS],
+    b: &[T; STEPS],
+    c: [T; 4],
+) -> [T; 4] {
+    let (here, site) = (here("matrix::multiply_add"), Location::caller());
+    let numbers = a.iter().flatten().chain(b).map(|x| x.to_f64());
+    let mut mine = [0.0; FACTORS];
+    mine.iter_mut().zip(numbers).for_each(|(place, number)| *place = number);
+    machine(|m| {
+        m.leave(&here, mine);
+        Ok(())
+    });
+    collective(Collective::Matrix, 0, 0, site);
+    let (g, t) = (here.lane() / 4, here.lane() % 4);
+    let sums = machine(|m| {
+        let mut sums = c;
+        for k in 0..4 * STEPS {
+            let left = m.left(&here, 4 * g + k % 4);
+            let left = [left[k / 4 * 2], left[k / 4 * 2 + 1]];
+            let right = [2 * t, 2 * t + 1]
+                .map(|column| m.left(&here, 4 * column + k % 4)[2 * STEPS + k / 4]);
+            for (nth, sum) in sums.iter_mut().enumerate() {
+                *sum = T::nearest(left[nth / 2]).fma(T::nearest(right[nth % 2]), *sum);
+            }
+        }
+        Ok(sums)
+    });
+    // Nobody leaves anything else before all have looked.
+    collective(Collective::Matrix, 0, 0, site);
+    sums
+}
+
 #[track_caller]
 pub fn block_barrier() {
     let (here, site) = (here("block::barrier"), Location::caller());
@@ -143,6 +181,9 @@ pub unsafe fn load_read_only<T: Access>(pointer: *const T) -> T {
     // SAFETY: the caller's promise.
     unsafe { pointer.read() }
 }
+
+/// Everything is near.
+pub fn prefetch<T>(_: *const T) {}
 
 /// # Safety
 /// `pointer` is valid for reads.

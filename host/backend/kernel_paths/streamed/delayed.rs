@@ -69,6 +69,7 @@ impl Delayed {
             emulator: Emulator::new(seed),
             memory: None,
             shared_bytes: SHARED_BYTES,
+            matrices: true,
         };
         let queues = [const { VecDeque::new() }; 4];
         let state = State { queues, put: [0; 4], done: [0; 4], bits: seed };

@@ -1,0 +1,130 @@
+//! `flockwork fit` and `bench fit` on the command line.
+
+#[path = "common/program.rs"]
+#[allow(dead_code, reason = "other test programs use more of it")]
+mod program;
+
+use std::{fs, io::Read, process::Stdio};
+
+use program::{fails, json, program, succeeds};
+
+/// A file of rows x, y with y = 2 + 3 x and a little besides.
+fn line(folder: &tempfile::TempDir) -> String {
+    let path = folder.path().join("line.csv");
+    let row = |i: u32| {
+        let x = f64::from(i) * 0.25;
+        format!("{x},{}\n", 2.0 + 3.0 * x + 0.01 * (f64::from(i * 7 % 5) - 2.0))
+    };
+    fs::write(&path, format!("x,y\n{}", (0..40).map(row).collect::<String>())).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn help_says_what_there_is() {
+    let help = succeeds("fit --help");
+    for expected in ["--gram", "--model", "--loss", "michaelis_menten", "Levenberg-Marquardt"] {
+        assert!(help.contains(expected), "{expected:?} is not in: {help}");
+    }
+    assert!(succeeds("bench fit --help").contains("--lineage"));
+    assert!(succeeds("fit --list").contains("saturation"));
+}
+
+#[test]
+fn a_line_is_found() {
+    let folder = folder();
+    let file = line(&folder);
+    let usual = format!("fit {file} --model polynomial --degree 1 -b cpu");
+    let text = succeeds(&usual);
+    assert!(text.contains("polynomial, 40 rows"), "{text}");
+    let values = |command: &str| -> Vec<f64> {
+        let object = json(command);
+        let parameters = object["result"]["parameters"].as_array().unwrap();
+        parameters.iter().map(|p| p["value"].as_f64().unwrap()).collect()
+    };
+    let found = values(&usual);
+    assert!((found[0] - 2.0).abs() < 0.02 && (found[1] - 3.0).abs() < 0.01, "{found:?}");
+    let by_gram = values(&format!("{usual} --gram"));
+    for (a, b) in found.iter().zip(&by_gram) {
+        assert!((a - b).abs() < 1e-9, "{found:?} and {by_gram:?}");
+    }
+    let fixed = values(&format!("{usual} --fix c0=2.5"));
+    assert!(fixed[0] == 2.5 && fixed[1] < 3.0, "{fixed:?}");
+}
+
+#[test]
+fn an_interrupted_fit_goes_on() {
+    let folder = folder();
+    let file = line(&folder);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (save, log) = (path("fit.flockwork"), path("fit.jsonl"));
+    for gram in ["", " --gram"] {
+        let fit = format!("fit {file} --model polynomial --degree 1 -b cpu{gram}");
+        let whole = json(&format!("{fit} --iterations 60 --seed 5"));
+        // As long as an interrupted one got.
+        succeeds(&format!("{fit} --iterations 25 --seed 5 --save {save}"));
+        let rest = json(&format!("{fit} --resume {save} --iterations 60 --log {log} --history 10"));
+        for part in ["parameters", "value", "iterations", "descents"] {
+            assert!(!whole["result"][part].is_null(), "{part} is reported");
+            assert_eq!(rest["result"][part], whole["result"][part], "{part}{gram}");
+        }
+        let lines = fs::read_to_string(&log).unwrap();
+        assert!(lines.starts_with("{\"columns\":[\"x\",\"y\"]"), "{lines}");
+        assert!(lines.lines().count() > 3, "{lines}");
+        // Of other data, another model, or another way to sum it is not.
+        let other = folder.path().join("other.csv");
+        fs::write(&other, "x,y\n1,2\n2,4\n3,7\n").unwrap();
+        let other = other.to_str().unwrap();
+        let differs = ["the run is about \"fit of polynomial\"", "data"];
+        fails(&format!("fit {other} --model polynomial --degree 1 --resume {save}"), &differs);
+        fails(&format!("fit {file} --model linear --resume {save}"), &differs);
+        fails(&format!("{fit} --resume {save} --fix c0=1"), &differs);
+        let otherwise =
+            if gram.is_empty() { format!("{fit} --gram") } else { fit.replace(gram, "") };
+        fails(&format!("{otherwise} --resume {save}"), &differs);
+        fails(&format!("{fit} --resume {save} --particles 9"), &["cannot be changed"]);
+        fails(&format!("{fit} --resume {file}"), &["line.csv"]);
+        fails(&format!("{fit} --save {file}"), &["no saved run"]);
+        fails(&format!("{fit} --resume {save} --log {save}"), &["the saved fit itself"]);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_gets_a_sentence() {
+    let folder = folder();
+    let file = line(&folder);
+    for (arguments, expected) in [
+        (format!("fit {file} --model polynomail"), "there is no model called \"polynomail\""),
+        (format!("fit {file} --model saturation --gram"), "gram is wanted for saturation"),
+        (
+            format!("fit {file} --model linear --gram --loss huber --loss-scale 1"),
+            "with the loss squares",
+        ),
+        (format!("fit {file} --model linear --gram --precision f32"), "gram is wanted in f32"),
+        (format!("fit {file} --model linear --loss huber"), "--loss huber needs --loss-scale"),
+        (format!("fit {file} --model linear --y z"), "z"),
+        ("bench fit --case f77".to_owned(), "there are f5, f9, f10"),
+    ] {
+        fails(&arguments, &[expected]);
+    }
+}
+
+#[test]
+fn a_reader_may_stop_before_the_end() {
+    let mut bench = program()
+        .args(["bench", "swarm", "-b", "cpu", "--size", "32x1", "--size", "32x2", "--size", "32x3"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 1];
+    let mut reader = bench.stdout.take().unwrap();
+    reader.read_exact(&mut first).unwrap();
+    drop(reader);
+    let ended = bench.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && !errors.contains("panicked"), "{:?} {errors}", ended.status);
+}
