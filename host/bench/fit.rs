@@ -35,6 +35,9 @@ pub struct FitCase {
     pub rows: usize,
     /// Particles.
     pub particles: u32,
+    /// What the best kernel of the thesis took for an iteration in `f64`, in microseconds, and on which GPU, if it
+    /// says so.
+    pub published: Option<(u32, &'static str)>,
     /// What an iteration in `f64` is wanted to take on one NVIDIA H200, in microseconds: four fifths of what its
     /// plain fused multiply-adds reach, and 20 for the smallest. 0 if nothing is said.
     pub wanted_us: u32,
@@ -42,10 +45,38 @@ pub struct FitCase {
 
 /// The cases of the thesis, by their sizes, and one with more particles.
 pub const FITS: &[FitCase] = &[
-    FitCase { name: "f5<8, 131072>", dims: 8, rows: 131_072, particles: 64, wanted_us: 20 },
-    FitCase { name: "f9", dims: 16, rows: 1_088_576, particles: 128, wanted_us: 177 },
-    FitCase { name: "f9", dims: 16, rows: 1_088_576, particles: 2_048, wanted_us: 2_835 },
-    FitCase { name: "f10", dims: 4, rows: 6_980_011, particles: 64, wanted_us: 170 },
+    FitCase {
+        name: "f5<8, 131072>",
+        dims: 8,
+        rows: 131_072,
+        particles: 64,
+        published: Some((2_017, "GTX 660 Ti")),
+        wanted_us: 20,
+    },
+    FitCase {
+        name: "f9",
+        dims: 16,
+        rows: 1_088_576,
+        particles: 128,
+        published: None,
+        wanted_us: 177,
+    },
+    FitCase {
+        name: "f9",
+        dims: 16,
+        rows: 1_088_576,
+        particles: 2_048,
+        published: None,
+        wanted_us: 2_835,
+    },
+    FitCase {
+        name: "f10",
+        dims: 4,
+        rows: 6_980_011,
+        particles: 64,
+        published: Some((58_157, "K20")),
+        wanted_us: 170,
+    },
 ];
 
 /// What a fit's iteration takes.
@@ -226,7 +257,7 @@ pub fn allowed<T: Number>(backend: &AnyBackend) -> Result<Processor> {
 /// ```
 /// use flockwork::{backend::Cpu, bench::{self, FitCase}, swarm::Precision};
 ///
-/// let case = FitCase { name: "small", dims: 3, rows: 1000, particles: 64, wanted_us: 0 };
+/// let case = FitCase { name: "small", dims: 3, rows: 1000, particles: 64, published: None, wanted_us: 0 };
 /// let cpu = Cpu::new(0)?;
 /// let ceilings = bench::processor::<f64>(&cpu);
 /// let measured = bench::fit(case, Precision::F64, &cpu, ceilings)?;
