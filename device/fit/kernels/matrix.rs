@@ -23,7 +23,7 @@ use crate::{
 /// the products that are its own.
 const SIDE_BY_SIDE: u32 = 4;
 
-/// The least level of a launch: [`SIDE_BY_SIDE`] chunks.
+/// The least level of a launch: the chunks that a warp goes through side by side.
 pub const LEAST_LEVEL: u32 = SIDE_BY_SIDE.ilog2();
 
 /// Rows of each chunk that two products take.
@@ -40,7 +40,7 @@ const LINES_AHEAD: u32 = 4;
 /// [`Squares`](super::squares::Squares), and the same bits: a residual is an element of a matrix product, whose
 /// left factor is the negated parameters of 16 particles, whose right factor is rows of data, and to which the
 /// targets are added. A warp has `TILES` times 16 particles, whose parameters stay in its registers. It loads
-/// `DEPTH` times [`ROWS`] rows of each of four chunks while it computes with those before.
+/// `DEPTH` times four rows of each of four chunks while it computes with those before.
 ///
 /// In blocks of [`THREADS`] threads: one for each aligned group of [`chunks`] chunks and each [`tile`]
 /// slots. A partial sum of each slot is written for the group.
