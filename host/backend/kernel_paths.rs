@@ -17,7 +17,7 @@ use std::{ops::ControlFlow, time::Duration};
 
 use bytemuck::Pod;
 use flockwork_device::paths::{
-    DIRECT, PIVOT, Weight,
+    PIVOT, Weight,
     kernels::{
         Arguments, Crossing, Pivots, SQUARES, SUPER, Vias,
         ceiling::{self, InRegisters},
@@ -28,11 +28,9 @@ use flockwork_device::paths::{
     },
 };
 
-use rayon::prelude::*;
-
 use self::{
     at_once::AtOnce,
-    copies::{fetched, narrow, sent, widen},
+    copies::{begun, ended, fetched, sent},
     kernels::{Kernels, rounds},
 };
 use super::{
@@ -235,24 +233,12 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         let closing = Closing { n, entries, symmetric, vias };
         return streamed::close::<M, C, E>(&machine, closing, available, watch);
     }
-    // Beside what was given.
-    let all = (side * side) as u128;
-    let given = (entries.len() * size_of::<E>()) as u128;
-    let each = size_of::<E>() + if vias { size_of::<u32>() } else { 0 };
-    memory::check(all * each as u128 - given)?;
-    widen(&mut entries, n, side);
-    let mut all_vias = None;
+    let mut all_vias = begun(&mut entries, n, side, vias)?;
     let relaxing = if let Some(at_once) = at_once {
         at_once.close(&machine, &mut entries)?
     } else {
-        let mut matrix_of_vias = vias.then(|| vec![DIRECT; side * side]);
-        let paths = KernelPaths::<M, C>::new(
-            machine,
-            side,
-            &entries,
-            symmetric,
-            matrix_of_vias.as_deref(),
-        )?;
+        let paths =
+            KernelPaths::<M, C>::new(machine, side, &entries, symmetric, all_vias.as_deref())?;
         let mut end = ControlFlow::Continue(());
         let relaxing = paths.machine.timed(&mut || {
             end = paths.run(&mut |done, of| watch(done as usize, of as usize))?;
@@ -261,14 +247,10 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         if end.is_break() {
             return Err(Error::Interrupted);
         }
-        paths.fetch(&mut entries, matrix_of_vias.as_deref_mut())?;
-        all_vias = matrix_of_vias;
+        paths.fetch(&mut entries, all_vias.as_deref_mut())?;
         relaxing
     };
-    narrow(&mut entries, n, side);
-    entries.par_iter_mut().for_each(|entry| *entry = entry.ended());
-    all_vias.iter_mut().for_each(|vias| narrow(vias, n, side));
-    Ok(Closed { entries, vias: all_vias, relaxing })
+    Ok(ended(entries, all_vias, n, side, relaxing))
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {

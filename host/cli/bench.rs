@@ -303,9 +303,7 @@ fn fits(arguments: &OfFit) -> anyhow::Result<()> {
                 }
                 continue;
             }
-            let known = |seconds: Option<f64>| {
-                seconds.map_or(String::new(), |seconds| format!("{:.2}", seconds * scale))
-            };
+            let wanted = wanted.map_or(String::new(), |seconds| format!("{:.2}", seconds * scale));
             let thesis = thesis.map_or(String::new(), |(us, gpu)| {
                 format!("{:.2} ({gpu})", f64::from(us) / 1e6 * scale)
             });
@@ -316,7 +314,7 @@ fn fits(arguments: &OfFit) -> anyhow::Result<()> {
                 case.dims,
                 case.particles,
                 thesis,
-                known(wanted),
+                wanted,
                 measured.read_seconds * scale,
                 measured.arithmetic_seconds * scale,
                 measured.seconds * scale,

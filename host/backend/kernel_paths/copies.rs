@@ -1,9 +1,13 @@
 //! Matrices of the host, and their copies in a machine's memory.
 
+use std::time::Duration;
+
 use bytemuck::Pod;
+use flockwork_device::paths::DIRECT;
+use rayon::prelude::*;
 
 use super::Entry;
-use crate::{Result, backend::machine::Machine};
+use crate::{Result, backend::machine::Machine, memory, paths::Closed};
 
 /// Waits for all work of a machine when it is dropped.
 pub(super) struct Finish<'a, M: Machine>(pub &'a M);
@@ -57,8 +61,38 @@ pub(super) fn fetched<M: Machine, T: Pod, U: Pod>(
     }
 }
 
-/// Makes room for whole tiles: rows of `n` become rows of `side`.
-pub(super) fn widen<E: Entry>(entries: &mut Vec<E>, n: usize, side: usize) {
+/// Makes room for whole tiles, if the host has the memory: a matrix of rows of `n` gets rows of `side`, and vias
+/// such a matrix of their own if they are wanted.
+pub(super) fn begun<E: Entry>(
+    entries: &mut Vec<E>,
+    n: usize,
+    side: usize,
+    vias: bool,
+) -> Result<Option<Vec<u32>>> {
+    // Beside what was given.
+    let whole = side as u128 * side as u128;
+    let each = size_of::<E>() + if vias { size_of::<u32>() } else { 0 };
+    memory::check(whole * each as u128 - (entries.len() * size_of::<E>()) as u128)?;
+    widen(entries, n, side);
+    Ok(vias.then(|| vec![DIRECT; side * side]))
+}
+
+/// What is handed back of relaxed matrices of rows of `side`.
+pub(super) fn ended<E: Entry>(
+    mut entries: Vec<E>,
+    mut vias: Option<Vec<u32>>,
+    n: usize,
+    side: usize,
+    relaxing: Duration,
+) -> Closed<E> {
+    narrow(&mut entries, n, side);
+    entries.par_iter_mut().for_each(|entry| *entry = entry.ended());
+    vias.iter_mut().for_each(|vias| narrow(vias, n, side));
+    Closed { entries, vias, relaxing }
+}
+
+/// Rows of `n` become rows of `side`.
+fn widen<E: Entry>(entries: &mut Vec<E>, n: usize, side: usize) {
     if n == side {
         return;
     }
@@ -71,7 +105,7 @@ pub(super) fn widen<E: Entry>(entries: &mut Vec<E>, n: usize, side: usize) {
 }
 
 /// Back to rows of `n`.
-pub(super) fn narrow<T: Copy>(entries: &mut Vec<T>, n: usize, side: usize) {
+fn narrow<T: Copy>(entries: &mut Vec<T>, n: usize, side: usize) {
     if n < side {
         for row in 0..n {
             entries.copy_within(row * side..row * side + n, row * n);

@@ -26,7 +26,7 @@ use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::ReadWrite,
     paths::{
-        DIRECT, PIVOT,
+        PIVOT,
         kernels::{
             Arguments, Crossing, NOWHERE, Pivots, SQUARES, SUPER, Vias,
             outer::{Part, Tiled},
@@ -37,13 +37,12 @@ use rayon::prelude::*;
 
 use super::{
     Entry,
-    copies::{Finish, narrow, widen},
+    copies::{Finish, begun, ended},
     kernels::{Kernels, rounds},
 };
 use crate::{
     Error, Result,
     backend::machine::{Machine, Queue},
-    memory,
     paths::{Closed, Closing, Watch},
 };
 
@@ -140,13 +139,8 @@ fn close_in<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
     let Closing { n, mut entries, symmetric, vias } = closing;
-    let (side, via) = (cut.side, if vias { size_of::<u32>() } else { 0 });
-    // Beside what was given.
-    let whole = side as u128 * side as u128;
-    let more = whole * (size_of::<E>() + via) as u128 - (entries.len() * size_of::<E>()) as u128;
-    memory::check(more)?;
-    widen(&mut entries, n, side);
-    let mut all_vias = vias.then(|| vec![DIRECT; side * side]);
+    let side = cut.side;
+    let mut all_vias = begun(&mut entries, n, side, vias)?;
     let mut end = ControlFlow::Continue(());
     let relaxing = {
         let kernels = Kernels::load(machine, vias)?;
@@ -175,10 +169,7 @@ fn close_in<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         mirror(&mut entries, side);
         all_vias.iter_mut().for_each(|vias| mirror(vias, side));
     }
-    narrow(&mut entries, n, side);
-    entries.par_iter_mut().for_each(|entry| *entry = entry.ended());
-    all_vias.iter_mut().for_each(|vias| narrow(vias, n, side));
-    Ok(Closed { entries, vias: all_vias, relaxing })
+    Ok(ended(entries, all_vias, n, side, relaxing))
 }
 
 /// Where the matrices of the host lie.
