@@ -4,7 +4,7 @@ use super::{
     atomic::{Order, Scope},
     block,
     memory::ReadWrite,
-    target, thread,
+    target, thread, warp,
 };
 
 /// Waits for all threads of the grid and orders their memory accesses before it against those
@@ -31,6 +31,46 @@ pub unsafe fn barrier(arrivals: ReadWrite<u32>) {
             let before = arrivals.fetch_add(0, 1, Order::AcquireRelease, Scope::Device);
             let target_count = (before / blocks + 1) * blocks;
             while arrivals.atomic_load(0, Order::Acquire, Scope::Device) < target_count {
+                target::spin();
+            }
+        }
+    }
+    block::barrier();
+}
+
+/// Adds one to a counter, for blocks that [`wait`] for it: what this block wrote to device memory before, they
+/// read after. Collective over the block.
+///
+/// # Safety
+/// `counters` has an element `index` that only this function and [`wait`] access.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn signal(counters: ReadWrite<u32>, index: usize) {
+    // Orders the writes of the whole block before thread 0's release.
+    block::barrier();
+    if thread::index() == 0 {
+        // SAFETY: the element exists and is accessed atomically only.
+        unsafe { counters.fetch_add(index, 1, Order::AcquireRelease, Scope::Device) };
+    }
+}
+
+/// Waits until each of some counters, which only grow, is at least so much: pairs of index and count. Collective
+/// over the block, which has a warp for each. Deadlocks unless the launch is cooperative, and other blocks
+/// [`signal`] so often without waiting for this one.
+///
+/// # Safety
+/// As [`signal`].
+#[inline(always)]
+#[track_caller]
+pub unsafe fn wait<const N: usize>(counters: ReadWrite<u32>, those: [(usize, u32); N]) {
+    // An iterator over the array would lie in local memory.
+    #[expect(clippy::needless_range_loop)]
+    for nth in 0..N {
+        let (index, count) = those[nth];
+        // All at once.
+        if thread::index() == nth as u32 * warp::LANES {
+            // SAFETY: the element exists and is accessed atomically only.
+            while unsafe { counters.atomic_load(index, Order::Acquire, Scope::Device) } < count {
                 target::spin();
             }
         }

@@ -2,7 +2,12 @@
 
 use core::hint;
 
-use crate::gpu::{memory::Word, pair, shared::Shared};
+use crate::gpu::{
+    memory::Word,
+    pair,
+    shared::Shared,
+    warp::{self, Shuffle},
+};
 
 /// A kind of weight, as kernels calculate with it.
 ///
@@ -10,11 +15,14 @@ use crate::gpu::{memory::Word, pair, shared::Shared};
 /// moves.
 pub trait Cell: Sized + Send + Sync + 'static {
     /// A distance, in registers.
-    type Scalar: Word + Send + Sync;
+    type Scalar: Word + Shuffle + Send + Sync;
     /// Four distances in registers, where they are relaxed as a row.
     type Quad: Copy;
     /// What lies in memory.
     type Unit: Word + Send + Sync;
+
+    /// What lies in shared memory of distances that are added to whole rows: as many in four as in a quad.
+    type Left: Word + Send + Sync;
 
     /// In the names of its kernels.
     const NAME: &'static str;
@@ -32,6 +40,12 @@ pub trait Cell: Sized + Send + Sync + 'static {
     /// Calls `put(u, unit)` for each unit of a quad.
     fn units(quad: [Self::Scalar; 4], put: impl FnMut(usize, Self::Unit));
 
+    /// As [`Cell::quad`], of what is added to rows.
+    fn lefts(unit: impl FnMut(usize) -> Self::Left) -> [Self::Scalar; 4];
+
+    /// As [`Cell::units`], of what is added to rows.
+    fn put_lefts(lefts: [Self::Scalar; 4], put: impl FnMut(usize, Self::Left));
+
     /// The quad whose unit `u` is `unit(u)`, as a row.
     fn row(unit: impl FnMut(usize) -> Self::Unit) -> Self::Quad;
 
@@ -43,6 +57,13 @@ pub trait Cell: Sized + Send + Sync + 'static {
 
     /// The row of four distances.
     fn together(distances: [Self::Scalar; 4]) -> Self::Quad;
+
+    /// The distances 2 `HALF` and 2 `HALF` + 1 of the row that a lane of the warp passed. `lane` is below 32.
+    #[inline(always)]
+    fn pair_of_lane<const HALF: usize>(row: Self::Quad, lane: u32) -> [Self::Scalar; 2] {
+        let row = Self::apart(row);
+        [row[2 * HALF], row[2 * HALF + 1]].map(|distance| warp::shuffle(distance, lane))
+    }
 
     /// Rows become columns.
     #[inline(always)]
@@ -124,6 +145,17 @@ pub struct U16;
 macro_rules! singles {
     ($scalar:ty) => {
         type Quad = [$scalar; 4];
+        type Left = Self::Unit;
+
+        #[inline(always)]
+        fn lefts(unit: impl FnMut(usize) -> Self::Unit) -> [$scalar; 4] {
+            Self::quad(unit)
+        }
+
+        #[inline(always)]
+        fn put_lefts(lefts: [$scalar; 4], put: impl FnMut(usize, Self::Unit)) {
+            Self::units(lefts, put);
+        }
 
         #[inline(always)]
         fn row(unit: impl FnMut(usize) -> Self::Unit) -> [$scalar; 4] {
@@ -295,9 +327,20 @@ impl Cell for U16 {
     type Scalar = u32;
     type Quad = [u32; 2];
     type Unit = [u32; 2];
+    type Left = [u32; 4];
     const NAME: &'static str = "u16";
     const UNITS: usize = 1;
     const EIGHT_ROWS: bool = true;
+
+    #[inline(always)]
+    fn lefts(mut unit: impl FnMut(usize) -> [u32; 4]) -> [u32; 4] {
+        unit(0)
+    }
+
+    #[inline(always)]
+    fn put_lefts(lefts: [u32; 4], mut put: impl FnMut(usize, [u32; 4])) {
+        put(0, lefts);
+    }
 
     #[inline(always)]
     fn quad(unit: impl FnMut(usize) -> [u32; 2]) -> [u32; 4] {
@@ -322,6 +365,12 @@ impl Cell for U16 {
     #[inline(always)]
     fn apart([first, second]: [u32; 2]) -> [u32; 4] {
         [pair::low(first), pair::high(first), pair::low(second), pair::high(second)]
+    }
+
+    #[inline(always)]
+    fn pair_of_lane<const HALF: usize>(row: [u32; 2], lane: u32) -> [u32; 2] {
+        let both = warp::shuffle(row[HALF], lane);
+        [pair::low(both), pair::high(both)]
     }
 
     #[inline(always)]

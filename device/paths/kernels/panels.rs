@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{
     Crossing, PIVOT, Pivots, SUPER, Vias,
     cell::Cell,
-    square::{self, Patch, Renewal, Square, Window},
+    square::{self, Lefts, Patch, Renewal, Square, Window},
 };
 use crate::{
     gpu::{block, thread},
@@ -26,8 +26,9 @@ pub struct PanelsVia<C>(PhantomData<C>);
 
 /// The left operand, and the right one.
 #[inline(always)]
-fn memory<C: Cell>() -> [Square<C>; 2] {
-    [0, 1].map(Square::number)
+fn memory<C: Cell>() -> (Lefts<C>, Square<C>) {
+    let operand = Lefts::at(0);
+    (operand, Square::at(operand.end()))
 }
 
 impl<C: Cell> Kernel for Panels<C> {
@@ -36,7 +37,7 @@ impl<C: Cell> Kernel for Panels<C> {
     const NAME: Name = Name { family: "paths_panels", objective: "", precision: C::NAME };
 
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
-        memory::<C>()[1].end()
+        memory::<C>().1.end()
     }
 
     #[inline(always)]
@@ -68,7 +69,7 @@ impl<C: Cell> Kernel for PanelsVia<C> {
 unsafe fn run<C: Cell>(arguments: &Crossing<C>, vias: Option<Vias>) {
     let Crossing { pivots, row, column, of_rows, from } = *arguments;
     let Pivots { side, pivot, distances, left, right, squares, .. } = pivots;
-    let [operand, square] = memory::<C>();
+    let (operand, square) = memory::<C>();
     let index = thread::block_index();
     let columns = index >= of_rows;
     let part = if columns { from + (index - of_rows) } else { index };

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{
     PIVOT, Pivots, SUPER, Vias,
     cell::Cell,
-    square::{self, Lines, Renewal, Square, Window},
+    square::{self, Lefts, Lines, Renewal, Square, Window},
 };
 use crate::{
     gpu::block,
@@ -24,10 +24,13 @@ pub struct ClosePivots<C>(PhantomData<C>);
 /// As [`ClosePivots`], with vias.
 pub struct ClosePivotsVia<C>(PhantomData<C>);
 
-/// Three squares. The first one's place is also that of the lines for closing.
+/// Two squares of left operands and one of right ones. The first one's place is also that of the lines for closing,
+/// the third's that of right operands, too.
 #[inline(always)]
-fn memory<C: Cell>() -> [Square<C>; 3] {
-    [0, 1, 2].map(Square::number)
+fn memory<C: Cell>() -> (Lefts<C>, Square<C>, Lefts<C>) {
+    let left = Lefts::at(0);
+    let right = Square::at(left.end());
+    (left, right, Lefts::at(right.end()))
 }
 
 impl<C: Cell> Kernel for ClosePivots<C> {
@@ -36,7 +39,7 @@ impl<C: Cell> Kernel for ClosePivots<C> {
     const NAME: Name = Name { family: "paths_pivots", objective: "", precision: C::NAME };
 
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
-        memory::<C>()[2].end()
+        memory::<C>().2.end()
     }
 
     #[inline(always)]
@@ -66,7 +69,7 @@ impl<C: Cell> Kernel for ClosePivotsVia<C> {
 /// As [`Kernel::run`].
 #[inline(always)]
 unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
-    let [left, right, third] = memory::<C>();
+    let (left, right, third) = memory::<C>();
     let Pivots { side, pivot, distances, squares, .. } = *arguments;
     let first = |block: usize| (pivot * SUPER) as usize + block * PIVOT;
     let window =
@@ -88,16 +91,16 @@ unsafe fn run<C: Cell>(arguments: &Pivots<C>, vias: Option<Vias>) {
                 vias.map(|vias| Renewal { vias, side, row, column, transposed: false, first })
             };
             block::barrier();
-            square::close(&mut closed, Lines::instead_of(left), renewal(this, this));
+            square::close(&mut closed, Lines::instead_of(left.square()), renewal(this, this));
             block::barrier();
             operand(2 * this).set_transposed(&closed);
             operand(4 + 2 * this).set(&closed);
 
             left.set_transposed(&closed);
             right.set(&closed);
-            third.set(&row);
+            third.square().set(&row);
             block::barrier();
-            square::relax(&mut row, left, third, renewal(this, other));
+            square::relax(&mut row, left, third.square(), renewal(this, other));
             operand(4 + 2 * this + 1).set(&row);
             block::barrier();
             third.set_transposed(&column);

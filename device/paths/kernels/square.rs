@@ -30,11 +30,10 @@ impl<C: Cell> Clone for Square<C> {
 impl<C: Cell> Copy for Square<C> {}
 
 impl<C: Cell> Square<C> {
-    /// Number `number` of those from the start of shared memory on.
+    /// From this byte of shared memory on.
     #[inline(always)]
-    pub fn number(number: u32) -> Self {
-        let units = (PIVOT * QUADS * C::UNITS) as u32;
-        Self(Shared::at(number * units * size_of::<C::Unit>() as u32, units))
+    pub fn at(start: u32) -> Self {
+        Self(Shared::at(start, (PIVOT * QUADS * C::UNITS) as u32))
     }
 
     /// The end of it, in bytes.
@@ -88,6 +87,90 @@ impl<C: Cell> Square<C> {
     unsafe fn put(self, row: usize, quad: usize, patch: &Patch<C>) {
         unroll!(R in [0 1 2 3] {
             C::put(patch[R], |u, unit| {
+                // SAFETY: as the caller promises.
+                unsafe { self.0.store(((4 * row + R) * QUADS + quad) * C::UNITS + u, unit) };
+            });
+        });
+    }
+}
+
+/// A square in shared memory, row by row, whose distances are added to whole rows: left operands.
+pub struct Lefts<C: Cell>(Shared<C::Left>);
+
+impl<C: Cell> Clone for Lefts<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<C: Cell> Copy for Lefts<C> {}
+
+impl<C: Cell> Lefts<C> {
+    /// From this byte of shared memory on.
+    #[inline(always)]
+    pub fn at(start: u32) -> Self {
+        Self(Shared::at(start, (PIVOT * QUADS * C::UNITS) as u32))
+    }
+
+    /// A square in the same place.
+    #[inline(always)]
+    pub fn square(self) -> Square<C> {
+        Square::at(self.0.start())
+    }
+
+    /// The end of it, in bytes.
+    pub fn end(self) -> u32 {
+        self.0.end()
+    }
+
+    /// Four distances of a row.
+    ///
+    /// # Safety
+    /// Row and quad exist and have been stored.
+    #[inline(always)]
+    pub unsafe fn four(self, row: usize, quad: usize) -> [C::Scalar; 4] {
+        // SAFETY: as the caller promises.
+        C::lefts(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
+    }
+
+    /// A single distance.
+    ///
+    /// # Safety
+    /// As [`Lefts::four`].
+    #[inline(always)]
+    pub unsafe fn one(self, row: usize, column: usize) -> C::Scalar {
+        let all = Shared::<C::Scalar>::at(self.0.start(), (PIVOT * PIVOT) as u32);
+        // SAFETY: as the caller promises; four distances are that many in a row.
+        unsafe { all.load(row * PIVOT + column) }
+    }
+
+    /// Stores this thread's patch.
+    ///
+    /// # Safety
+    /// No other thread has the same, and nobody reads without a barrier in between.
+    #[inline(always)]
+    pub unsafe fn set(self, patch: &Patch<C>) {
+        let (row, quad) = place();
+        // SAFETY: as the caller promises.
+        unsafe { self.put(row, quad, patch) };
+    }
+
+    /// Stores this thread's patch of a square whose transpose this one holds.
+    ///
+    /// # Safety
+    /// As [`Lefts::set`].
+    #[inline(always)]
+    pub unsafe fn set_transposed(self, patch: &Patch<C>) {
+        let (row, quad) = place();
+        // SAFETY: as the caller promises.
+        unsafe { self.put(quad, row, &C::transposed(*patch)) };
+    }
+
+    /// # Safety
+    /// As [`Lefts::set`].
+    #[inline(always)]
+    unsafe fn put(self, row: usize, quad: usize, patch: &Patch<C>) {
+        unroll!(R in [0 1 2 3] {
+            C::put_lefts(C::apart(patch[R]), |u, unit| {
                 // SAFETY: as the caller promises.
                 unsafe { self.0.store(((4 * row + R) * QUADS + quad) * C::UNITS + u, unit) };
             });
@@ -272,7 +355,7 @@ impl Found {
 #[inline(always)]
 pub unsafe fn relax<C: Cell>(
     patch: &mut Patch<C>,
-    left: Square<C>,
+    left: Lefts<C>,
     right: Square<C>,
     renewal: Option<Renewal>,
 ) {
@@ -283,11 +366,10 @@ pub unsafe fn relax<C: Cell>(
         // SAFETY: as the caller promises.
         let (lefts, rights) = unsafe {
             (
-                [left.quad(k, row), left.quad(k + 1, row)],
+                [left.four(k, row), left.four(k + 1, row)],
                 [right.quad(k, quad), right.quad(k + 1, quad)],
             )
         };
-        let lefts = lefts.map(C::apart);
         unroll!(R in [0 1 2 3] {
             patch[R] = C::relax_row_two(patch[R], [lefts[0][R], lefts[1][R]], rights);
         });
@@ -327,15 +409,14 @@ const FEW: u32 = 4;
 /// # Safety
 /// As [`relax`].
 #[inline(always)]
-unsafe fn find_all<C: Cell>(patch: &Patch<C>, left: Square<C>, right: Square<C>) -> Found {
+unsafe fn find_all<C: Cell>(patch: &Patch<C>, left: Lefts<C>, right: Square<C>) -> Found {
     let (row, quad) = place();
     let mut found = [[0; 4]; 4];
     let mut k = PIVOT;
     while k > 0 {
         k -= 1;
         // SAFETY: as the caller promises.
-        let (lefts, rights) = unsafe { (left.quad(k, row), right.quad(k, quad)) };
-        let (lefts, rights) = (C::apart(lefts), C::apart(rights));
+        let (lefts, rights) = unsafe { (left.four(k, row), C::apart(right.quad(k, quad))) };
         unroll!(R in [0 1 2 3] {
             let values = C::apart(patch[R]);
             unroll!(COLUMN in [0 1 2 3] {
@@ -360,7 +441,7 @@ unsafe fn find_all<C: Cell>(patch: &Patch<C>, left: Square<C>, right: Square<C>)
 unsafe fn renew_few<C: Cell>(
     mut changed: u32,
     patch: &Patch<C>,
-    left: Square<C>,
+    left: Lefts<C>,
     right: Square<C>,
     renewal: &Renewal,
 ) {
@@ -403,46 +484,48 @@ pub unsafe fn close<C: Cell>(patch: &mut Patch<C>, lines: Lines<C>, renewal: Opt
     }
 }
 
-/// Rows and columns k and k + 1 go through shared memory together, as they are before k, in two sets of
-/// `lines` in turn: so there is one barrier for both. What k changes in row and column k + 1 each thread
-/// finds for itself. (There being no negative cycle, row and column k do not change in their own step.)
+/// Two pivots a step, k and k + 1, as they are before k. Their rows go through shared memory, in two sets of
+/// `lines` in turn: so there is one barrier a step. Their columns come from another lane: the rows of a patch
+/// are all in one half of a warp. What k changes in row and column k + 1 each thread finds for itself.
+/// (There being no negative cycle, row and column k do not change in their own step.)
 ///
 /// # Safety
 /// As [`close`].
 #[inline(always)]
 unsafe fn close_by_two<C: Cell>(patch: &mut Patch<C>, lines: Lines<C>) {
     let (row, quad) = place();
-    for of in 0..QUADS {
-        unroll!(HALF in [0 1] {
-            let [first, second] = [2 * HALF, 2 * HALF + 1];
-            // Rows, then columns.
-            let set = 4 * HALF;
-            // SAFETY: one thread stores each quad; it is read after a barrier, and stored again two steps
-            // later, which is behind the next step's barrier.
-            unsafe {
-                if row == of {
-                    lines.set(set, quad, patch[first]);
-                    lines.set(set + 1, quad, patch[second]);
-                }
-                if quad == of {
-                    let columns = C::transposed(*patch);
-                    lines.set(set + 2, row, columns[first]);
-                    lines.set(set + 3, row, columns[second]);
-                }
+    let half = warp::lane() & SIDE;
+    // SAFETY: one thread stores each quad; it is read after a barrier, and stored again two steps later, which
+    // is behind the next step's barrier.
+    unsafe {
+        if row == 0 {
+            lines.set(0, quad, patch[0]);
+            lines.set(1, quad, patch[1]);
+        }
+        for of in 0..QUADS {
+            unroll!(HALF in [0 1] {
+                let [set, next] = [2 * HALF, 2 - 2 * HALF];
+                let mut left = patch.map(|row| C::pair_of_lane::<HALF>(row, half | of as u32));
                 block::barrier();
                 let mut right = [lines.quad(set, quad), lines.quad(set + 1, quad)];
-                let mut left = [lines.quad(set + 2, row), lines.quad(set + 3, row)];
                 // From k to k + 1, and back.
-                let there = lines.one(set, 4 * of + second);
-                let back = lines.one(set + 1, 4 * of + first);
+                let there = lines.one(set, 4 * of + set + 1);
+                let back = lines.one(set + 1, 4 * of + set);
                 right[1] = C::relax_row(right[1], back, right[0]);
-                left[1] = C::relax_row(left[1], there, left[0]);
-                let left = left.map(C::apart);
-                unroll!(R in [0 1 2 3] {
-                    patch[R] = C::relax_row_two(patch[R], [left[0][R], left[1][R]], right);
+                unroll!(R in [0 1 2 3] { left[R][1] = C::relax(left[R][1], left[R][0], there); });
+                // The rows first that the next step waits for.
+                unroll!(N in [0 1] {
+                    patch[next + N] = C::relax_row_two(patch[next + N], left[next + N], right);
                 });
-            }
-        });
+                if row == of + HALF {
+                    lines.set(next, quad, patch[next]);
+                    lines.set(next + 1, quad, patch[next + 1]);
+                }
+                unroll!(N in [0 1] {
+                    patch[set + N] = C::relax_row_two(patch[set + N], left[set + N], right);
+                });
+            });
+        }
     }
 }
 
@@ -487,7 +570,7 @@ unsafe fn close_with_vias<C: Cell>(patch: &mut Patch<C>, lines: Lines<C>, renewa
     unsafe { renewal.store::<C>(&before, patch, found) };
 }
 
-/// Eight rows of [`PIVOT`] distances in shared memory.
+/// Four rows of [`PIVOT`] distances in shared memory.
 pub struct Lines<C: Cell>(Shared<C::Unit>);
 
 impl<C: Cell> Clone for Lines<C> {
@@ -501,10 +584,10 @@ impl<C: Cell> Lines<C> {
     /// Behind the square.
     #[inline(always)]
     pub fn behind(square: Square<C>) -> Self {
-        Self(Shared::at(square.end(), (8 * QUADS * C::UNITS) as u32))
+        Self(Shared::at(square.end(), (4 * QUADS * C::UNITS) as u32))
     }
 
-    /// Where the square is, which nobody uses meanwhile.
+    /// Where a square is, which nobody uses meanwhile.
     #[inline(always)]
     pub fn instead_of(square: Square<C>) -> Self {
         Self(square.0)

@@ -33,14 +33,27 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
             return Ok(None);
         }
         let empty = machine.zeroed::<C::Unit>(0)?;
-        let counter = machine.zeroed::<u32>(0)?;
+        let counters = machine.zeroed::<u32>(0)?;
         // SAFETY: nothing is launched with it.
-        let arguments = unsafe { Self::arguments(machine, side, u32::MAX, [&empty; 3], &counter) };
+        let arguments = unsafe { Self::arguments(machine, side, u32::MAX, [&empty; 3], &counters) };
         let resident = machine.resident_blocks(&kernel, square::THREADS, &arguments)?;
-        let blocks = closure::blocks(side).min(resident);
+        let wanted = closure::blocks(side);
+        // Of numbers that take long to add and compare, a second block a multiprocessor only delays the strips
+        // that block 0 waits for, unless there is work for many.
+        let is_slow = size_of::<C::Scalar>() > size_of::<u32>();
+        let resident = match is_slow && wanted <= 2 * multiprocessors {
+            true => resident.min(multiprocessors),
+            false => resident,
+        };
         // Blocks are dealt out to the multiprocessors in turn.
-        let idle = if blocks > multiprocessors { multiprocessors } else { u32::MAX };
-        Ok((blocks > 0).then_some(Self { kernel, side, blocks, idle }))
+        let idle = match wanted.min(resident) > multiprocessors && multiprocessors > 1 {
+            true => multiprocessors,
+            false => u32::MAX,
+        };
+        let blocks = (wanted + u32::from(idle != u32::MAX)).min(resident);
+        // Block 0 does not do what the others do.
+        let least = if wanted > 1 { 2 } else { 1 };
+        Ok((blocks >= least).then_some(Self { kernel, side, blocks, idle }))
     }
 
     /// # Safety
@@ -50,7 +63,7 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
         side: u32,
         idle: u32,
         [distances, squares, left]: [&M::Buffer<C::Unit>; 3],
-        arrivals: &M::Buffer<u32>,
+        counters: &M::Buffer<u32>,
     ) -> closure::Arguments<C> {
         // SAFETY: the caller's promise.
         unsafe {
@@ -60,7 +73,7 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
                 distances: machine.read_write(distances),
                 squares: machine.read_write(squares),
                 left: machine.read_write(left),
-                arrivals: machine.read_write(arrivals),
+                counters: machine.read_write(counters),
             }
         }
     }
@@ -70,14 +83,14 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
         let units = |distances: usize| distances / 4 * C::UNITS;
         let all = units(matrix.len());
         let distances = sent::<M, E, C::Unit>(machine, matrix, all)?;
-        let squares = machine.zeroed(units(2 * PIVOT * PIVOT))?;
+        let squares = machine.zeroed(units(4 * PIVOT * PIVOT))?;
         let left = machine.zeroed(units(PIVOT * self.side as usize))?;
-        let arrivals = machine.zeroed(1)?;
+        let counters = machine.zeroed(closure::counters(self.side))?;
         let relaxing = machine.timed(&mut || {
             // SAFETY: buffers as the kernel documents; as many blocks as are on the machine at once.
             unsafe {
                 let buffers = [&distances, &squares, &left];
-                let arguments = Self::arguments(machine, self.side, self.idle, buffers, &arrivals);
+                let arguments = Self::arguments(machine, self.side, self.idle, buffers, &counters);
                 machine.launch(&self.kernel, self.blocks, square::THREADS, &arguments)
             }
         })?;
