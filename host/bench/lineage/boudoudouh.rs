@@ -35,7 +35,7 @@ pub(super) const WORK: Work = Work {
 };
 
 const fn table(name: &'static str, caption: &'static str) -> Table {
-    Table { name, caption, gpu: Some("GTX 860M"), unit: "an iteration, or of a part of one" }
+    Table { name, caption, gpu: Some("GTX 860M"), unit: "an iteration, whole and in parts" }
 }
 
 /// Particles, as published.
@@ -146,7 +146,8 @@ fn name(version: Version, part: &str) -> &'static str {
 fn measure(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
     if backend.name() == "cpu" {
         tell(Report::Note(
-            "The kernels need a GPU; here the processor does the rule of each version, with all threads."
+            "The kernels need a GPU. Here the processor does what they compute, with all threads: main_v4 \
+             the same as main_v3, and main_v6 as main_v5."
                 .to_owned(),
         ))?;
     }
