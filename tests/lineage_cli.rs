@@ -32,7 +32,8 @@ fn fault(row: &Value) -> Option<&'static str> {
     }
     if let Some(ours) = number(&row["ours"]["seconds"]) {
         let ratio = row["ratio"].as_f64().unwrap_or(f64::NAN);
-        if !((ratio - seconds / ours).abs() <= 1e-9 * ratio) {
+        let is_theirs = (ratio - seconds / ours).abs() <= 1e-9 * ratio;
+        if !is_theirs {
             return Some("a ratio that is not that of the times");
         }
     } else if !row["ratio"].is_null() {

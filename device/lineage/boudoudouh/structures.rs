@@ -75,10 +75,10 @@ pub struct Arguments {
     pub particles: u32,
     /// Number of dimensions.
     pub dims: u32,
+    /// The seed, where eight bytes are aligned: elsewhere it would pass through local memory.
+    pub key: Key,
     /// The iteration, for random numbers.
     pub iteration: u32,
-    /// The seed.
-    pub key: Key,
     /// For v2; the others have [`PUBLISHED`].
     pub coefficients: Coefficients,
     /// The particles: [`Structure::words`] each.

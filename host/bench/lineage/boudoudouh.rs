@@ -45,11 +45,13 @@ const FEW: u32 = 5_000;
 /// Iterations whose result is compared.
 const LOOKED_AT: u32 = 3;
 /// How often something is timed.
+#[cfg(feature = "cuda")]
 const TIMES: u32 = 20;
 /// The seed.
 const KEY: [u32; 2] = [2018, 6];
 
 /// What was published of a table, in milliseconds.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "published are kernels"))]
 struct Figures {
     dims: u32,
     /// v2 and v3.
@@ -63,6 +65,7 @@ struct Figures {
 }
 
 /// Launches of a reduction in each version, by the profiles: their number over that of the iterations.
+#[cfg(any(feature = "cuda", test))]
 const LAUNCHES: [f64; 6] = [171.0, 165.0, 3.0, 2.0, 2.0, 2.0];
 
 const FIGURES: [Figures; 5] = [
@@ -103,6 +106,7 @@ const FIGURES: [Figures; 5] = [
     },
 ];
 
+#[cfg(any(feature = "cuda", test))]
 impl Figures {
     /// What was published of a part of an iteration, in seconds.
     fn of(&self, version: Version, part: &str) -> Option<f64> {
@@ -123,6 +127,7 @@ impl Figures {
 }
 
 /// What a row calls its kernel.
+#[cfg(feature = "cuda")]
 fn name(version: Version, part: &str) -> &'static str {
     macro_rules! names {
         ($($version:ident $number:literal),*) => {
@@ -171,6 +176,8 @@ fn of_table(
     backend: &AnyBackend,
     tell: Tell<'_>,
 ) -> Result<()> {
+    #[cfg(not(feature = "cuda"))]
+    let _ = published;
     let setting = Setting::new(particles, dims, KEY);
     let row = |kernel, published, spread: Spread, ours, checked| {
         Report::Row(Row {
@@ -201,33 +208,19 @@ fn of_table(
         tell(Report::Progress(format!("{}, {version}", table.name)))?;
         // Several versions compute the same.
         let is_known = rule.as_ref().is_some_and(|(other, _)| version.is_like(*other));
-        let start = || State::start(&setting, version);
         match backend {
             AnyBackend::Cpu(cpu, _) => {
                 if is_known {
                     continue;
                 }
-                cpu.install(|| {
-                    let mut state = start();
-                    let mut times = Vec::new();
-                    for _ in 0..LOOKED_AT {
-                        let began = Instant::now();
-                        state.advance(&setting, version);
-                        times.push(began.elapsed());
-                        within(&setting, version, &state)?;
-                    }
-                    rule = Some((version, state));
-                    Ok::<_, Error>(times)
-                })
-                .and_then(|times| {
-                    let (_, state) = rule.as_ref().expect("set above");
-                    let checked = Check::Within(state.error(&setting).0);
-                    tell(row(version.name(), None, Spread::of(times), ours, checked))
-                })?;
+                let (state, spread) = cpu.install(|| on_processor(&setting, version))?;
+                let checked = Check::Within(state.error(&setting).0);
+                rule = Some((version, state));
+                tell(row(version.name(), None, spread, ours, checked))?;
             }
             #[cfg(feature = "cuda")]
             AnyBackend::Cuda(cuda, _) => {
-                let begin = start();
+                let begin = State::start(&setting, version);
                 if !is_known {
                     let mut state = begin.clone();
                     (0..LOOKED_AT).for_each(|_| state.advance(&setting, version));
@@ -267,6 +260,19 @@ fn within(setting: &Setting, version: Version, state: &State) -> Result<()> {
         found: format!("a fitness that is off by {error:e}"),
         expected: format!("within {bound:e} of the function's value"),
     })
+}
+
+/// Does the rule of a version, looks at its values, and times it.
+fn on_processor(setting: &Setting, version: Version) -> Result<(State, Spread)> {
+    let mut state = State::start(setting, version);
+    let mut times = Vec::new();
+    for _ in 0..LOOKED_AT {
+        let began = Instant::now();
+        state.advance(setting, version);
+        times.push(began.elapsed());
+        within(setting, version, &state)?;
+    }
+    Ok((state, Spread::of(times)))
 }
 
 /// Runs a version's kernels, compares the swarm with the rule's, and times them.

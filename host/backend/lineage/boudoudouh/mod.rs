@@ -32,6 +32,7 @@ impl Version {
     pub const ALL: [Self; 6] = [Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
 
     /// Its number in [`ALL`](Self::ALL).
+    #[cfg(any(feature = "cuda", test))]
     pub fn index(self) -> usize {
         self as usize
     }
