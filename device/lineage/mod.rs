@@ -2,6 +2,8 @@
 //!
 //! | file | publication |
 //! |---|---|
+//! | [`boudoudouh`] | Boudoudouh, Particle Swarm Optimization in CUDA (2018): six versions of a swarm's iteration |
 //! | [`hosala`] | Hosala, thesis (Charles University, 2014): sums of squares of a linear model |
 
+pub mod boudoudouh;
 pub mod hosala;
