@@ -32,7 +32,7 @@ use crate::{
     },
     for_each_model, for_each_objective,
     kernel::{Kernel, Name},
-    lineage::hosala,
+    lineage::{floyd_warshall, hosala},
     objective::{self, Info, Objective},
     paths::kernels::{
         ceiling::InRegisters,
@@ -148,6 +148,23 @@ macro_rules! for_each_published_kernel {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
             [
+                floyd_warshall_v1_0_i32: floyd_warshall::Everywhere,
+                floyd_warshall_v1_1_i32: floyd_warshall::One,
+                floyd_warshall_v1_2_diagonal_i32: floyd_warshall::Diagonal,
+                floyd_warshall_v1_2_cross_i32: floyd_warshall::CrossOfAll,
+                floyd_warshall_v1_2_rest_i32: floyd_warshall::RestOfAll,
+                floyd_warshall_v1_3_cross_i32: floyd_warshall::Cross,
+                floyd_warshall_v1_3_rest_i32: floyd_warshall::Rest,
+                floyd_warshall_v1_4_row_i32: floyd_warshall::Row,
+                floyd_warshall_v1_4_column_i32: floyd_warshall::Column,
+                floyd_warshall_v2_0_diagonal_i32: floyd_warshall::DiagonalShared,
+                floyd_warshall_v2_0_row_i32: floyd_warshall::RowShared,
+                floyd_warshall_v2_0_column_i32: floyd_warshall::ColumnShared,
+                floyd_warshall_v2_0_rest_i32: floyd_warshall::RestShared,
+                floyd_warshall_v2_2_diagonal_i32: floyd_warshall::DiagonalPadded,
+                floyd_warshall_v2_2_row_i32: floyd_warshall::RowTransposed,
+                floyd_warshall_v2_2_column_i32: floyd_warshall::ColumnTransposed,
+                floyd_warshall_v2_2_rest_i32: floyd_warshall::RestTransposed,
                 hosala_thread_f32: hosala::PerThread<f32>,
                 hosala_thread_f64: hosala::PerThread<f64>,
                 hosala_warp_f32: hosala::PerWarp<f32>,

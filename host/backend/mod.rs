@@ -23,7 +23,7 @@ mod kernel_paths;
 mod kernel_swarm;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) mod lineage;
-mod machine;
+pub(crate) mod machine;
 mod plan;
 mod residence;
 
