@@ -9,6 +9,7 @@ use flockwork_device::{
         DiagonalPadded, DiagonalShared, Divisor, Everywhere, One, PITCH, Rest, RestOfAll,
         RestShared, RestTransposed, Row, RowShared, RowTransposed, padding,
     },
+    paths::Weight,
 };
 
 use super::super::machine::Machine;
@@ -63,6 +64,13 @@ impl Version {
         !matches!(self, Self::V1_0 | Self::V2_1f)
     }
 
+    /// The step of a [`path`] for which the error of those that are wrong shows. v1_0 needs one that leads from
+    /// each vertex to the one before, whose row of the matrix must have come as far as its own pivot; v2_1f one
+    /// that leaves a tile and comes back.
+    pub const fn fails_for(self, vertices: usize) -> usize {
+        if matches!(self, Self::V1_0) { vertices - 1 } else { 7 }
+    }
+
     /// From an entry of a matrix to the one below.
     fn stride(self, vertices: u32) -> u32 {
         let whole = PITCH / size_of::<u32>() as u32;
@@ -71,6 +79,21 @@ impl Version {
             _ => vertices,
         }
     }
+}
+
+/// A single path through all vertices, which visits 0 and then always the vertex that is `step` further, modulo
+/// their number, with which `step` has no factor in common: its edges, and all distances.
+pub(crate) fn path(vertices: usize, step: usize) -> (Vec<i32>, Vec<i32>) {
+    let mut places = vec![0; vertices];
+    (0..vertices).for_each(|place| places[place * step % vertices] = place);
+    let mut distances = vec![i32::UNREACHABLE; vertices * vertices];
+    for (row, &from) in distances.chunks_exact_mut(vertices).zip(&places) {
+        for (distance, &to) in row.iter_mut().zip(&places).filter(|(_, to)| **to >= from) {
+            *distance = (to - from) as i32;
+        }
+    }
+    let edge = |&distance: &i32| if distance <= 1 { distance } else { i32::UNREACHABLE };
+    (distances.iter().map(edge).collect(), distances)
 }
 
 /// What a version took and found.
@@ -300,8 +323,6 @@ impl<M: Machine> Ready<M> {
 
 #[cfg(test)]
 mod tests {
-    use flockwork_device::paths::Weight;
-
     use super::*;
     use crate::backend::Emulated;
 
@@ -346,27 +367,6 @@ mod tests {
             .collect()
     }
 
-    /// A single path through all vertices, that visits them in the order 0, 7, 14, .. modulo their number.
-    fn winding(vertices: usize) -> Vec<i32> {
-        let mut weights = vec![NONE; vertices * vertices];
-        for at in 0..vertices {
-            weights[at * vertices + at] = 0;
-            if at + 1 < vertices {
-                weights[at * 7 % vertices * vertices + (at + 1) * 7 % vertices] = 1;
-            }
-        }
-        weights
-    }
-
-    /// A single path, from the last vertex to the first, one after the other.
-    fn downward(vertices: usize) -> Vec<i32> {
-        let of = |(from, to): (usize, usize)| match from.checked_sub(to) {
-            Some(less @ 0..=1) => less as i32,
-            _ => NONE,
-        };
-        (0..vertices * vertices).map(|at| of((at / vertices, at % vertices))).collect()
-    }
-
     fn run(version: Version, seed: u64, edge: u32, tiles: u32, weights: &[i32]) -> Vec<i32> {
         let emulated = Emulated::new(seed, 32);
         let machine = emulated.machine();
@@ -384,7 +384,7 @@ mod tests {
     fn published_versions_find_all_distances() {
         for (edge, tiles) in [(8, 1), (8, 2), (8, 5), (16, 3), (24, 2), (32, 2)] {
             let vertices = (edge * tiles) as usize;
-            for weights in [sparse(vertices), winding(vertices)] {
+            for weights in [sparse(vertices), path(vertices, 7).0] {
                 let expected = oracle(vertices, &weights);
                 assert!(tiles == 1 || wrong(&weights, &expected) > vertices);
                 for version in Version::ALL.into_iter().filter(|version| version.is_right()) {
@@ -409,10 +409,9 @@ mod tests {
 
     #[test]
     fn v1_0_is_wrong_where_a_tile_has_threads_of_several_blocks() {
-        let weights = downward(32);
-        let expected = oracle(32, &weights);
-        // Tiles of 8 by 8, in a matrix with 32 in a row: a block of 64 threads has two rows of a tile. From any
-        // vertex the way leads by the one before, whose row must have come as far as that pivot.
+        let (weights, expected) = path(32, Version::V1_0.fails_for(32));
+        assert_eq!(oracle(32, &weights), expected);
+        // Tiles of 8 by 8, in a matrix with 32 in a row: a block of 64 threads has two rows of a tile.
         for seed in 0..10 {
             let found = run(Version::V1_0, seed, 8, 4, &weights);
             assert!(wrong(&found, &expected) > 0, "seed {seed}");
@@ -420,9 +419,9 @@ mod tests {
             assert!(found.iter().zip(&expected).all(|(found, expected)| found >= expected));
         }
         // One tile, one block: its barrier is enough.
-        let weights = downward(8);
+        let (weights, expected) = path(8, 7);
         for seed in 0..10 {
-            assert_eq!(run(Version::V1_0, seed, 8, 1, &weights), oracle(8, &weights));
+            assert_eq!(run(Version::V1_0, seed, 8, 1, &weights), expected);
         }
     }
 
@@ -452,8 +451,8 @@ mod tests {
 
     #[test]
     fn v2_1f_lacks_paths_through_earlier_tiles() {
-        let weights = winding(32);
-        let expected = oracle(32, &weights);
+        let (weights, expected) = path(32, Version::V2_1f.fails_for(32));
+        assert_eq!(oracle(32, &weights), expected);
         let found = run(Version::V2_1f, 1, 8, 4, &weights);
         // No schedule makes it better or worse: what is missing is a launch.
         assert_eq!(found, never_closed_again(8, 4, &weights));
@@ -461,7 +460,7 @@ mod tests {
         assert!(wrong(&found, &expected) > 0);
         assert!(found.iter().zip(&expected).all(|(found, expected)| found >= expected));
         // With one tile there are no earlier ones.
-        let weights = winding(8);
-        assert_eq!(run(Version::V2_1f, 1, 8, 1, &weights), oracle(8, &weights));
+        let (weights, expected) = path(8, 7);
+        assert_eq!(run(Version::V2_1f, 1, 8, 1, &weights), expected);
     }
 }

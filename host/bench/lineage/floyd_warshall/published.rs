@@ -1,9 +1,11 @@
 //! What was published, in milliseconds: from the files that the report's figures were drawn from
 //! (`csv/` of the repository at e8d3b12).
 
+#[cfg(any(feature = "cuda", test))]
 use crate::backend::lineage::floyd_warshall::Version;
 
 /// The versions that were published with figures, in the order of the figures.
+#[cfg(any(feature = "cuda", test))]
 const VERSIONS: [Version; 6] =
     [Version::V1_1, Version::V1_2, Version::V1_3, Version::V1_4, Version::V2_0, Version::V2_2];
 
@@ -156,6 +158,7 @@ pub(super) const FIGURES: [(u32, &[Row]); 4] = [
 ];
 
 /// What was published of a version, in seconds: its kernels, and a run.
+#[cfg(any(feature = "cuda", test))]
 pub(super) fn of(version: Version, edge: u32, vertices: u32) -> Option<(f64, f64)> {
     let nth = VERSIONS.iter().position(|&known| known == version)?;
     let (_, rows) = FIGURES.iter().find(|(known, _)| *known == edge)?;
