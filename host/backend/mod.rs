@@ -22,7 +22,7 @@ mod kernel_fit;
 mod kernel_paths;
 mod kernel_swarm;
 pub(crate) mod lineage;
-mod machine;
+pub(crate) mod machine;
 mod plan;
 mod residence;
 

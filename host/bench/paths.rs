@@ -188,14 +188,47 @@ fn closure_of<W: Kernels>(trial: &Trial, solver: &impl Solver) -> Result<Measure
         .into_par_iter()
         .map(|at| W::nearest(f64::from(weight(at / n, at % n, symmetric))))
         .collect();
+    let asked = Asked { n, symmetric, vias: kind == Kind::Paths };
+    let Repeated { seconds, range, with_copies, .. } =
+        repeated(asked, &given, solver, |found| look(n, &given, found))?;
+    Ok(Measurement { vertices: n, weights, kind, seconds, range, with_copies })
+}
+
+/// What is asked about a matrix.
+#[derive(Clone, Copy)]
+pub(super) struct Asked {
+    pub n: usize,
+    pub symmetric: bool,
+    pub vias: bool,
+}
+
+/// A matrix that was closed several times.
+pub(super) struct Repeated<W> {
+    /// Median of the time it took to relax, in seconds.
+    pub seconds: f64,
+    /// Least and greatest of these.
+    pub range: (f64, f64),
+    /// Median of the time with copies.
+    pub with_copies: f64,
+    /// The distances.
+    pub entries: Vec<W>,
+}
+
+/// Closes a matrix once, for `check` to look at the result, and then several times.
+pub(super) fn repeated<W: Kernels>(
+    Asked { n, symmetric, vias }: Asked,
+    given: &[W],
+    solver: &impl Solver,
+    check: impl FnOnce(&[W]) -> Result<()>,
+) -> Result<Repeated<W>> {
     let compute = || {
-        let vias = kind == Kind::Paths;
-        let closing = Closing { n, entries: given.clone(), symmetric, vias };
+        let closing = Closing { n, entries: given.to_vec(), symmetric, vias };
         let began = Instant::now();
         let closed = solver.close(closing, &mut |_, _| ControlFlow::Continue(()))?;
         Ok::<_, Error>((closed, began.elapsed()))
     };
-    look(n, &given, &compute()?.0.entries)?;
+    let entries = compute()?.0.entries;
+    check(&entries)?;
     let (mut seconds, mut with_copies) = (Vec::new(), Vec::new());
     let began = Instant::now();
     let [most, least] = REPETITIONS;
@@ -209,7 +242,7 @@ fn closure_of<W: Kernels>(trial: &Trial, solver: &impl Solver) -> Result<Measure
     let middle = seconds.len() / 2;
     let range = (seconds[0], seconds[seconds.len() - 1]);
     let (seconds, with_copies) = (seconds[middle], with_copies[middle]);
-    Ok(Measurement { vertices: n, weights, kind, seconds, range, with_copies })
+    Ok(Repeated { seconds, range, with_copies, entries })
 }
 
 /// The weight of an edge.
@@ -226,7 +259,7 @@ fn weight(from: usize, to: usize, symmetric: bool) -> u8 {
 }
 
 /// Compares some rows with what a search finds; the weights are whole, so both are exact.
-fn look<W: Weight>(n: usize, given: &[W], found: &[W]) -> Result<()> {
+pub(super) fn look<W: Weight>(n: usize, given: &[W], found: &[W]) -> Result<()> {
     let some = LOOKED_AT.min(n);
     (0..some).into_par_iter().map(|nth| nth * n / some).try_for_each(|from| {
         let row = found[from * n..][..n].iter().map(|found| found.to_f64());
