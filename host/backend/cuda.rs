@@ -273,6 +273,10 @@ impl Machine for GpuMachine {
         Ok(buffer.download_range(0..length)?)
     }
 
+    fn download_into<T: Pod>(&self, buffer: &Buffer<T>, elements: &mut [T]) -> Result<()> {
+        Ok(buffer.read_at(0, elements)?)
+    }
+
     unsafe fn read_only<T: Pod>(&self, buffer: &Buffer<T>) -> ReadOnly<T> {
         // SAFETY: the caller's promise.
         unsafe { buffer.read_only() }

@@ -47,6 +47,12 @@ pub trait Machine {
     /// The first elements of a buffer, after all launches so far.
     fn download<T: Pod>(&self, buffer: &Self::Buffer<T>, length: usize) -> Result<Vec<T>>;
 
+    /// Copies the first elements of a buffer over others, as many as there are, after all launches so far.
+    fn download_into<T: Pod>(&self, buffer: &Self::Buffer<T>, elements: &mut [T]) -> Result<()> {
+        elements.copy_from_slice(&self.download(buffer, elements.len())?);
+        Ok(())
+    }
+
     /// What a kernel is passed that only reads the buffer.
     ///
     /// # Safety
