@@ -3,7 +3,7 @@
 //! | file | publication |
 //! |---|---|
 //! | [`boudoudouh`] | Boudoudouh, Particle Swarm Optimization in CUDA (2018): six versions of a swarm's iteration |
-//! | [`hosala`] | Hosala, thesis (Charles University, 2014): sums of squares of a linear model |
+//! | [`hosala`] | Hosala, thesis (Charles University, 2014): reductions, random numbers, layouts, sums of squares |
 
 pub mod boudoudouh;
 pub mod hosala;
