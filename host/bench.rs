@@ -24,10 +24,7 @@ use std::time::Duration;
 use flockwork_device::swarm::layout::{self, TILE};
 use serde::Serialize;
 
-pub use fit::{
-    FITS, FitCase, FitMeasurement, LineageMeasurement, Processor, allowed, fit, fit_lineage,
-    processor,
-};
+pub use fit::{FITS, FitCase, FitMeasurement, Processor, allowed, fit, processor};
 
 use crate::{
     Error, Result,
@@ -121,12 +118,8 @@ impl Measurement {
     }
 }
 
-/// How often a size is measured, and how long a measurement lasts at least.
+/// How often a size is measured.
 const REPETITIONS: usize = 5;
-const AT_LEAST: Duration = Duration::from_millis(150);
-
-/// Iterations whose result is looked at before anything is timed.
-const LOOKED_AT: u32 = 12;
 
 /// Measures iterations of one swarm, after a look at their result and a warm-up.
 ///
@@ -146,9 +139,30 @@ const LOOKED_AT: u32 = 12;
 /// [`Error::Wrong`] if the result is not what it should be: synchronous, the bits that one thread of
 /// the CPU computes; asynchronous, the best is where the function has that value.
 pub fn iteration(problem: &Problem, trial: Trial, backend: &impl Backend) -> Result<Measurement> {
+    iteration_with(problem, trial, backend, Care::USUAL)
+}
+
+/// How many iterations are looked at before anything is timed, and how long a measurement lasts at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Care {
+    pub looked_at: u32,
+    pub at_least: Duration,
+}
+
+impl Care {
+    const USUAL: Self = Self { looked_at: 12, at_least: Duration::from_millis(150) };
+}
+
+/// As [`iteration`].
+pub(crate) fn iteration_with(
+    problem: &Problem,
+    trial: Trial,
+    backend: &impl Backend,
+    care: Care,
+) -> Result<Measurement> {
     match trial.precision {
-        Precision::F32 => iteration_in::<f32>(problem, trial, backend),
-        Precision::F64 => iteration_in::<f64>(problem, trial, backend),
+        Precision::F32 => iteration_in::<f32>(problem, trial, backend, care),
+        Precision::F64 => iteration_in::<f64>(problem, trial, backend, care),
     }
 }
 
@@ -156,6 +170,7 @@ fn iteration_in<T: Number>(
     problem: &Problem,
     trial: Trial,
     backend: &impl Backend,
+    Care { looked_at, at_least }: Care,
 ) -> Result<Measurement> {
     let Trial { particles, precision, mode, history } = trial;
     // The fused iteration, however small the swarm.
@@ -164,15 +179,15 @@ fn iteration_in<T: Number>(
     let mut swarm = backend.swarm(problem.function(), plan.clone())?;
     swarm.record_every(history)?;
     swarm.start(None)?;
-    swarm.advance(LOOKED_AT)?;
-    look(problem, mode, &mut *swarm, plan)?;
+    swarm.advance(looked_at)?;
+    look(problem, mode, &mut *swarm, plan, looked_at)?;
     let mut batch = 1;
     loop {
         let elapsed = swarm.timed(batch)?;
-        if elapsed >= AT_LEAST || batch >= 1 << 24 {
+        if elapsed >= at_least || batch >= 1 << 24 {
             break;
         }
-        let wanted = AT_LEAST.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        let wanted = at_least.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
         batch = (f64::from(batch) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
     }
     let mut seconds = Vec::new();
@@ -196,12 +211,13 @@ fn iteration_in<T: Number>(
     })
 }
 
-/// Whether the best after [`LOOKED_AT`] iterations is what it should be.
+/// Whether the best after so many iterations is what it should be.
 fn look<T: Number>(
     problem: &Problem,
     mode: Mode,
     swarm: &mut dyn Swarm<T>,
     plan: Plan<T>,
+    iterations: u32,
 ) -> Result<()> {
     let best = swarm.best()?;
     let wrong = |expected: String| {
@@ -220,7 +236,7 @@ fn look<T: Number>(
     if mode == Mode::Synchronous {
         let mut plain = Cpu::new(0)?.swarm(problem.function(), plan.clone())?;
         plain.start(None)?;
-        plain.advance(LOOKED_AT)?;
+        plain.advance(iterations)?;
         let expected = plain.best()?;
         if expected != best {
             return wrong(format!("{} of particle {}", expected.value, expected.particle));

@@ -29,7 +29,6 @@ fn help_says_what_there_is() {
     for expected in ["--gram", "--model", "--loss", "michaelis_menten", "Levenberg-Marquardt"] {
         assert!(help.contains(expected), "{expected:?} is not in: {help}");
     }
-    assert!(succeeds("bench fit --help").contains("--lineage"));
     assert!(succeeds("fit --list").contains("saturation"));
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`boudoudouh`] | Boudoudouh, Particle Swarm Optimization in CUDA (2018): six versions of a swarm's iteration |
 //! | [`floyd_warshall`] | Zuccato and Lena, blocked Floyd-Warshall (2022): shortest paths by tiles |
-//! | [`hosala`] | Hosala, thesis (Charles University, 2014): sums of squares of a linear model |
+//! | [`hosala`] | Hosala, thesis (Charles University, 2014): reductions, random numbers, layouts, sums of squares |
 
 pub mod boudoudouh;
 pub mod floyd_warshall;

@@ -17,10 +17,6 @@ pub struct Fit {
     /// Only this case, as f10; may be given several times.
     #[arg(long, value_name = "NAME")]
     case: Vec<String>,
-    /// On a GPU, time the three kernels of Hosala's thesis as well, the sums of an iteration alone: a minute and
-    /// a half for all cases.
-    #[arg(long)]
-    lineage: bool,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -61,14 +57,9 @@ pub fn run(arguments: &Fit) -> anyhow::Result<()> {
         );
         say!("|:---|---:|---:|:---|---:|---:|---:|---:|---:|---:|---:|");
     }
-    let mut published = Vec::new();
     for case in asked(arguments) {
         for (precision, processor) in ceilings {
             let measured = bench::fit(case, precision, &backend, processor)?;
-            let lineage = match arguments.lineage {
-                true => bench::fit_lineage(case, precision, &backend)?,
-                false => Vec::new(),
-            };
             let thesis = case.published.filter(|_| precision == Precision::F64);
             // It is for a GPU, and for one in particular.
             let is_wanted =
@@ -79,9 +70,6 @@ pub fn run(arguments: &Fit) -> anyhow::Result<()> {
                 object["backend"] = backend.name().into();
                 object["wanted_seconds"] = wanted.into();
                 say!("{object}");
-                for of in lineage {
-                    say!("{}", serde_json::to_string(&of)?);
-                }
                 continue;
             }
             let wanted = wanted.map_or(String::new(), |seconds| format!("{:.2}", seconds * scale));
@@ -103,24 +91,7 @@ pub fn run(arguments: &Fit) -> anyhow::Result<()> {
                 measured.range.1 * scale,
                 measured.floor() / measured.seconds
             );
-            published.extend(lineage);
         }
-    }
-    if !published.is_empty() {
-        say!("\nHosala's kernels, the sums of an iteration alone\n");
-        say!("| case | parameters x particles | | kernel | us |");
-        say!("|:---|---:|:---|:---|---:|");
-    }
-    for of in published {
-        say!(
-            "| {} | {} x {} | {} | {} | {:.2} |",
-            of.case.name,
-            of.case.dims,
-            of.case.particles,
-            of.precision,
-            of.kernel,
-            of.seconds * 1e6
-        );
     }
     if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
         say!("\n{clocks}");
