@@ -32,7 +32,7 @@ use crate::{
     },
     for_each_model, for_each_objective,
     kernel::{Kernel, Name},
-    lineage::hosala::{PerBlock, PerThread, PerWarp},
+    lineage::hosala,
     objective::{self, Info, Objective},
     paths::kernels::{
         ceiling::InRegisters,
@@ -88,10 +88,7 @@ macro_rules! for_each_plain_family {
                 fit_squares_8_by_4: Squares8By4,
                 fit_squares_8_by_4_halved: Squares8By4Halved,
                 fit_squares_16_by_2: Squares16By2,
-                fit_squares_16_by_4: Squares16By4,
-                hosala_thread: PerThread,
-                hosala_warp: PerWarp,
-                hosala_block: PerBlock
+                fit_squares_16_by_4: Squares16By4
             ] $($rest)*
         }
     };
@@ -140,6 +137,24 @@ macro_rules! for_each_weight_family {
             [paths_pivots_via: ClosePivotsVia, paths_panels_via: PanelsVia, paths_outer_via: OuterVia]
             [f32: F32, nonnegative_f32: NonNegativeF32, f64: F64, i32: I32]
             $($rest)*
+        }
+    };
+}
+
+/// Calls the macro `$callback` with every published kernel (see [`lineage`](crate::lineage)): the name of its
+/// entry and its type, each alone, since what a publication compares is seldom a product of families and
+/// precisions. A name begins with that of the publication.
+macro_rules! for_each_published_kernel {
+    ($callback:ident $($rest:tt)*) => {
+        $callback! {
+            [
+                hosala_thread_f32: hosala::PerThread<f32>,
+                hosala_thread_f64: hosala::PerThread<f64>,
+                hosala_warp_f32: hosala::PerWarp<f32>,
+                hosala_warp_f64: hosala::PerWarp<f64>,
+                hosala_block_f32: hosala::PerBlock<f32>,
+                hosala_block_f64: hosala::PerBlock<f64>
+            ] $($rest)*
         }
     };
 }
@@ -206,6 +221,41 @@ macro_rules! assert_weight_names {
     )* };
 }
 for_each_weight_family!(assert_weight_names);
+
+macro_rules! assert_published_names {
+    ([$($entry:ident: $kernel:ty),* $(,)?]) => { $(
+        const _: () = assert!(
+            is_entry(<$kernel as Kernel>::NAME, stringify!($entry)),
+            "a published kernel's name is not its list's"
+        );
+    )* };
+}
+for_each_published_kernel!(assert_published_names);
+
+/// Whether a kernel of this name is that entry of the PTX: as [`Name`] is displayed.
+const fn is_entry(name: Name, entry: &str) -> bool {
+    let parts = [name.family, name.objective, name.precision];
+    let entry = entry.as_bytes();
+    let (mut at, mut part) = (0, 0);
+    while part < parts.len() {
+        let text = parts[part].as_bytes();
+        if part > 0 && !text.is_empty() {
+            if at >= entry.len() || entry[at] != b'_' {
+                return false;
+            }
+            at += 1;
+        }
+        let mut i = 0;
+        while i < text.len() {
+            if at >= entry.len() || entry[at] != text[i] {
+                return false;
+            }
+            (at, i) = (at + 1, i + 1);
+        }
+        part += 1;
+    }
+    at == entry.len()
+}
 
 const fn same(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -332,6 +382,16 @@ macro_rules! export_weights {
 #[cfg(target_arch = "nvptx64")]
 for_each_weight_family!(export_weights);
 
+#[cfg(target_arch = "nvptx64")]
+macro_rules! export_published {
+    ([$($entry:ident: $kernel:ty),* $(,)?]) => { $(
+        export_one!($kernel, $entry);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
+for_each_published_kernel!(export_published);
+
 macro_rules! names_of {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(
         $visit(<$kernel<objective::$objective, f32> as Kernel>::NAME);
@@ -368,6 +428,12 @@ macro_rules! weight_names {
     )* };
 }
 
+macro_rules! published_names {
+    ([$($entry:ident: $kernel:ty),* $(,)?] $visit:ident) => { $(
+        $visit(<$kernel as Kernel>::NAME);
+    )* };
+}
+
 /// Calls `visit` with the name of every kernel.
 ///
 /// ```
@@ -393,6 +459,7 @@ pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
     for_each_plain_family!(plain_names visit);
     for_each_double_family!(double_names visit);
     for_each_weight_family!(weight_names visit);
+    for_each_published_kernel!(published_names visit);
 }
 
 macro_rules! infos {

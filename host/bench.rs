@@ -16,6 +16,7 @@
 //! ```
 
 mod fit;
+pub mod lineage;
 pub mod paths;
 
 use std::time::Duration;

@@ -53,6 +53,28 @@ pub enum Error {
         expected: f64,
     },
 
+    /// A published kernel that was to be measured has a wrong result.
+    #[error("the published kernel {kernel} at {size} came to {found}; it should be {expected}")]
+    WrongKernel {
+        /// The kernel, with the name of its publication.
+        kernel: String,
+        /// The problem's size.
+        size: String,
+        /// What was found, and where.
+        found: String,
+        /// What should have been.
+        expected: String,
+    },
+
+    /// No publication whose kernels are here has this name.
+    #[error("there is no publication called {name:?}; there are: {known}")]
+    UnknownWork {
+        /// The name given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+
     /// No objective function has this name.
     #[error("there is no objective function called {name:?}; there are: {known}")]
     UnknownObjective {

@@ -22,7 +22,7 @@ mod kernel_fit;
 mod kernel_paths;
 mod kernel_swarm;
 #[cfg(any(feature = "cuda", test))]
-mod lineage;
+pub(crate) mod lineage;
 mod machine;
 mod plan;
 mod residence;
@@ -43,8 +43,6 @@ pub(crate) use kernel_fit::Task;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_fit::{by_column, fused_per_second, words};
 pub(crate) use kernel_paths::OnKernels;
-#[cfg(feature = "cuda")]
-pub(crate) use lineage::{Published, hosala};
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
 pub use residence::Residence;

@@ -355,7 +355,10 @@ pub fn fit_lineage(
 fn fit_lineage_in<T: Number>(case: FitCase, cuda: &Cuda) -> Result<Vec<LineageMeasurement>> {
     use crate::{
         Error,
-        backend::{Plan, Published, hosala},
+        backend::{
+            Plan,
+            lineage::hosala::{Published, hosala},
+        },
         swarm::Options,
     };
 

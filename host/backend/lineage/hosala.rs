@@ -1,4 +1,4 @@
-//! Published kernels on a machine, for measurements: see [`flockwork_device::lineage`].
+//! Kernels of Hosala's thesis on a machine: see [`flockwork_device::lineage::hosala`].
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use flockwork_device::{
     lineage::hosala::{Arguments, PerBlock, PerThread, PerWarp},
 };
 
-use super::{Number, machine::Machine};
+use crate::backend::{Number, machine::Machine};
 use crate::{Error, Result};
 
 /// Threads of a block.

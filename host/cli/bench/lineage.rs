@@ -1,0 +1,209 @@
+//! `flockwork bench lineage`: the published kernels beside this project's.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+use flockwork::{
+    Error,
+    backend::{AnyBackend, Backend, Choice},
+    bench::lineage::{self, Effort, Report, Request, Row, Table, WORKS, Work},
+};
+
+use crate::cli::parse::choice;
+
+#[derive(Args)]
+pub struct Lineage {
+    /// Only this publication; may be several. All, if none is given.
+    name: Vec<String>,
+    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one and else the CPU, which has few
+    /// of the kernels.
+    #[arg(
+        long,
+        short = 'b',
+        value_parser = choice(Choice::ALL, Choice::name),
+        default_value_t = Choice::default()
+    )]
+    backend: Choice,
+    /// CPU threads [default: one per core].
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Only this table, as "table 3"; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    table: Vec<String>,
+    /// Small sizes, for which nothing was published: seconds instead of minutes.
+    #[arg(long)]
+    brief: bool,
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Publications, each with those of its tables that were asked for.
+fn asked(arguments: &Lineage) -> Result<Vec<&'static Work>, Error> {
+    let works: Vec<&Work> = match &*arguments.name {
+        [] => WORKS.iter().collect(),
+        names => names.iter().map(|name| lineage::work(name)).collect::<Result<_, _>>()?,
+    };
+    let has = |work: &Work, name: &str| work.tables.iter().any(|table| table.name == name);
+    for name in &arguments.table {
+        if !works.iter().any(|work| has(work, name)) {
+            let tables = |work: &&Work| {
+                let names: Vec<_> = work.tables.iter().map(|table| table.name).collect();
+                (!names.is_empty()).then(|| format!("{} ({})", names.join(", "), work.name))
+            };
+            let known: Vec<_> = works.iter().filter_map(tables).collect();
+            let accepted = format!("one of {}", known.join(", "));
+            return Err(Error::Option { option: "--table", value: format!("{name:?}"), accepted });
+        }
+    }
+    let is_asked = |work: &&Work| {
+        arguments.table.is_empty() || arguments.table.iter().any(|name| has(work, name))
+    };
+    Ok(works.into_iter().filter(is_asked).collect())
+}
+
+pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
+    let works = asked(arguments)?;
+    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let effort = if arguments.brief { Effort::Brief } else { Effort::Published };
+    let request = Request { effort, tables: &arguments.table };
+    if !arguments.json {
+        say!("{}: {}", backend.name(), backend.description());
+        if let Some(clocks) = super::clocks(&backend) {
+            say!("{clocks}");
+        }
+    }
+    for work in works {
+        let mut output = Output { work, arguments, table: None };
+        if !arguments.json {
+            say!("\n## {}\n\n{}", work.title, work.source);
+        }
+        lineage::measure(work, &request, &backend, &mut |report| {
+            output.tell(report).map_err(|error| Error::File {
+                path: PathBuf::from("the standard output"),
+                source: io::Error::other(error.to_string()),
+            })
+        })?;
+        progress("");
+    }
+    if let Some(clocks) = super::clocks(&backend).filter(|_| !arguments.json) {
+        say!("\n{clocks}");
+    }
+    Ok(())
+}
+
+/// What is printed of one publication.
+struct Output<'a> {
+    work: &'static Work,
+    arguments: &'a Lineage,
+    /// The name of the table whose rows are being printed.
+    table: Option<&'static str>,
+}
+
+impl Output<'_> {
+    fn tell(&mut self, report: Report) -> anyhow::Result<()> {
+        match report {
+            Report::Progress(text) => {
+                progress(&format!("{}: {text}", self.work.name));
+                Ok(())
+            }
+            Report::Note(text) => {
+                progress("");
+                if self.arguments.json {
+                    say!("{}", serde_json::json!({ "work": self.work.name, "note": text }));
+                } else {
+                    // What follows is a table again only with its head.
+                    self.table = None;
+                    say!("\n{text}");
+                }
+                Ok(())
+            }
+            Report::Row(row) => {
+                progress("");
+                self.row(&row)
+            }
+        }
+    }
+
+    fn row(&mut self, row: &Row) -> anyhow::Result<()> {
+        let table = self.work.tables.iter().find(|table| table.name == row.table);
+        if self.arguments.json {
+            let mut object = serde_json::to_value(row)?;
+            object["published_on"] = table.and_then(|table| table.gpu).into();
+            object["unit"] = table.map(|table| table.unit).into();
+            object["ratio"] = row.ratio().into();
+            say!("{object}");
+            return Ok(());
+        }
+        if self.table.replace(row.table) != Some(row.table) {
+            head(row.table, table)?;
+        }
+        let cell = |seconds: Option<f64>| seconds.map_or(String::new(), time);
+        let ours = row.ours.map_or(String::new(), |o| format!("{} ({})", time(o.seconds), o.way));
+        let ratio = row.ratio().map_or(String::new(), |ratio| format!("{ratio:.2}"));
+        say!(
+            "| {} | {} | {} | {} | {} to {} | {ours} | {ratio} | {} |",
+            row.size,
+            row.kernel,
+            cell(row.published),
+            time(row.seconds),
+            time(row.range.0),
+            time(row.range.1),
+            row.checked
+        );
+        Ok(())
+    }
+}
+
+fn head(name: &str, table: Option<&Table>) -> anyhow::Result<()> {
+    say!("");
+    if let Some(table) = table {
+        say!("### {name}: {}; {}\n", table.caption, table.unit);
+    }
+    let gpu = table.and_then(|table| table.gpu).map_or(String::new(), |gpu| format!(" ({gpu})"));
+    say!("| size | kernel | published{gpu} | here | least to most | ours | times ours | result |");
+    say!("|---:|:---|---:|---:|---:|---:|---:|:---|");
+    Ok(())
+}
+
+/// A time with three digits in a unit that suits it.
+fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s => (s * 1e6, "us"),
+    };
+    let decimals = match value {
+        v if v >= 100.0 => 0,
+        v if v >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// Says on a terminal what is being done, in a line that the next one replaces.
+fn progress(text: &str) {
+    let mut terminal = io::stderr();
+    if terminal.is_terminal() {
+        // Nothing depends on it.
+        let _ = write!(terminal, "\r\x1b[K{text}").and_then(|()| terminal.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        let shown = [0.0, 1.5e-7, 2.345e-5, 9.87e-4, 0.0123, 0.5, 1.0, 12.34, 1234.5].map(time);
+        let wanted = [
+            "0.00 us", "0.15 us", "23.5 us", "987 us", "12.3 ms", "500 ms", "1.00 s", "12.3 s",
+            "1234 s",
+        ];
+        assert_eq!(shown, wanted);
+    }
+}

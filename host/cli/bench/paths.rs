@@ -1,0 +1,117 @@
+//! `flockwork bench paths`: all distances of random graphs.
+
+use clap::Args;
+use flockwork::{
+    backend::{AnyBackend, Backend, Choice, Residence},
+    bench::{self, paths::Kind},
+    paths::Weights,
+};
+
+use super::clocks;
+use crate::cli::parse::{bytes, choice};
+
+#[derive(Args)]
+pub struct Paths {
+    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one and else the CPU.
+    #[arg(
+        long,
+        short = 'b',
+        value_parser = choice(Choice::ALL, Choice::name),
+        default_value_t = Choice::default()
+    )]
+    backend: Choice,
+    /// Whether a GPU closes a matrix with one launch (resident) or with some for each pair of pivot
+    /// blocks (streaming); auto: the former for small graphs.
+    #[arg(
+        long,
+        value_parser = choice(Residence::ALL, Residence::name),
+        default_value_t = Residence::default()
+    )]
+    residence: Residence,
+    /// CPU threads [default: one per core].
+    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
+    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
+    /// same.
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    gpu_memory: Option<u64>,
+    /// Only this number of vertices; may be given several times.
+    #[arg(long)]
+    vertices: Vec<usize>,
+    /// Only this type of weights; may be given several times.
+    #[arg(long, value_parser = choice(Weights::ALL, Weights::name))]
+    weights: Vec<Weights>,
+    /// Only this kind of question; may be given several times.
+    #[arg(long, value_parser = choice(&Kind::ALL, Kind::name))]
+    kind: Vec<Kind>,
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(arguments: &Paths) -> anyhow::Result<()> {
+    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let backend = backend.with_residence(arguments.residence);
+    let backend = backend.with_memory(arguments.gpu_memory.unwrap_or(u64::MAX));
+    let sizes = match (&*arguments.vertices, &backend) {
+        ([], AnyBackend::Cpu(..)) => bench::paths::SIZES,
+        #[cfg(feature = "cuda")]
+        ([], AnyBackend::Cuda(..)) => bench::paths::GPU_SIZES,
+        (sizes, _) => sizes,
+    };
+    let weights = match &*arguments.weights {
+        [] => &[Weights::F32, Weights::F64, Weights::I32, Weights::U16],
+        weights => weights,
+    };
+    let kinds = match &*arguments.kind {
+        [] => &Kind::ALL,
+        kinds => kinds,
+    };
+    if !arguments.json {
+        say!("{}: {}", backend.name(), backend.description());
+        if let Some(clocks) = clocks(&backend) {
+            say!("{clocks}");
+        }
+        say!(
+            "\nRandom graphs with every edge, whole weights from 1 to 100; each result compared with \
+             Dijkstra's search\nbefore it is timed. Ceiling: an addition and a minimum each, in \
+             registers.\n"
+        );
+        say!(
+            "| vertices | weights | kind | ms | least to most | relaxations/s | of the ceiling | \
+             ms with copies |"
+        );
+        say!("|---:|:---|:---|---:|---:|---:|---:|---:|");
+    }
+    for &weights in weights {
+        let ceiling = bench::paths::ceiling_on(weights, &backend)?;
+        for &vertices in sizes {
+            for &kind in kinds {
+                let trial = bench::paths::Trial { vertices, weights, kind };
+                let measured = bench::paths::closure(&trial, &backend)?;
+                if arguments.json {
+                    let mut object = serde_json::to_value(measured)?;
+                    object["relaxations_per_second"] = measured.rate().into();
+                    object["ceiling"] = ceiling.into();
+                    say!("{object}");
+                    continue;
+                }
+                say!(
+                    "| {vertices} | {} | {kind} | {:.3} | {:.3} to {:.3} | {:.3e} | {:.2} | {:.1} |",
+                    measured.weights,
+                    measured.seconds * 1e3,
+                    measured.range.0 * 1e3,
+                    measured.range.1 * 1e3,
+                    measured.rate(),
+                    measured.rate() / ceiling,
+                    measured.with_copies * 1e3,
+                );
+            }
+        }
+    }
+    if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
+        say!("\n{clocks}");
+    }
+    Ok(())
+}
