@@ -32,7 +32,7 @@ use crate::{
     },
     for_each_model, for_each_objective,
     kernel::{Kernel, Name},
-    lineage::hosala,
+    lineage::{cupso, hosala},
     objective::{self, Info, Objective},
     paths::kernels::{
         ceiling::InRegisters,
@@ -148,6 +148,12 @@ macro_rules! for_each_published_kernel {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
             [
+                cupso_reduction_f64: cupso::Reduction,
+                cupso_reduction_best_f64: cupso::ReductionBest,
+                cupso_unrolled_f64: cupso::Unrolled,
+                cupso_unrolled_best_f64: cupso::UnrolledBest,
+                cupso_queue_f64: cupso::Queue,
+                cupso_queue_lock_f64: cupso::QueueLock,
                 hosala_thread_f32: hosala::PerThread<f32>,
                 hosala_thread_f64: hosala::PerThread<f64>,
                 hosala_warp_f32: hosala::PerWarp<f32>,

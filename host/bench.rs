@@ -146,9 +146,19 @@ const LOOKED_AT: u32 = 12;
 /// [`Error::Wrong`] if the result is not what it should be: synchronous, the bits that one thread of
 /// the CPU computes; asynchronous, the best is where the function has that value.
 pub fn iteration(problem: &Problem, trial: Trial, backend: &impl Backend) -> Result<Measurement> {
+    iteration_lasting(problem, trial, backend, AT_LEAST)
+}
+
+/// As [`iteration`], with measurements that last so long at least.
+fn iteration_lasting(
+    problem: &Problem,
+    trial: Trial,
+    backend: &impl Backend,
+    at_least: Duration,
+) -> Result<Measurement> {
     match trial.precision {
-        Precision::F32 => iteration_in::<f32>(problem, trial, backend),
-        Precision::F64 => iteration_in::<f64>(problem, trial, backend),
+        Precision::F32 => iteration_in::<f32>(problem, trial, backend, at_least),
+        Precision::F64 => iteration_in::<f64>(problem, trial, backend, at_least),
     }
 }
 
@@ -156,6 +166,7 @@ fn iteration_in<T: Number>(
     problem: &Problem,
     trial: Trial,
     backend: &impl Backend,
+    at_least: Duration,
 ) -> Result<Measurement> {
     let Trial { particles, precision, mode, history } = trial;
     // The fused iteration, however small the swarm.
@@ -169,10 +180,10 @@ fn iteration_in<T: Number>(
     let mut batch = 1;
     loop {
         let elapsed = swarm.timed(batch)?;
-        if elapsed >= AT_LEAST || batch >= 1 << 24 {
+        if elapsed >= at_least || batch >= 1 << 24 {
             break;
         }
-        let wanted = AT_LEAST.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        let wanted = at_least.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
         batch = (f64::from(batch) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
     }
     let mut seconds = Vec::new();

@@ -2,6 +2,8 @@
 //!
 //! | file | publication |
 //! |---|---|
+//! | [`cupso`] | cuPSO (Wang, Ho, Tu, Hung, 2022): reductions and queues for the swarm's best |
 //! | [`hosala`] | Hosala, thesis (Charles University, 2014): sums of squares of a linear model |
 
+pub mod cupso;
 pub mod hosala;

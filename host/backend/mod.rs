@@ -43,6 +43,8 @@ pub(crate) use kernel_fit::Task;
 #[cfg(feature = "cuda")]
 pub(crate) use kernel_fit::{by_column, fused_per_second, words};
 pub(crate) use kernel_paths::OnKernels;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) use machine::Machine;
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
 pub use residence::Residence;

@@ -546,8 +546,8 @@ enum Count {
 }
 
 kernel!(
-    Counted,
-    "test_counted",
+    Tallied,
+    "test_tallied",
     |how: Count| {
         let (me, all) = (thread::index(), thread::block_threads());
         let (count, places) = (Shared::<u32>::at(0, 1), Shared::<u32>::at(4, all));
@@ -577,9 +577,9 @@ kernel!(
 #[test]
 fn threads_count_in_shared_memory_and_race_with_who_does_not() {
     for seed in SEEDS {
-        run::<Counted>(seed, 2, 96, Count::Ordered);
+        run::<Tallied>(seed, 2, 96, Count::Ordered);
         for how in [Count::NoBarrierBefore, Count::NoBarrierAfter] {
-            let fault = fault::<Counted>(seed, 2, 96, how);
+            let fault = fault::<Tallied>(seed, 2, 96, how);
             let is_expected = matches!(
                 fault,
                 // Whoever counts first may do so before anything lies there.
@@ -587,7 +587,7 @@ fn threads_count_in_shared_memory_and_race_with_who_does_not() {
             );
             assert!(is_expected, "{fault}");
         }
-        let fault = fault::<Counted>(seed, 1, 32, Count::Uninitialised);
+        let fault = fault::<Tallied>(seed, 1, 32, Count::Uninitialised);
         assert!(matches!(fault, Fault::SharedUninitialised { .. }), "{fault}");
     }
 }
