@@ -146,32 +146,35 @@ const LOOKED_AT: u32 = 12;
 /// [`Error::Wrong`] if the result is not what it should be: synchronous, the bits that one thread of
 /// the CPU computes; asynchronous, the best is where the function has that value.
 pub fn iteration(problem: &Problem, trial: Trial, backend: &impl Backend) -> Result<Measurement> {
-    iteration_lasting(problem, trial, backend, AT_LEAST)
+    let Trial { particles, precision, mode, history } = trial;
+    // The fused iteration, however small the swarm.
+    let options = Options { particles, precision, mode, ..Options::for_rule(Rule::Inertia) };
+    iteration_of(problem, &options, history, backend, AT_LEAST)
 }
 
-/// As [`iteration`], with measurements that last so long at least.
-fn iteration_lasting(
+/// As [`iteration`], of a swarm with other options, and with measurements that last so long at least.
+fn iteration_of(
     problem: &Problem,
-    trial: Trial,
+    options: &Options,
+    history: Option<u32>,
     backend: &impl Backend,
     at_least: Duration,
 ) -> Result<Measurement> {
-    match trial.precision {
-        Precision::F32 => iteration_in::<f32>(problem, trial, backend, at_least),
-        Precision::F64 => iteration_in::<f64>(problem, trial, backend, at_least),
+    match options.precision {
+        Precision::F32 => iteration_in::<f32>(problem, options, history, backend, at_least),
+        Precision::F64 => iteration_in::<f64>(problem, options, history, backend, at_least),
     }
 }
 
 fn iteration_in<T: Number>(
     problem: &Problem,
-    trial: Trial,
+    options: &Options,
+    history: Option<u32>,
     backend: &impl Backend,
     at_least: Duration,
 ) -> Result<Measurement> {
-    let Trial { particles, precision, mode, history } = trial;
-    // The fused iteration, however small the swarm.
-    let options = Options { particles, precision, mode, ..Options::for_rule(Rule::Inertia) };
-    let plan = Plan::<T>::new(problem, &options)?;
+    let &Options { particles, precision, mode, .. } = options;
+    let plan = Plan::<T>::new(problem, options)?;
     let mut swarm = backend.swarm(problem.function(), plan.clone())?;
     swarm.record_every(history)?;
     swarm.start(None)?;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use flockwork_device::{
     gpu::memory::ReadOnly,
-    lineage::cupso::{moved, uniforms},
+    lineage::cupso::{ATTRACTION, BOUND, INERTIA, MAX_VELOCITY, moved, uniforms},
     math::Scalar,
-    objective::{Context, Cubic, Point, evaluation::evaluate},
+    objective::{Context, Cubic, evaluation::evaluate},
     random::{Draw, Key, Purpose, philox},
 };
 
@@ -21,8 +21,8 @@ use crate::backend::{Machine, lineage::cupso as kernels};
 use crate::{
     Error, Result,
     backend::{AnyBackend, Backend, Cpu},
-    bench::{Trial, iteration_lasting},
-    swarm::{Mode, Precision, Problem},
+    bench::iteration_of,
+    swarm::{Coefficients, Mode, Options, Precision, Problem, Rule},
 };
 
 pub(super) const WORK: Work = Work {
@@ -130,12 +130,26 @@ struct Beside {
     asynchronous: Ours,
 }
 
-/// This project's own iteration.
+/// This project's own iteration, with cuPSO's coefficients, so that particles improve as often. (A velocity ends
+/// at the side of the box, where cuPSO keeps it.)
 fn ours(oracle: &Oracle, mode: Mode, backend: &impl Backend) -> Result<Ours> {
     let problem = Problem::new(Cubic, word(oracle.dims))?;
     let particles = word(oracle.particles);
-    let trial = Trial { particles, precision: Precision::F64, mode, history: None };
-    let measured = iteration_lasting(&problem, trial, backend, AT_LEAST)?;
+    let coefficients = Coefficients {
+        inertia: INERTIA,
+        last_inertia: INERTIA,
+        cognitive: ATTRACTION,
+        social: ATTRACTION,
+    };
+    let options = Options {
+        particles,
+        precision: Precision::F64,
+        mode,
+        coefficients: Some(coefficients),
+        max_velocity: MAX_VELOCITY / (2.0 * BOUND),
+        ..Options::for_rule(Rule::Inertia)
+    };
+    let measured = iteration_of(&problem, &options, None, backend, AT_LEAST)?;
     Ok(Ours { way: measured.way.name(), seconds: measured.seconds })
 }
 
@@ -214,21 +228,25 @@ struct Arrays {
     best: Vec<f64>,
 }
 
-/// A particle in such arrays.
-struct Column<'a> {
-    coordinates: &'a [f64],
-    particles: usize,
-    particle: usize,
+/// One particle of such coordinates.
+fn gathered(coordinates: &[f64], particles: usize, particle: usize, into: &mut Vec<f64>) {
+    into.clear();
+    into.extend(coordinates.iter().skip(particle).step_by(particles));
 }
 
-impl Point<f64> for Column<'_> {
-    fn at(&self, dimension: u32) -> f64 {
-        self.coordinates[dimension as usize * self.particles + self.particle]
-    }
+fn value(position: &[f64]) -> f64 {
+    evaluate(&Cubic, position, &Context::new(word(position.len()), ReadOnly::empty()))
 }
 
-fn value(point: &impl Point<f64>, dims: usize) -> f64 {
-    evaluate(&Cubic, point, &Context::new(dims as u32, ReadOnly::empty()))
+/// The value of every particle.
+fn values(coordinates: &[f64], particles: usize) -> Vec<f64> {
+    let mut position = Vec::new();
+    (0..particles)
+        .map(|particle| {
+            gathered(coordinates, particles, particle, &mut position);
+            value(&position)
+        })
+        .collect()
 }
 
 /// A particle's index as random numbers know it.
@@ -252,8 +270,7 @@ impl Oracle {
                 velocities.push(200.0 * r2);
             }
         }
-        let point = |particle| Column { coordinates: &positions, particles, particle };
-        let fitness: Vec<f64> = (0..particles).map(|i| value(&point(i), dims)).collect();
+        let fitness = values(&positions, particles);
         let first = first_greatest(&fitness);
         let position = (0..dims).map(|d| positions[d * particles + first]);
         let start = Arrays {
@@ -303,17 +320,14 @@ impl Oracle {
     fn check_best(&self, kernel: &str, found: &Arrays) -> Result<Check> {
         let Self { particles, dims, .. } = *self;
         let (best, position) = (found.best[0], &found.best[1..]);
-        let of = |coordinates, particle| Column { coordinates, particles, particle };
         let greatest = found.own_fitness.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let mut own = Vec::new();
         let is_own = (0..particles).any(|particle| {
-            let own = of(&found.own_positions, particle);
-            found.own_fitness[particle] == best
-                && position.iter().enumerate().all(|(d, x)| own.at(word(d)) == *x)
+            gathered(&found.own_positions, particles, particle, &mut own);
+            found.own_fitness[particle] == best && own == position
         });
-        let is_evaluated = (0..particles).all(|particle| {
-            value(&of(&found.own_positions, particle), dims) == found.own_fitness[particle]
-                && value(&of(&found.positions, particle), dims) == found.fitness[particle]
-        });
+        let is_evaluated = values(&found.own_positions, particles) == found.own_fitness
+            && values(&found.positions, particles) == found.fitness;
         // A maximum of 900,000 a dimension, each term and sum of which is rounded.
         let most = 900_000.0 * dims as f64 * (1.0 + dims as f64 * f64::EPSILON);
         let holds = best == greatest && is_own && is_evaluated;
@@ -343,9 +357,8 @@ impl Arrays {
                 self.positions[place] = (x + self.velocities[place]).clamp(-100.0, 100.0);
             }
         }
+        self.fitness = values(&self.positions, particles);
         for particle in 0..particles {
-            let point = Column { coordinates: &self.positions, particles, particle };
-            self.fitness[particle] = value(&point, dims);
             if self.fitness[particle] > self.own_fitness[particle] {
                 self.own_fitness[particle] = self.fitness[particle];
                 for place in (particle..dims * particles).step_by(particles) {
@@ -375,15 +388,6 @@ struct Serial {
     iteration: u32,
 }
 
-/// The coordinates of a particle, side by side.
-struct Coordinates<'a>(&'a [f64]);
-
-impl Point<f64> for Coordinates<'_> {
-    fn at(&self, dimension: u32) -> f64 {
-        self.0[dimension as usize]
-    }
-}
-
 impl Serial {
     fn new(oracle: &Oracle) -> Self {
         let Oracle { particles, dims, start, .. } = oracle;
@@ -411,7 +415,7 @@ impl Serial {
                 let now = [positions[d], velocities[d], own[d], self.guide[d]];
                 [positions[d], velocities[d]] = moved(now, random);
             }
-            fitness[0] = value(&Coordinates(positions), dims);
+            fitness[0] = value(positions);
             if fitness[0] > fitness[1] {
                 fitness[1] = fitness[0];
                 own.copy_from_slice(positions);
