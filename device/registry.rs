@@ -32,7 +32,7 @@ use crate::{
     },
     for_each_model, for_each_objective,
     kernel::{Kernel, Name},
-    lineage::{cupso, hosala},
+    lineage::{boudoudouh, cupso, hosala},
     objective::{self, Info, Objective},
     paths::kernels::{
         ceiling::InRegisters,
@@ -148,6 +148,18 @@ macro_rules! for_each_published_kernel {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
             [
+                boudoudouh_v2_new_vel_f32: boudoudouh::NewVelV2,
+                boudoudouh_v2_new_pos_f32: boudoudouh::NewPosV2,
+                boudoudouh_v2_find_min_fitness_f32: boudoudouh::FindMinStructures,
+                boudoudouh_v3_new_vel_f32: boudoudouh::NewVelV3,
+                boudoudouh_v3_new_pos_f32: boudoudouh::NewPosV3,
+                boudoudouh_v4_new_vel_pos_f32: boudoudouh::NewVelPosV4,
+                boudoudouh_v5_new_vel_pos_f32: boudoudouh::NewVelPosV5,
+                boudoudouh_v5_calc_fitness_f32: boudoudouh::CalcFitnessV5,
+                boudoudouh_v5_find_min_fitness_f32: boudoudouh::FindMinArrays,
+                boudoudouh_v6_calc_fitness_f32: boudoudouh::CalcFitnessV6,
+                boudoudouh_v7_new_vel_pos_f32: boudoudouh::NewVelPosV7,
+                boudoudouh_v7_calc_fitness_f32: boudoudouh::CalcFitnessV7,
                 cupso_reduction_f64: cupso::Reduction,
                 cupso_reduction_best_f64: cupso::ReductionBest,
                 cupso_unrolled_f64: cupso::Unrolled,

@@ -2,8 +2,10 @@
 //!
 //! | file | publication |
 //! |---|---|
+//! | [`boudoudouh`] | Boudoudouh, Particle Swarm Optimization in CUDA (2018): six versions of a swarm's iteration |
 //! | [`cupso`] | cuPSO (Wang, Ho, Tu, Hung, 2022): reductions and queues for the swarm's best |
 //! | [`hosala`] | Hosala, thesis (Charles University, 2014): sums of squares of a linear model |
 
+pub mod boudoudouh;
 pub mod cupso;
 pub mod hosala;

@@ -21,7 +21,6 @@ mod function_kernels;
 mod kernel_fit;
 mod kernel_paths;
 mod kernel_swarm;
-#[cfg(any(feature = "cuda", test))]
 pub(crate) mod lineage;
 mod machine;
 mod plan;

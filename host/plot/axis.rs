@@ -122,6 +122,11 @@ impl Axis {
         (place - self.low) / (self.high - self.low)
     }
 
+    /// The places of the marks.
+    pub(super) fn ticks(&self) -> &[f64] {
+        &self.ticks
+    }
+
     pub(super) fn labels(&self) -> Vec<String> {
         self.ticks.iter().map(|tick| self.label(*tick)).collect()
     }

@@ -1,6 +1,6 @@
 //! Pictures of a run, from plain numbers: [`convergence()`] draws the best value against the
 //! iterations, [`animation()`] the particles over the contour map of a function of two variables,
-//! [`fitting()`] data with the curve fitted to them.
+//! [`fitting()`] data with the curve fitted to them, [`bars()`] times side by side.
 //!
 //! Nothing here knows swarms or back ends. [`plotters`] draws, with a font of our own (`font.ttf`), so
 //! that nothing of the system is needed. A picture is written whole or not at all.
@@ -27,6 +27,7 @@
 
 mod animation;
 mod axis;
+mod bars;
 mod convergence;
 mod file;
 mod fitting;
@@ -37,6 +38,7 @@ use std::sync::Once;
 use plotters::style::{FontStyle, IntoFont, RGBColor, TextStyle, register_font};
 
 pub use animation::{Animation, Frame, animation};
+pub use bars::{Bar, Bars, bars};
 pub use convergence::{Convergence, Sample, convergence};
 pub use fitting::{Fitting, fitting};
 

@@ -102,6 +102,12 @@ pub fn work(name: &str) -> Result<&'static Work> {
 }
 
 /// How large the measurements are.
+///
+/// ```
+/// use flockwork::bench::lineage::Effort;
+///
+/// assert_eq!(Effort::default(), Effort::Published);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Effort {
     /// The sizes as published.
@@ -131,17 +137,41 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     /// Whether a table is to be measured.
+    ///
+    /// ```
+    /// use flockwork::bench::lineage::{Effort, Request, work};
+    ///
+    /// let all = Request { effort: Effort::Published, tables: &[] };
+    /// assert!(work("boudoudouh")?.tables.iter().all(|table| all.wants(table)));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn wants(&self, table: &Table) -> bool {
         self.tables.is_empty() || self.tables.iter().any(|name| name == table.name)
     }
 
     /// Whether the sizes are those published.
+    ///
+    /// ```
+    /// use flockwork::bench::lineage::{Effort, Request};
+    ///
+    /// assert!(!Request { effort: Effort::Brief, tables: &[] }.is_published());
+    /// ```
     pub fn is_published(&self) -> bool {
         self.effort == Effort::Published
     }
 }
 
 /// Something that was found out.
+///
+/// ```
+/// use flockwork::bench::lineage::Report;
+///
+/// let show = |report| match report {
+///     Report::Row(row) => format!("{}: {:e} s", row.kernel, row.seconds),
+///     Report::Note(text) | Report::Progress(text) => text,
+/// };
+/// assert_eq!(show(Report::Note("no GPU".to_owned())), "no GPU");
+/// ```
 #[derive(Clone, Debug)]
 pub enum Report {
     /// A row of a table. Those of one table follow each other.
@@ -194,12 +224,28 @@ pub struct Row {
 
 impl Row {
     /// How many times as long as this project it takes.
+    ///
+    /// ```
+    /// # use flockwork::bench::lineage::{Check, Ours, Row};
+    /// # let (work, table, size, kernel) = ("cupso", "table 3", "32".to_owned(), "queue");
+    /// # let (published, seconds, range, checked) = (None, 4e-6, (4e-6, 4e-6), Check::Equal);
+    /// let ours = Some(Ours { way: "resident", seconds: 8e-6 });
+    /// let row = Row { work, table, size, kernel, published, seconds, range, ours, checked };
+    /// assert_eq!(row.ratio(), Some(0.5));
+    /// ```
     pub fn ratio(&self) -> Option<f64> {
         self.ours.map(|ours| self.seconds / ours.seconds)
     }
 }
 
 /// What this project takes for the same work.
+///
+/// ```
+/// use flockwork::bench::lineage::Ours;
+///
+/// let ours = Ours { way: "resident", seconds: 7e-6 };
+/// println!("{:.1} us, {}", 1e6 * ours.seconds, ours.way);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ours {
     /// How it does it, as `resident`.

@@ -1,15 +1,18 @@
 //! `flockwork bench lineage`: the published kernels beside this project's.
 
 use std::{
+    fs,
     io::{self, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
+use anyhow::Context;
 use clap::Args;
 use flockwork::{
     Error,
     backend::{AnyBackend, Backend, Choice},
     bench::lineage::{self, Effort, Report, Request, Row, Table, WORKS, Work},
+    plot::{self, Bar, Bars},
 };
 
 use crate::cli::parse::choice;
@@ -36,6 +39,9 @@ pub struct Lineage {
     /// Small sizes, for which nothing was published: seconds instead of minutes.
     #[arg(long)]
     brief: bool,
+    /// Draw a bar chart of each table (SVG) into this folder, which is made if there is none.
+    #[arg(long, value_name = "FOLDER")]
+    plot: Option<PathBuf>,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
@@ -67,6 +73,11 @@ fn asked(arguments: &Lineage) -> Result<Vec<&'static Work>, Error> {
 
 pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
     let works = asked(arguments)?;
+    if let Some(folder) = &arguments.plot {
+        // Before anything takes long.
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+    }
     let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
     let effort = if arguments.brief { Effort::Brief } else { Effort::Published };
     let request = Request { effort, tables: &arguments.table };
@@ -77,7 +88,7 @@ pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
         }
     }
     for work in works {
-        let mut output = Output { work, arguments, table: None };
+        let mut output = Output { work, arguments, table: None, rows: Vec::new() };
         if !arguments.json {
             say!("\n## {}\n\n{}", work.title, work.source);
         }
@@ -88,6 +99,14 @@ pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
             })
         })?;
         progress("");
+        if let Some(folder) = &arguments.plot {
+            for table in work.tables {
+                let rows: Vec<_> = output.rows.iter().filter(|r| r.table == table.name).collect();
+                if !rows.is_empty() {
+                    chart(&folder.join(file_name(work, table)), work, table, &rows, &backend)?;
+                }
+            }
+        }
     }
     if let Some(clocks) = super::clocks(&backend).filter(|_| !arguments.json) {
         say!("\n{clocks}");
@@ -101,6 +120,8 @@ struct Output<'a> {
     arguments: &'a Lineage,
     /// The name of the table whose rows are being printed.
     table: Option<&'static str>,
+    /// For charts.
+    rows: Vec<Row>,
 }
 
 impl Output<'_> {
@@ -123,7 +144,9 @@ impl Output<'_> {
             }
             Report::Row(row) => {
                 progress("");
-                self.row(&row)
+                self.row(&row)?;
+                self.rows.push(row);
+                Ok(())
             }
         }
     }
@@ -132,14 +155,15 @@ impl Output<'_> {
         let table = self.work.tables.iter().find(|table| table.name == row.table);
         if self.arguments.json {
             let mut object = serde_json::to_value(row)?;
-            object["published_on"] = table.and_then(|table| table.gpu).into();
+            let gpu = table.and_then(|table| table.gpu).filter(|_| row.published.is_some());
+            object["published_on"] = gpu.into();
             object["unit"] = table.map(|table| table.unit).into();
             object["ratio"] = row.ratio().into();
             say!("{object}");
             return Ok(());
         }
         if self.table.replace(row.table) != Some(row.table) {
-            head(row.table, table)?;
+            head(row.table, table, row.published.is_some())?;
         }
         let cell = |seconds: Option<f64>| seconds.map_or(String::new(), time);
         let ours = row.ours.map_or(String::new(), |o| format!("{} ({})", time(o.seconds), o.way));
@@ -158,16 +182,66 @@ impl Output<'_> {
     }
 }
 
-fn head(name: &str, table: Option<&Table>) -> anyhow::Result<()> {
+fn head(name: &str, table: Option<&Table>, is_published: bool) -> anyhow::Result<()> {
     say!("");
     if let Some(table) = table {
         say!("### {name}: {}; {}\n", table.caption, table.unit);
     }
-    let gpu = table.and_then(|table| table.gpu).map_or(String::new(), |gpu| format!(" ({gpu})"));
+    let gpu = table.and_then(|table| table.gpu).filter(|_| is_published);
+    let gpu = gpu.map_or(String::new(), |gpu| format!(" ({gpu})"));
     say!("| size | kernel | published{gpu} | here | least to most | ours | times ours | result |");
     say!("|---:|:---|---:|---:|---:|---:|---:|:---|");
     Ok(())
 }
+
+/// As `boudoudouh-2-dims.svg`.
+fn file_name(work: &Work, table: &Table) -> String {
+    let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
+    let words: String = table.name.to_lowercase().chars().map(letter).collect();
+    format!("{}-{words}.svg", work.name)
+}
+
+/// Draws a table: for each size the rows that are compared with this project's time, and that time.
+fn chart(
+    path: &Path,
+    work: &Work,
+    table: &Table,
+    rows: &[&Row],
+    backend: &AnyBackend,
+) -> anyhow::Result<()> {
+    let is_compared = rows.iter().any(|row| row.ours.is_some());
+    let mut groups: Vec<(String, Vec<Bar>)> = Vec::new();
+    let mut least = f64::INFINITY;
+    for row in rows.iter().filter(|row| row.ours.is_some() || !is_compared) {
+        least = least.min(row.seconds);
+        let at = groups.iter().position(|(size, _)| *size == row.size).unwrap_or_else(|| {
+            groups.push((row.size.clone(), Vec::new()));
+            groups.len() - 1
+        });
+        let bars = &mut groups[at].1;
+        let is_ours = row.kernel.starts_with(OWN);
+        bars.push(Bar { label: row.kernel, value: row.seconds, is_ours });
+    }
+    for (size, bars) in &mut groups {
+        let own = rows.iter().find(|row| row.size == *size && row.ours.is_some());
+        if let Some(ours) = own.and_then(|row| row.ours).filter(|_| !bars.iter().any(|b| b.is_ours))
+        {
+            least = least.min(ours.seconds);
+            bars.push(Bar { label: OWN, value: ours.seconds, is_ours: true });
+        }
+    }
+    let (scale, unit) = if least < 1e-3 { (1e6, "microseconds") } else { (1e3, "milliseconds") };
+    for bar in groups.iter_mut().flat_map(|(_, bars)| bars) {
+        bar.value *= scale;
+    }
+    let title = format!("{}: {}", work.name, table.caption);
+    let subtitle = format!("{}; {}", table.unit, backend.description());
+    let (title, subtitle) = (title.as_str(), subtitle.as_str());
+    Ok(plot::bars(path, &Bars { title, subtitle, label: unit, groups: &groups })?)
+}
+
+/// What this project's rows and bars are called, at least at their beginning.
+const OWN: &str = "flockwork";
 
 /// A time with three digits in a unit that suits it.
 fn time(seconds: f64) -> String {
