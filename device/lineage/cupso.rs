@@ -119,9 +119,10 @@ pub fn moved([x, v, own, guide]: [f64; 4], (r1, r2): (f64, f64)) -> [f64; 2] {
 /// The two random numbers of a particle for one dimension.
 #[inline(always)]
 pub fn uniforms(key: Key, iteration: u32, particle: u32, dimension: u32) -> (f64, f64) {
-    let (purpose, group) = (Purpose::Velocity, dimension / f64::PAIRS_PER_BLOCK);
+    // In f64 one dimension makes a group.
+    let (purpose, group) = (Purpose::Velocity, dimension);
     let draw = Draw { key, iteration, particle, group, purpose, nth: 0 };
-    f64::uniform_pair(draw.block(), dimension % f64::PAIRS_PER_BLOCK)
+    f64::uniform_pair(draw.block(), 0)
 }
 
 /// A particle and its fitness.

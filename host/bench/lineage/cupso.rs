@@ -20,8 +20,8 @@ use crate::backend::Cuda;
 use crate::backend::{Machine, lineage::cupso as kernels};
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Backend, Cpu},
-    bench::iteration_of,
+    backend::{AnyBackend, Backend, Cpu, Way},
+    bench::{Measurement, iteration_of},
     swarm::{Coefficients, Mode, Options, Precision, Problem, Rule},
 };
 
@@ -82,23 +82,24 @@ const BRIEFLY: Duration = Duration::from_millis(1);
 fn measure(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
     let at_least = if request.is_published() { AT_LEAST } else { BRIEFLY };
     for extent in EXTENTS.iter().filter(|extent| request.wants(extent.table)) {
-        let mut beside = Vec::new();
+        let mut lines = Vec::new();
         for particles in extent.sizes(request.is_published()) {
             tell(Report::Progress(format!("{}, {particles} particles", extent.table.name)))?;
             let oracle = Oracle::new(particles, extent.dims)?;
-            let ours = ours(&oracle, Mode::Synchronous, at_least, &Cpu::new(1)?)?;
-            let ours = Ours { way: "cpu, one thread", ..ours };
-            tell(Report::Row(serial(&oracle, at_least)?.row(extent, particles, ours)))?;
-            match backend {
-                AnyBackend::Cpu(..) => {}
+            let own = Own {
+                name: "flockwork, one CPU thread",
+                ..ours(&oracle, Mode::Synchronous, at_least, &Cpu::new(1)?)?
+            };
+            tell(Report::Row(serial(&oracle, at_least)?.row(extent, particles, &own)))?;
+            tell(Report::Row(own.row(extent, particles)))?;
+            lines.extend(match backend {
+                AnyBackend::Cpu(..) => None,
                 #[cfg(feature = "cuda")]
-                AnyBackend::Cuda(cuda, _) => {
-                    beside.push(on_gpu(extent, &oracle, at_least, cuda, tell)?);
-                }
-            }
+                AnyBackend::Cuda(cuda, _) => Some(on_gpu(extent, &oracle, at_least, cuda, tell)?),
+            });
         }
-        if !beside.is_empty() {
-            tell(Report::Note(summary(extent, &beside)))?;
+        if !lines.is_empty() {
+            tell(Report::Note(summary(extent, &lines)))?;
         }
     }
     if backend.name() == "cpu" {
@@ -107,7 +108,7 @@ fn measure(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Resul
     Ok(())
 }
 
-/// Measures the kernels at one size, and this project's beside them.
+/// Measures the kernels at one size, and this project's beside them: a line of the [`summary`].
 #[cfg(feature = "cuda")]
 fn on_gpu(
     extent: &Extent,
@@ -115,8 +116,8 @@ fn on_gpu(
     at_least: Duration,
     cuda: &Cuda,
     tell: Tell<'_>,
-) -> Result<Beside> {
-    let particles = oracle.particles as u32;
+) -> Result<String> {
+    let particles = word(oracle.particles);
     let synchronous = ours(oracle, Mode::Synchronous, at_least, cuda)?;
     let asynchronous = ours(oracle, Mode::Asynchronous, at_least, cuda)?;
     let mut fastest = ("", f64::INFINITY);
@@ -125,23 +126,58 @@ fn on_gpu(
             fastest = (measured.kernel, measured.median());
         }
         // Its blocks do not wait for each other either.
-        let ours = if measured.kernel == "queue lock" { asynchronous } else { synchronous };
-        tell(Report::Row(measured.row(extent, particles, ours)))?;
+        let own = if measured.kernel == "queue lock" { &asynchronous } else { &synchronous };
+        tell(Report::Row(measured.row(extent, particles, own)))?;
     }
-    Ok(Beside { particles, fastest, synchronous, asynchronous })
+    for own in [&synchronous, &asynchronous] {
+        tell(Report::Row(own.row(extent, particles)))?;
+    }
+    let (kernel, seconds) = fastest;
+    Ok(format!(
+        "| {particles} | {kernel} | {:.2} | {:.2} ({}) | {:.2} | {:.2} | {:.2} |",
+        seconds * 1e6,
+        synchronous.seconds() * 1e6,
+        synchronous.way(),
+        seconds / synchronous.seconds(),
+        asynchronous.seconds() * 1e6,
+        seconds / asynchronous.seconds(),
+    ))
 }
 
-/// The fastest published kernel at a size, and what this project takes.
-struct Beside {
-    particles: u32,
-    fastest: (&'static str, f64),
-    synchronous: Ours,
-    asynchronous: Ours,
+/// This project's own iteration, as it was measured.
+struct Own {
+    name: &'static str,
+    measured: Measurement,
+    checked: Check,
 }
 
-/// This project's own iteration, with cuPSO's coefficients, so that particles improve as often. (A velocity ends
-/// at the side of the box, where cuPSO keeps it.)
-fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend) -> Result<Ours> {
+impl Own {
+    fn seconds(&self) -> f64 {
+        self.measured.seconds
+    }
+
+    fn way(&self) -> &'static str {
+        self.measured.way.name()
+    }
+
+    fn row(&self, extent: &Extent, particles: u32) -> Row {
+        Row {
+            work: WORK.name,
+            table: extent.table.name,
+            size: particles.to_string(),
+            kernel: self.name,
+            published: None,
+            seconds: self.seconds(),
+            range: self.measured.range,
+            ours: Some(Ours { way: self.way(), seconds: self.seconds() }),
+            checked: self.checked.clone(),
+        }
+    }
+}
+
+/// Measures this project's own iteration, with cuPSO's coefficients, so that particles improve as often. (A
+/// velocity ends at the side of the box, where cuPSO keeps it.)
+fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend) -> Result<Own> {
     let problem = Problem::new(Cubic, word(oracle.dims))?;
     let particles = word(oracle.particles);
     let coefficients = Coefficients {
@@ -159,29 +195,29 @@ fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend)
         ..Options::for_rule(Rule::Inertia)
     };
     let measured = iteration_of(&problem, &options, None, backend, at_least)?;
-    Ok(Ours { way: measured.way.name(), seconds: measured.seconds })
+    let name = match measured.way {
+        Way::Processor => "flockwork, CPU",
+        Way::Streaming => "flockwork, streaming",
+        Way::Resident => "flockwork, resident",
+        Way::Asynchronous => "flockwork, asynchronous",
+    };
+    // As `iteration_of` looks at it.
+    let checked = match mode {
+        Mode::Synchronous => Check::Equal,
+        Mode::Asynchronous => Check::Holds("its best is where the function has that value"),
+    };
+    Ok(Own { name, measured, checked })
 }
 
-/// The fastest published kernel beside this project's two ways, for all sizes.
-fn summary(extent: &Extent, beside: &[Beside]) -> String {
-    let mut text = format!(
+/// The fastest published kernel beside this project's two ways, a line for each size.
+fn summary(extent: &Extent, lines: &[String]) -> String {
+    format!(
         "{}: the fastest of cuPSO's kernels at each size beside this project's\n\n\
          | particles | fastest | us | synchronous us | times | asynchronous us | times |\n\
-         |---:|:---|---:|---:|---:|---:|---:|",
-        extent.table.name
-    );
-    for Beside { particles, fastest: (kernel, seconds), synchronous, asynchronous } in beside {
-        text += &format!(
-            "\n| {particles} | {kernel} | {:.2} | {:.2} ({}) | {:.2} | {:.2} | {:.2} |",
-            seconds * 1e6,
-            synchronous.seconds * 1e6,
-            synchronous.way,
-            seconds / synchronous.seconds,
-            asynchronous.seconds * 1e6,
-            seconds / asynchronous.seconds,
-        );
-    }
-    text
+         |---:|:---|---:|---:|---:|---:|---:|\n{}",
+        extent.table.name,
+        lines.join("\n")
+    )
 }
 
 /// A version as it was measured: seconds of an iteration, ascending.
@@ -197,7 +233,7 @@ impl Measured {
         self.seconds[REPETITIONS / 2]
     }
 
-    fn row(self, extent: &Extent, particles: u32, ours: Ours) -> Row {
+    fn row(self, extent: &Extent, particles: u32, own: &Own) -> Row {
         Row {
             work: WORK.name,
             table: extent.table.name,
@@ -206,7 +242,7 @@ impl Measured {
             published: None,
             seconds: self.median(),
             range: (self.seconds[0], self.seconds[REPETITIONS - 1]),
-            ours: Some(ours),
+            ours: Some(Ours { way: own.way(), seconds: own.seconds() }),
             checked: self.checked,
         }
     }
