@@ -198,7 +198,7 @@ impl Page for Chart<'_> {
 mod tests {
     use super::*;
 
-    fn svg(values: &[(&str, f64)]) -> Result<String> {
+    fn svg(values: &[(&'static str, f64)]) -> Result<String> {
         let bar =
             |&(label, value): &(&'static str, f64)| Bar { label, value, is_ours: label == "ours" };
         let bars = values.iter().map(bar);
