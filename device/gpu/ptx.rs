@@ -331,6 +331,19 @@ pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
     unsafe { T::shared_store(shared_base() + offset, value) }
 }
 
+/// # Safety
+/// The word at `offset` lies in the block's shared memory.
+#[inline(always)]
+pub unsafe fn shared_fetch_add(offset: u32, value: u32) -> u32 {
+    let before: u32;
+    // SAFETY: the caller's address lies in the block's shared memory.
+    unsafe {
+        asm!("atom.relaxed.cta.shared.add.u32 {}, [{}], {};", out(reg32) before,
+            in(reg32) shared_base() + offset, in(reg32) value, options(nostack));
+    }
+    before
+}
+
 /// Expands `$body` with the PTX names of an order and a scope, which the callers give as constants.
 macro_rules! with_semantics {
     ($order:expr, $scope:expr, $body:ident) => {

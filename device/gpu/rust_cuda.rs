@@ -282,6 +282,17 @@ pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
     unsafe { T::write(dynamic_shared_mem::<u8>().add(offset as usize).cast(), value) }
 }
 
+/// # Safety
+/// The word at `offset` lies in the block's shared memory.
+#[inline(always)]
+pub unsafe fn shared_fetch_add(offset: u32, value: u32) -> u32 {
+    // SAFETY: as in `shared_load`; an address in shared memory is as good as any other.
+    unsafe {
+        let pointer = dynamic_shared_mem::<u8>().add(offset as usize).cast();
+        u32::add(pointer, value, Scope::Block)
+    }
+}
+
 /// Orders at least what is asked for: `cuda_std` has no fence of acquire and release, and none for a block
 /// that is called so.
 #[inline(always)]
@@ -484,6 +495,7 @@ mod same_as_the_emulators {
         pair_add: fn(u32, u32) -> u32;
         pair_least: fn(u32, u32) -> u32;
         fence: fn(Scope);
+        shared_fetch_add: unsafe fn(u32, u32) -> u32;
     }
     macro_rules! same_accesses {
         ($($type:ty),*) => { $(

@@ -76,6 +76,28 @@ impl<T: Word> Shared<T> {
     }
 }
 
+impl Shared<u32> {
+    /// Adds `value` (wrapping) to element `index` and returns what it was. Orders nothing else.
+    ///
+    /// Concurrent accesses to the element that are not atomic need a barrier between.
+    ///
+    /// # Safety
+    /// As [`Shared::load`].
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn fetch_add(&self, index: usize, value: u32) -> u32 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index < self.length as usize, "shared access {index} of {}", self.length);
+        // SAFETY: in bounds by the caller's promise.
+        unsafe {
+            target::shared_fetch_add(
+                self.byte_offset + index as u32 * size_of::<u32>() as u32,
+                value,
+            )
+        }
+    }
+}
+
 impl<T: Quad> Shared<T> {
     /// Elements `index` and `index + 1`.
     ///

@@ -202,7 +202,8 @@ mod tests {
         let bar =
             |&(label, value): &(&'static str, f64)| Bar { label, value, is_ours: label == "ours" };
         let bars = values.iter().map(bar);
-        let groups = [("1000 < 2000".to_owned(), bars.collect()), ("nothing".to_owned(), Vec::new())];
+        let groups =
+            [("1000 < 2000".to_owned(), bars.collect()), ("nothing".to_owned(), Vec::new())];
         let picture = Bars { title: "a < b", subtitle: "on a GPU", label: "ms", groups: &groups };
         Ok(String::from_utf8(Chart::new(&picture)?.svg().unwrap()).unwrap())
     }

@@ -1,8 +1,8 @@
 //! Shadow memory: who accessed each word last, and whether anything orders that access before the
 //! present one.
 //!
-//! **Shared memory** is checked exactly. Two accesses of a block are ordered if one thread made
-//! both, if a block barrier lies between them, or if their threads share a warp and a
+//! **Shared memory** is checked exactly. Two accesses of a block are ordered if both are atomic, if one
+//! thread made both, if a block barrier lies between them, or if their threads share a warp and a
 //! [`warp::sync`] lies between them. Because every thread takes part in
 //! those, counting them (an epoch for the block, one for each warp) decides it.
 //!
@@ -52,6 +52,27 @@ struct SharedCell {
     /// Another load since, by another warp if there was one, else by another lane in the same
     /// epoch: with two, some load is unordered to a store by anyone who is unordered to any load.
     other_load: Option<Stamp>,
+    /// As the loads: atomic accesses since the store, which race with it and with loads, but not with each
+    /// other.
+    atomic: Option<Stamp>,
+    other_atomic: Option<Stamp>,
+}
+
+/// Adds an access to the one or two that stand for all of its kind: see [`SharedCell::other_load`].
+fn record(first: &mut Option<Stamp>, other: &mut Option<Stamp>, stamp: Stamp) {
+    let Some(kept) = first.filter(|kept| kept.block_epoch == stamp.block_epoch) else {
+        (*first, *other) = (Some(stamp), None);
+        return;
+    };
+    if other.is_some_and(|other| other.warp() != kept.warp()) {
+        // Already unordered to what anyone does later in this epoch.
+    } else if kept.warp() != stamp.warp() {
+        *other = Some(stamp);
+    } else if kept.warp_epoch != stamp.warp_epoch {
+        (*first, *other) = (Some(stamp), None);
+    } else if kept.thread != stamp.thread {
+        *other = Some(stamp);
+    }
 }
 
 /// What is wrong with an access to shared memory.
@@ -82,22 +103,11 @@ impl SharedShadow {
             let Some(store) = cell.store else {
                 return Err(SharedHazard::Uninitialised { word });
             };
-            if !store.precedes(&stamp) {
-                return Err(SharedHazard::Race { word, earlier: store, earlier_store: true });
+            let stores = [Some(store), cell.atomic, cell.other_atomic];
+            if let Some(earlier) = stores.into_iter().flatten().find(|s| !s.precedes(&stamp)) {
+                return Err(SharedHazard::Race { word, earlier, earlier_store: true });
             }
-            let Some(first) = cell.load.filter(|load| load.block_epoch == stamp.block_epoch) else {
-                (cell.load, cell.other_load) = (Some(stamp), None);
-                continue;
-            };
-            if cell.other_load.is_some_and(|other| other.warp() != first.warp()) {
-                // Already unordered to a store by anyone.
-            } else if first.warp() != stamp.warp() {
-                cell.other_load = Some(stamp);
-            } else if first.warp_epoch != stamp.warp_epoch {
-                (cell.load, cell.other_load) = (Some(stamp), None);
-            } else if first.thread != stamp.thread {
-                cell.other_load = Some(stamp);
-            }
+            record(&mut cell.load, &mut cell.other_load, stamp);
         }
         Ok(())
     }
@@ -111,15 +121,37 @@ impl SharedShadow {
     ) -> Result<(), SharedHazard> {
         for word in words(offset, length) {
             let cell = &mut self.cells[word];
-            for (earlier, earlier_store) in
-                [(cell.store, true), (cell.load, false), (cell.other_load, false)]
-            {
+            for (earlier, earlier_store) in [
+                (cell.store, true),
+                (cell.load, false),
+                (cell.other_load, false),
+                (cell.atomic, true),
+                (cell.other_atomic, true),
+            ] {
                 if let Some(earlier) = earlier.filter(|earlier| !earlier.precedes(&stamp)) {
                     return Err(SharedHazard::Race { word, earlier, earlier_store });
                 }
             }
-            *cell = SharedCell { store: Some(stamp), load: None, other_load: None };
+            *cell = SharedCell { store: Some(stamp), ..SharedCell::default() };
         }
+        Ok(())
+    }
+
+    /// Records a read-modify-write of the word at `offset`.
+    pub fn atomic(&mut self, offset: usize, stamp: Stamp) -> Result<(), SharedHazard> {
+        let word = offset / GRAIN;
+        let cell = &mut self.cells[word];
+        if cell.store.is_none() {
+            return Err(SharedHazard::Uninitialised { word });
+        }
+        for (earlier, earlier_store) in
+            [(cell.store, true), (cell.load, false), (cell.other_load, false)]
+        {
+            if let Some(earlier) = earlier.filter(|earlier| !earlier.precedes(&stamp)) {
+                return Err(SharedHazard::Race { word, earlier, earlier_store });
+            }
+        }
+        record(&mut cell.atomic, &mut cell.other_atomic, stamp);
         Ok(())
     }
 }

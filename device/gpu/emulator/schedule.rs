@@ -524,16 +524,16 @@ impl Machine {
         self.clock.orders(here.index(), order);
     }
 
-    /// A thread accesses `length` bytes of shared memory at `offset`: those bytes.
+    /// A thread accesses `length` bytes of shared memory at `offset`, or a word there atomically: those bytes.
     pub fn shared(
         &mut self,
         here: &Here,
         offset: u32,
         length: usize,
-        store: bool,
+        kind: SharedAccess,
         site: Site,
     ) -> Result<&mut [u8], Fault> {
-        let access = here.access(store, site);
+        let access = here.access(kind != SharedAccess::Load, site);
         let available = self.shape.shared_bytes;
         let start = offset as usize;
         if start + length > available as usize {
@@ -543,10 +543,10 @@ impl Machine {
         let block = &mut self.blocks[here.slot as usize];
         let thread = here.thread.thread;
         let stamp = Stamp { site, block_epoch: block.epoch, warp_epoch, thread };
-        let checked = if store {
-            block.shadow.store(start, length, stamp)
-        } else {
-            block.shadow.load(start, length, stamp)
+        let checked = match kind {
+            SharedAccess::Load => block.shadow.load(start, length, stamp),
+            SharedAccess::Store => block.shadow.store(start, length, stamp),
+            SharedAccess::Atomic => block.shadow.atomic(start, stamp),
         };
         match checked {
             Ok(()) => Ok(&mut bytemuck::cast_slice_mut(&mut block.shared)[start..start + length]),
@@ -626,6 +626,14 @@ impl Machine {
         }
         Ok(over)
     }
+}
+
+/// What a thread does with shared memory.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum SharedAccess {
+    Load,
+    Store,
+    Atomic,
 }
 
 /// First byte of a word of shared memory.

@@ -536,6 +536,62 @@ fn a_missing_barrier_is_a_race_for_every_seed() {
     }
 }
 
+/// Threads that count; how the sum is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Count {
+    Ordered,
+    NoBarrierBefore,
+    NoBarrierAfter,
+    Uninitialised,
+}
+
+kernel!(
+    Tallied,
+    "test_tallied",
+    |how: Count| {
+        let (me, all) = (thread::index(), thread::block_threads());
+        let (count, places) = (Shared::<u32>::at(0, 1), Shared::<u32>::at(4, all));
+        if me == 0 && *how != Count::Uninitialised {
+            count.store(0, 10);
+        }
+        if *how != Count::NoBarrierBefore {
+            block::barrier();
+        }
+        let place = count.fetch_add(0, 1) - 10;
+        places.store(place as usize, me);
+        if *how != Count::NoBarrierAfter {
+            block::barrier();
+        }
+        let counted = count.load(0);
+        if *how == Count::Ordered {
+            assert_eq!(counted, 10 + all);
+            let sum = (0..all).fold(0, |sum, place| sum + places.load(place as usize));
+            assert_eq!(sum, all * (all - 1) / 2);
+        }
+    },
+    fn shared_bytes(threads: u32, _: &Count) -> u32 {
+        4 + 4 * threads
+    }
+);
+
+#[test]
+fn threads_count_in_shared_memory_and_race_with_who_does_not() {
+    for seed in SEEDS {
+        run::<Tallied>(seed, 2, 96, Count::Ordered);
+        for how in [Count::NoBarrierBefore, Count::NoBarrierAfter] {
+            let fault = fault::<Tallied>(seed, 2, 96, how);
+            let is_expected = matches!(
+                fault,
+                // Whoever counts first may do so before anything lies there.
+                Fault::SharedRace { .. } | Fault::SharedUninitialised { .. }
+            );
+            assert!(is_expected, "{fault}");
+        }
+        let fault = fault::<Tallied>(seed, 1, 32, Count::Uninitialised);
+        assert!(matches!(fault, Fault::SharedUninitialised { .. }), "{fault}");
+    }
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Between {
     Sync,

@@ -7,7 +7,7 @@ use core::panic::Location;
 
 use super::{
     fault::Site,
-    schedule::{self, Collective, FACTORS, here, machine},
+    schedule::{self, Collective, FACTORS, SharedAccess, here, machine},
 };
 use crate::{
     gpu::{
@@ -230,7 +230,7 @@ pub unsafe fn shared_load<T: Access>(offset: u32) -> T {
     check_alignment::<T>(offset as usize);
     schedule::visible();
     machine(|m| {
-        let bytes = m.shared(&here, offset, size_of::<T>(), false, site)?;
+        let bytes = m.shared(&here, offset, size_of::<T>(), SharedAccess::Load, site)?;
         // SAFETY: the slice has the size of `T`; its bytes are a `T` by the caller's promise.
         Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
     })
@@ -246,11 +246,30 @@ pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
     schedule::visible();
     schedule::progress();
     machine(|m| {
-        let bytes = m.shared(&here, offset, size_of::<T>(), true, site)?;
+        let bytes = m.shared(&here, offset, size_of::<T>(), SharedAccess::Store, site)?;
         // SAFETY: the slice has the size of `T`, and is ours to write.
         unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(value) };
         Ok(())
     });
+}
+
+/// # Safety
+/// As [`shared_store`].
+#[inline]
+#[track_caller]
+pub unsafe fn shared_fetch_add(offset: u32, value: u32) -> u32 {
+    let (here, site) = (here("shared::Shared::fetch_add"), Location::caller());
+    check_alignment::<u32>(offset as usize);
+    schedule::visible();
+    schedule::progress();
+    machine(|m| {
+        let bytes = m.shared(&here, offset, size_of::<u32>(), SharedAccess::Atomic, site)?;
+        let mut word = [0; size_of::<u32>()];
+        word.copy_from_slice(bytes);
+        let before = u32::from_ne_bytes(word);
+        bytes.copy_from_slice(&before.wrapping_add(value).to_ne_bytes());
+        Ok(before)
+    })
 }
 
 /// An integer that atomics work on.

@@ -2,6 +2,8 @@
 //! publication, written over [`Machine`](super::machine::Machine), so that the tests run it in the emulator.
 
 pub(crate) mod boudoudouh;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) mod cupso;
 pub(crate) mod floyd_warshall;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) mod hosala;

@@ -1,11 +1,630 @@
-//! cuPSO: a reduction in several forms, and a queue.
+//! cuPSO: the swarm's best by reductions and by queues, in one dimension and in 120.
+//!
+//! The published tables themselves are not to be had where this was written: only their sizes are known. So no
+//! figure is given as published.
 
-use super::{Report, Request, Tell, Work};
-use crate::{Result, backend::AnyBackend};
+use std::time::{Duration, Instant};
 
-pub(super) const WORK: Work =
-    Work { name: "cupso", title: "cuPSO", source: "2022, arXiv 2205.01313", tables: &[], measure };
+use flockwork_device::{
+    gpu::memory::ReadOnly,
+    lineage::cupso::{ATTRACTION, BOUND, INERTIA, MAX_VELOCITY, moved, uniforms},
+    math::Scalar,
+    objective::{Context, Cubic, evaluation::evaluate},
+    random::{Draw, Key, Purpose, philox},
+};
 
-fn measure(_: &Request<'_>, _: &AnyBackend, tell: Tell<'_>) -> Result<()> {
-    tell(Report::Note("cupso: no table is measured yet".to_owned()))
+use super::{Check, Ours, Report, Request, Row, Table, Tell, Work};
+#[cfg(feature = "cuda")]
+use crate::backend::Cuda;
+#[cfg(any(feature = "cuda", test))]
+use crate::backend::{Machine, lineage::cupso as kernels};
+use crate::{
+    Error, Result,
+    backend::{AnyBackend, Backend, Cpu, Way},
+    bench::{Care, Measurement, iteration_of},
+    swarm::{Coefficients, Mode, Options, Precision, Problem, Rule},
+};
+
+pub(super) const WORK: Work = Work {
+    name: "cupso",
+    title: "cuPSO: GPU Parallelization for Particle Swarm Optimization Algorithms",
+    source: "Chuan-Chi Wang, Chun-Yen Ho, Chia-Heng Tu, Shih-Hao Hung, 2022, https://arxiv.org/abs/2205.01313 \
+             and https://github.com/wang2346581/cuPSO",
+    tables: &[ONE_DIMENSION, MANY_DIMENSIONS],
+    measure,
+};
+
+const ONE_DIMENSION: Table = Table {
+    name: "tables 3 and 4",
+    caption: "particles in 1 dimension, f64, the cubic; 100,000 iterations were published, of which here as many \
+              are done as take 15 ms, five times",
+    gpu: None,
+    unit: "an iteration",
+};
+
+const MANY_DIMENSIONS: Table = Table {
+    name: "table 5",
+    caption: "particles in 120 dimensions, f64, the cubic; of the iterations as many as take 15 ms, five times",
+    gpu: None,
+    unit: "an iteration",
+};
+
+/// How large a table is.
+struct Extent {
+    table: &'static Table,
+    dims: u32,
+    /// Least and greatest number of particles, which doubles from row to row.
+    particles: (u32, u32),
+    /// For [`Effort::Brief`](super::Effort).
+    brief: (u32, u32),
+}
+
+const EXTENTS: [Extent; 2] = [
+    Extent { table: &ONE_DIMENSION, dims: 1, particles: (32, 131_072), brief: (512, 2_048) },
+    Extent { table: &MANY_DIMENSIONS, dims: 120, particles: (128, 131_072), brief: (128, 2_048) },
+];
+
+impl Extent {
+    fn sizes(&self, is_published: bool) -> impl Iterator<Item = u32> + use<> {
+        let (least, most) = if is_published { self.particles } else { self.brief };
+        std::iter::successors(Some(least), |size| Some(2 * size)).take_while(move |&s| s <= most)
+    }
+}
+
+/// The seed.
+const KEY: Key = philox::key(1);
+/// How often a kernel is measured, and how long a measurement lasts at least.
+const REPETITIONS: usize = 5;
+const AT_LEAST: Duration = Duration::from_millis(15);
+/// The latter where it is only to be seen that all works.
+const BRIEFLY: Duration = Duration::from_millis(1);
+
+fn measure(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
+    let at_least = if request.is_published() { AT_LEAST } else { BRIEFLY };
+    for extent in EXTENTS.iter().filter(|extent| request.wants(extent.table)) {
+        let mut lines = Vec::new();
+        for particles in extent.sizes(request.is_published()) {
+            tell(Report::Progress(format!("{}, {particles} particles", extent.table.name)))?;
+            let oracle = Oracle::new(particles, extent.dims)?;
+            let own = Own {
+                name: "flockwork, one CPU thread",
+                ..ours(&oracle, Mode::Synchronous, at_least, &Cpu::new(1)?)?
+            };
+            tell(Report::Row(serial(&oracle, at_least)?.row(extent, particles, &own)))?;
+            tell(Report::Row(own.row(extent, particles)))?;
+            lines.extend(match backend {
+                AnyBackend::Cpu(..) => None,
+                #[cfg(feature = "cuda")]
+                AnyBackend::Cuda(cuda, _) => Some(on_gpu(extent, &oracle, at_least, cuda, tell)?),
+            });
+        }
+        if !lines.is_empty() {
+            tell(Report::Note(summary(extent, &lines)))?;
+        }
+    }
+    if backend.name() == "cpu" {
+        tell(Report::Note("cupso: the reductions and the queues need a GPU".to_owned()))?;
+    }
+    Ok(())
+}
+
+/// Measures the kernels at one size, and this project's beside them: a line of the [`summary`].
+#[cfg(feature = "cuda")]
+fn on_gpu(
+    extent: &Extent,
+    oracle: &Oracle,
+    at_least: Duration,
+    cuda: &Cuda,
+    tell: Tell<'_>,
+) -> Result<String> {
+    let particles = word(oracle.particles);
+    let synchronous = ours(oracle, Mode::Synchronous, at_least, cuda)?;
+    let asynchronous = ours(oracle, Mode::Asynchronous, at_least, cuda)?;
+    let mut fastest = ("", f64::INFINITY);
+    for measured in on_machine(&cuda.machine()?, kernels::THREADS, at_least, oracle)? {
+        if measured.median() < fastest.1 {
+            fastest = (measured.kernel, measured.median());
+        }
+        // Its blocks do not wait for each other either.
+        let own = if measured.kernel == "queue lock" { &asynchronous } else { &synchronous };
+        tell(Report::Row(measured.row(extent, particles, own)))?;
+    }
+    for own in [&synchronous, &asynchronous] {
+        tell(Report::Row(own.row(extent, particles)))?;
+    }
+    let (kernel, seconds) = fastest;
+    Ok(format!(
+        "| {particles} | {kernel} | {:.2} | {:.2} ({}) | {:.2} | {:.2} | {:.2} |",
+        seconds * 1e6,
+        synchronous.seconds() * 1e6,
+        synchronous.way(),
+        seconds / synchronous.seconds(),
+        asynchronous.seconds() * 1e6,
+        seconds / asynchronous.seconds(),
+    ))
+}
+
+/// This project's own iteration, as it was measured.
+struct Own {
+    name: &'static str,
+    measured: Measurement,
+    checked: Check,
+}
+
+impl Own {
+    fn seconds(&self) -> f64 {
+        self.measured.seconds
+    }
+
+    fn way(&self) -> &'static str {
+        self.measured.way.name()
+    }
+
+    fn row(&self, extent: &Extent, particles: u32) -> Row {
+        Row {
+            work: WORK.name,
+            table: extent.table.name,
+            size: particles.to_string(),
+            kernel: self.name,
+            published: None,
+            seconds: self.seconds(),
+            range: self.measured.range,
+            ours: Some(Ours { way: self.way(), seconds: self.seconds() }),
+            checked: self.checked.clone(),
+        }
+    }
+}
+
+/// Measures this project's own iteration, with cuPSO's coefficients, so that particles improve as often. (A
+/// velocity ends at the side of the box, where cuPSO keeps it.)
+fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend) -> Result<Own> {
+    let problem = Problem::new(Cubic, word(oracle.dims))?;
+    let particles = word(oracle.particles);
+    let coefficients = Coefficients {
+        inertia: INERTIA,
+        last_inertia: INERTIA,
+        cognitive: ATTRACTION,
+        social: ATTRACTION,
+    };
+    let options = Options {
+        particles,
+        precision: Precision::F64,
+        mode,
+        coefficients: Some(coefficients),
+        max_velocity: MAX_VELOCITY / (2.0 * BOUND),
+        ..Options::for_rule(Rule::Inertia)
+    };
+    let care = Care { at_least, ..Care::USUAL };
+    let measured = iteration_of(&problem, &options, None, backend, care)?;
+    let name = match measured.way {
+        Way::Processor => "flockwork, CPU",
+        Way::Streaming => "flockwork, streaming",
+        Way::Resident => "flockwork, resident",
+        Way::Asynchronous => "flockwork, asynchronous",
+    };
+    // As `iteration_of` looks at it.
+    let checked = match mode {
+        Mode::Synchronous => Check::Equal,
+        Mode::Asynchronous => Check::Holds("its best is where the function has that value"),
+    };
+    Ok(Own { name, measured, checked })
+}
+
+/// The fastest published kernel beside this project's two ways, a line for each size.
+fn summary(extent: &Extent, lines: &[String]) -> String {
+    format!(
+        "{}: the fastest of cuPSO's kernels at each size beside this project's\n\n\
+         | particles | fastest | us | synchronous us | times | asynchronous us | times |\n\
+         |---:|:---|---:|---:|---:|---:|---:|\n{}",
+        extent.table.name,
+        lines.join("\n")
+    )
+}
+
+/// A version as it was measured: seconds of an iteration, ascending.
+#[derive(Debug)]
+struct Measured {
+    kernel: &'static str,
+    seconds: [f64; REPETITIONS],
+    checked: Check,
+}
+
+impl Measured {
+    fn median(&self) -> f64 {
+        self.seconds[REPETITIONS / 2]
+    }
+
+    fn row(self, extent: &Extent, particles: u32, own: &Own) -> Row {
+        Row {
+            work: WORK.name,
+            table: extent.table.name,
+            size: particles.to_string(),
+            kernel: self.kernel,
+            published: None,
+            seconds: self.median(),
+            range: (self.seconds[0], self.seconds[REPETITIONS - 1]),
+            ours: Some(Ours { way: own.way(), seconds: own.seconds() }),
+            checked: self.checked,
+        }
+    }
+}
+
+/// Iterations whose result is looked at: fewer of a large swarm.
+fn looked_at(particles: usize, dims: usize) -> u32 {
+    (30_000_000 / (particles * dims)).clamp(2, 12) as u32
+}
+
+/// A plain loop over plain arrays, which shares with the kernels the function and the random numbers alone.
+struct Oracle {
+    particles: usize,
+    dims: usize,
+    start: Arrays,
+    end: Arrays,
+}
+
+/// For each dimension the coordinate of each particle, for each particle its fitness, and of the swarm's best the
+/// fitness and then the position.
+#[derive(Clone, Debug, PartialEq)]
+struct Arrays {
+    positions: Vec<f64>,
+    velocities: Vec<f64>,
+    own_positions: Vec<f64>,
+    fitness: Vec<f64>,
+    own_fitness: Vec<f64>,
+    best: Vec<f64>,
+}
+
+/// The columns of so many rows one after the other; in tiles, since a column of a large swarm is spread over as many
+/// pages of memory as it has numbers.
+fn transposed(numbers: &[f64], rows: usize) -> Vec<f64> {
+    const TILE: usize = 32;
+    let columns = numbers.len() / rows;
+    let mut turned = vec![0.0; numbers.len()];
+    for first in (0..rows).step_by(TILE) {
+        for left in (0..columns).step_by(TILE) {
+            for column in left..columns.min(left + TILE) {
+                for row in first..rows.min(first + TILE) {
+                    turned[column * rows + row] = numbers[row * columns + column];
+                }
+            }
+        }
+    }
+    turned
+}
+
+fn value(position: &[f64]) -> f64 {
+    evaluate(&Cubic, position, &Context::new(word(position.len()), ReadOnly::empty()))
+}
+
+/// The value of every particle.
+fn values(coordinates: &[f64], dims: usize) -> Vec<f64> {
+    transposed(coordinates, dims).chunks_exact(dims).map(value).collect()
+}
+
+/// A particle's index as random numbers know it.
+fn word(index: usize) -> u32 {
+    u32::try_from(index).expect("particles and dimensions are counted in 32 bits")
+}
+
+fn pair(purpose: Purpose, iteration: u32, particle: usize, dimension: usize) -> (f64, f64) {
+    let (particle, group) = (word(particle), word(dimension));
+    f64::uniform_pair(Draw { key: KEY, iteration, particle, group, purpose, nth: 0 }.block(), 0)
+}
+
+impl Oracle {
+    fn new(particles: u32, dims: u32) -> Result<Self> {
+        let (particles, dims) = (particles as usize, dims as usize);
+        let (mut positions, mut velocities) = (Vec::new(), Vec::new());
+        for dimension in 0..dims {
+            for particle in 0..particles {
+                let (r1, r2) = pair(Purpose::Start, 0, particle, dimension);
+                positions.push(200.0 * r1 - 100.0);
+                velocities.push(200.0 * r2);
+            }
+        }
+        let fitness = values(&positions, dims);
+        let first = first_greatest(&fitness);
+        let position = (0..dims).map(|d| positions[d * particles + first]);
+        let start = Arrays {
+            best: [fitness[first]].into_iter().chain(position).collect(),
+            own_positions: positions.clone(),
+            own_fitness: fitness.clone(),
+            positions,
+            velocities,
+            fitness,
+        };
+        let mut end = start.clone();
+        for iteration in 1..=looked_at(particles, dims) {
+            end.step(iteration, particles, dims);
+        }
+        Ok(Self { particles, dims, start, end })
+    }
+
+    fn looked_at(&self) -> u32 {
+        looked_at(self.particles, self.dims)
+    }
+
+    fn wrong(&self, kernel: &str, found: &Arrays, expected: &str) -> Error {
+        Error::WrongKernel {
+            kernel: format!("cupso: {kernel}"),
+            size: format!("{} x {}", self.particles, self.dims),
+            found: format!(
+                "a best of {} after {} iterations, with other bits somewhere",
+                found.best[0],
+                self.looked_at()
+            ),
+            expected: expected.to_owned(),
+        }
+    }
+
+    /// Whether all numbers are this one's.
+    fn check(&self, kernel: &str, found: &Arrays) -> Result<Check> {
+        match *found == self.end {
+            true => Ok(Check::Equal),
+            false => Err(self.wrong(kernel, found, &format!("a best of {}", self.end.best[0]))),
+        }
+    }
+
+    /// What is true of a swarm whose best depends on which block came first: it is the greatest own best fitness,
+    /// stands where the function has that value and one of the particles was, and is not worse than at the start
+    /// or better than the function's maximum.
+    #[cfg(any(feature = "cuda", test))]
+    fn check_best(&self, kernel: &str, found: &Arrays) -> Result<Check> {
+        let dims = self.dims;
+        let (best, position) = (found.best[0], &found.best[1..]);
+        let greatest = found.own_fitness.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let own = transposed(&found.own_positions, dims);
+        let mut pairs = own.chunks_exact(dims).zip(&found.own_fitness);
+        let is_own = pairs.any(|(own, fitness)| *fitness == best && own == position);
+        let is_evaluated = own.chunks_exact(dims).map(value).eq(found.own_fitness.iter().copied())
+            && values(&found.positions, dims) == found.fitness;
+        // A maximum of 900,000 a dimension, each term and sum of which is rounded.
+        let most = 900_000.0 * dims as f64 * (1.0 + dims as f64 * f64::EPSILON);
+        let holds = best == greatest && is_own && is_evaluated;
+        match holds && best >= self.start.best[0] && best <= most {
+            true => Ok(Check::Holds("its best is the best of all, at that particle's position")),
+            false => Err(self.wrong(kernel, found, "the best of all particles, with its position")),
+        }
+    }
+}
+
+/// The first that has the greatest fitness.
+fn first_greatest(fitness: &[f64]) -> usize {
+    (1..fitness.len()).fold(0, |best, i| if fitness[i] > fitness[best] { i } else { best })
+}
+
+impl Arrays {
+    fn step(&mut self, iteration: u32, particles: usize, dims: usize) {
+        for dimension in 0..dims {
+            let guide = self.best[1 + dimension];
+            for particle in 0..particles {
+                let place = dimension * particles + particle;
+                let (r1, r2) = pair(Purpose::Velocity, iteration, particle, dimension);
+                let (x, v) = (self.positions[place], self.velocities[place]);
+                let own = self.own_positions[place];
+                let v = v + 2.0 * r1 * (own - x) + 2.0 * r2 * (guide - x);
+                self.velocities[place] = v.clamp(-200.0, 200.0);
+                self.positions[place] = (x + self.velocities[place]).clamp(-100.0, 100.0);
+            }
+        }
+        self.fitness = values(&self.positions, dims);
+        for particle in 0..particles {
+            if self.fitness[particle] > self.own_fitness[particle] {
+                self.own_fitness[particle] = self.fitness[particle];
+                for place in (particle..dims * particles).step_by(particles) {
+                    self.own_positions[place] = self.positions[place];
+                }
+            }
+        }
+        let first = first_greatest(&self.fitness);
+        if self.fitness[first] > self.best[0] {
+            self.best[0] = self.fitness[first];
+            for dimension in 0..dims {
+                self.best[1 + dimension] = self.positions[dimension * particles + first];
+            }
+        }
+    }
+}
+
+/// The serial program: one thread, which moves one particle after the other, each with its numbers side by side,
+/// and compares each with the swarm's best at once.
+struct Serial {
+    dims: usize,
+    /// Of each particle position, velocity, best position, fitness and best fitness.
+    particles: Vec<f64>,
+    /// What attracts in this iteration, and the best so far.
+    guide: Vec<f64>,
+    best: Vec<f64>,
+    iteration: u32,
+}
+
+impl Serial {
+    fn new(oracle: &Oracle) -> Self {
+        let Oracle { particles, dims, start, .. } = oracle;
+        let mut numbers = Vec::with_capacity(particles * (3 * dims + 2));
+        let coordinates = [&start.positions, &start.velocities, &start.own_positions]
+            .map(|of| transposed(of, *dims));
+        for particle in 0..*particles {
+            for of in &coordinates {
+                numbers.extend(&of[particle * dims..][..*dims]);
+            }
+            numbers.extend([start.fitness[particle], start.own_fitness[particle]]);
+        }
+        let (guide, best) = (vec![0.0; *dims], start.best.clone());
+        Self { dims: *dims, particles: numbers, guide, best, iteration: 0 }
+    }
+
+    fn step(&mut self) {
+        self.iteration += 1;
+        let dims = self.dims;
+        self.guide.copy_from_slice(&self.best[1..]);
+        for (index, particle) in self.particles.chunks_exact_mut(3 * dims + 2).enumerate() {
+            let (positions, rest) = particle.split_at_mut(dims);
+            let (velocities, rest) = rest.split_at_mut(dims);
+            let (own, fitness) = rest.split_at_mut(dims);
+            for d in 0..dims {
+                let random = uniforms(KEY, self.iteration, word(index), word(d));
+                let now = [positions[d], velocities[d], own[d], self.guide[d]];
+                [positions[d], velocities[d]] = moved(now, random);
+            }
+            fitness[0] = value(positions);
+            if fitness[0] > fitness[1] {
+                fitness[1] = fitness[0];
+                own.copy_from_slice(positions);
+            }
+            if fitness[0] > self.best[0] {
+                self.best[0] = fitness[0];
+                self.best[1..].copy_from_slice(positions);
+            }
+        }
+    }
+
+    fn arrays(&self) -> Arrays {
+        let dims = self.dims;
+        let width = 3 * dims + 2;
+        let mut all = transposed(&self.particles, self.particles.len() / width);
+        let mut split = |first: usize| all.split_off(first * (self.particles.len() / width));
+        let (own_fitness, fitness) = (split(width - 1), split(width - 2));
+        let (own_positions, velocities) = (split(2 * dims), split(dims));
+        Arrays {
+            own_fitness,
+            fitness,
+            own_positions,
+            velocities,
+            positions: all,
+            best: self.best.clone(),
+        }
+    }
+}
+
+/// Measures the serial program.
+fn serial(oracle: &Oracle, at_least: Duration) -> Result<Measured> {
+    let mut swarm = Serial::new(oracle);
+    for _ in 0..oracle.looked_at() {
+        swarm.step();
+    }
+    let checked = oracle.check("serial", &swarm.arrays())?;
+    let seconds = timed(at_least, |iterations| {
+        let began = Instant::now();
+        for _ in 0..iterations {
+            swarm.step();
+        }
+        Ok(began.elapsed())
+    })?;
+    Ok(Measured { kernel: "serial", seconds, checked })
+}
+
+/// Measures the kernels on a machine.
+#[cfg(any(feature = "cuda", test))]
+fn on_machine<M: Machine>(
+    machine: &M,
+    threads: u32,
+    at_least: Duration,
+    oracle: &Oracle,
+) -> Result<Vec<Measured>> {
+    use kernels::{Session, State, Version};
+
+    let Arrays { positions, velocities, own_positions, fitness, own_fitness, best } =
+        oracle.start.clone();
+    let start = State { positions, velocities, own_positions, fitness, own_fitness, best };
+    let one = |version: Version| -> Result<Measured> {
+        let mut session = Session::new(machine, version, threads, KEY, &start)?;
+        session.timed(oracle.looked_at())?;
+        let State { positions, velocities, own_positions, fitness, own_fitness, best } =
+            session.state()?;
+        let found = Arrays { positions, velocities, own_positions, fitness, own_fitness, best };
+        // Of one block alone it is defined which particle comes first.
+        let checked = match version {
+            Version::QueueLock if session.blocks() > 1 => {
+                oracle.check_best(version.name(), &found)?
+            }
+            _ => oracle.check(version.name(), &found)?,
+        };
+        let seconds = timed(at_least, |iterations| session.timed(iterations))?;
+        Ok(Measured { kernel: version.name(), seconds, checked })
+    };
+    Version::ALL.into_iter().map(one).collect()
+}
+
+/// The seconds of an iteration in some runs, each of so many that it lasts so long; ascending.
+fn timed(
+    at_least: Duration,
+    mut run: impl FnMut(u32) -> Result<Duration>,
+) -> Result<[f64; REPETITIONS]> {
+    let mut iterations = 1;
+    loop {
+        // The lesser of two: whatever held up one of them did not need so long.
+        let elapsed = run(iterations)?.min(run(iterations)?);
+        if elapsed >= at_least || iterations >= 1 << 20 {
+            break;
+        }
+        let wanted = at_least.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        iterations = (f64::from(iterations) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
+    }
+    let mut seconds = [0.0; REPETITIONS];
+    for of in &mut seconds {
+        *of = run(iterations)?.as_secs_f64() / f64::from(iterations);
+    }
+    seconds.sort_by(f64::total_cmp);
+    Ok(seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Emulated;
+
+    #[test]
+    fn kernels_in_the_emulator_are_the_oracle() {
+        for (particles, dims, threads) in [(40, 1, 64), (200, 3, 64), (33, 2, 32)] {
+            let oracle = Oracle::new(particles, dims).unwrap();
+            let machine = Emulated::new(11, 32).machine();
+            let measured = on_machine(&machine, threads, Duration::ZERO, &oracle).unwrap();
+            let names: Vec<_> = measured.iter().map(|of| of.kernel).collect();
+            assert_eq!(names, ["reduction", "loop unrolling", "queue", "queue lock"]);
+            for Measured { kernel, seconds, checked } in measured {
+                let is_defined = kernel != "queue lock" || particles <= threads;
+                assert_eq!(checked == Check::Equal, is_defined, "{kernel}: {checked}");
+                assert!(seconds[0] > 0.0 && seconds.is_sorted());
+            }
+        }
+    }
+
+    #[test]
+    fn the_serial_program_is_the_oracle() {
+        for (particles, dims) in [(1, 1), (40, 1), (70, 5)] {
+            let oracle = Oracle::new(particles, dims).unwrap();
+            assert_eq!(serial(&oracle, Duration::ZERO).unwrap().checked, Check::Equal);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_found() {
+        let oracle = Oracle::new(50, 2).unwrap();
+        let right = oracle.end.clone();
+        assert_eq!(oracle.check("none", &right).unwrap(), Check::Equal);
+        assert!(matches!(oracle.check_best("none", &right), Ok(Check::Holds(_))));
+        let spoilt = |spoil: &dyn Fn(&mut Arrays)| {
+            let mut wrong = right.clone();
+            spoil(&mut wrong);
+            wrong
+        };
+        // The position of another particle; a best that is not the greatest; a fitness of another place.
+        let torn = spoilt(&|a| a.best[1] = a.best[1].next_down());
+        let lesser = spoilt(&|a| a.best = oracle.start.best.clone());
+        let elsewhere = spoilt(&|a| a.fitness[7] += 1.0);
+        assert_ne!(right.best, oracle.start.best, "nothing improved");
+        for wrong in [torn, lesser, elsewhere] {
+            assert!(oracle.check("none", &wrong).is_err());
+            let error = oracle.check_best("queue lock", &wrong).unwrap_err().to_string();
+            assert!(error.contains("queue lock at 50 x 2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_published() {
+        let [one, many] = EXTENTS.map(|extent| extent.sizes(true).collect::<Vec<_>>());
+        assert_eq!((one.len(), one[0], one[12]), (13, 32, 131_072));
+        assert_eq!((many.len(), many[0], many[10]), (11, 128, 131_072));
+    }
 }

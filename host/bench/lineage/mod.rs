@@ -270,6 +270,8 @@ pub enum Check {
     /// It differs from the oracle's by no more than a bound that is stated with the kernel; the largest relative
     /// difference that was found.
     Within(f64),
+    /// It depends on which thread comes first; this is true of it, as it must be.
+    Holds(&'static str),
     /// It has the error that the version is known for, in these words.
     KnownError(String),
 }
@@ -279,6 +281,7 @@ impl fmt::Display for Check {
         match self {
             Self::Equal => f.write_str("equal"),
             Self::Within(difference) => write!(f, "within {difference:.1e}"),
+            Self::Holds(what) => f.write_str(what),
             Self::KnownError(error) => write!(f, "known error: {error}"),
         }
     }

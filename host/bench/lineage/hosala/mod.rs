@@ -22,9 +22,9 @@ use super::{Check, Ours, Report, Request, Row, Table, Tell, Work};
 use crate::{
     Error, Result,
     backend::{AnyBackend, Backend, Cpu, Number, Plan, lineage::Spread},
-    bench::{Care, FITS, FitCase, Trial, iteration_with},
+    bench::{Care, FITS, FitCase, iteration_of},
     fit::{Data, Fit, Linear, synthetic},
-    swarm::{Mode, Precision, Problem},
+    swarm::{Options, Precision, Problem, Rule},
 };
 
 const REDUCTIONS: Table = Table {
@@ -293,8 +293,8 @@ fn ours(
 ) -> Result<Ours> {
     let looked_at = if problem.function().as_fit().is_some() { 1 } else { 12 };
     let care = Care { looked_at, at_least: Duration::from_millis(40) };
-    let trial = Trial { particles, precision, mode: Mode::Synchronous, history: None };
-    let measured = iteration_with(problem, trial, backend, care)?;
+    let options = Options { particles, precision, ..Options::for_rule(Rule::Inertia) };
+    let measured = iteration_of(problem, &options, None, backend, care)?;
     Ok(Ours { way: measured.way.name(), seconds: measured.seconds })
 }
 
