@@ -63,9 +63,9 @@ pub struct Shape {
     pub capacity: u32,
 }
 
-/// Threads that a block has at least before there is a second one: two warps for each of a
-/// multiprocessor's four schedulers.
-const LEAST_THREADS: u32 = 256;
+/// Threads that a block has at least before there is a second one: two warps for each of a multiprocessor's
+/// four schedulers. Fewer where particles with many dimensions do not fit otherwise.
+const LEAST_THREADS: [u32; 4] = [256, 128, 64, 32];
 
 /// The shape for a swarm that is on the chip as a whole; `None` if it does not fit. `threads` in a
 /// block, if they are given.
@@ -75,8 +75,10 @@ pub fn together<T: Scalar>(
     particles: u32,
     dims: u32,
 ) -> Option<Shape> {
-    let shape = spread(capacity, threads, particles)?;
-    fits::<T>(capacity, shape, dims).then_some(shape)
+    LEAST_THREADS
+        .into_iter()
+        .filter_map(|least| spread(capacity, threads, particles, least))
+        .find(|&shape| fits::<T>(capacity, shape, dims))
 }
 
 /// The shape for a swarm whose blocks take their particles onto the chip in turn; `None` if not even 32
@@ -87,7 +89,10 @@ pub fn apart<T: Scalar>(
     particles: u32,
     dims: u32,
 ) -> Option<Shape> {
-    let whole = spread(capacity, threads, particles)?;
+    if let Some(shape) = together::<T>(capacity, threads, particles, dims) {
+        return Some(shape);
+    }
+    let whole = spread(capacity, threads, particles, LEAST_THREADS[0])?;
     let warps = whole.threads / CHUNK;
     let (mut fitting, mut beyond) = (0, whole.capacity + 1);
     while beyond - fitting > 1 {
@@ -108,14 +113,14 @@ pub fn apart<T: Scalar>(
     Some(Shape { capacity: fitting, ..whole })
 }
 
-/// Shares the chunks out among blocks.
-fn spread(capacity: Capacity, threads: Option<u32>, particles: u32) -> Option<Shape> {
+/// Shares the chunks out among blocks of at least so many threads, unless their number is given.
+fn spread(capacity: Capacity, threads: Option<u32>, particles: u32, least: u32) -> Option<Shape> {
     let most = threads.unwrap_or(1024).min(capacity.threads) / CHUNK * CHUNK;
     if capacity.blocks == 0 || most == 0 {
         return None;
     }
     let chunks = chunks(particles);
-    let least = threads.unwrap_or(LEAST_THREADS).min(most) / CHUNK;
+    let least = threads.unwrap_or(least).min(most) / CHUNK;
     let blocks = (chunks / least).clamp(1, capacity.blocks);
     let each = chunks.div_ceil(blocks);
     // As few as need no more each.
@@ -145,6 +150,9 @@ mod tests {
         assert_eq!(shape(131_072, 10), all(128, 1024, 32));
         assert_eq!(shape(1_048_576, 2), all(132, 1024, 249));
         assert_eq!(shape(65_536, 32), all(128, 512, 16));
+        // Eight chunks of a block would not fit.
+        assert_eq!(shape(1_024, 120), all(8, 128, 4));
+        assert_eq!(shape(1_024, 240), all(16, 64, 2));
         assert_eq!(shape(65_536, 100), None);
         assert_eq!(shape(1_048_576, 16), None);
         assert_eq!(shape(u32::MAX, u32::MAX), None);
@@ -157,7 +165,7 @@ mod tests {
         assert_eq!(shape(1_048_576, 16).unwrap().capacity, 32);
         assert_eq!(shape(1_048_576, 64).unwrap().capacity, 9);
         assert_eq!(shape(65_536, 1).unwrap(), together::<f32>(LARGE, None, 65_536, 1).unwrap());
-        assert_eq!(shape(40, 500).unwrap().blocks, 1);
+        assert_eq!(shape(40, 500).unwrap().blocks, 2);
         assert_eq!(shape(40, 1_000), None);
         assert_eq!(shape(u32::MAX, u32::MAX), None);
     }
