@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn times_have_three_digits() {
-        let shown = [0.0, 1.5e-7, 2.345e-5, 9.87e-4, 0.0123, 0.5, 1.0, 12.34, 1234.5].map(time);
+        let shown = [0.0, 1.5e-7, 2.346e-5, 9.87e-4, 0.0123, 0.5, 1.0, 12.34, 1234.5].map(time);
         let wanted = [
             "0.00 us", "0.15 us", "23.5 us", "987 us", "12.3 ms", "500 ms", "1.00 s", "12.3 s",
             "1234 s",
