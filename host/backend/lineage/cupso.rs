@@ -13,6 +13,7 @@ use flockwork_device::{
 use crate::{Result, backend::machine::Machine};
 
 /// Threads of a block, as in the programs unless an option says otherwise.
+#[cfg(feature = "cuda")]
 pub(crate) const THREADS: u32 = 1024;
 
 /// How the swarm's best is found.

@@ -4,6 +4,7 @@
 pub(crate) mod boudoudouh;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) mod cupso;
+#[cfg(any(feature = "cuda", test))]
 pub(crate) mod floyd_warshall;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) mod hosala;

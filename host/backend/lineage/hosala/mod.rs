@@ -22,6 +22,7 @@ pub(crate) struct Patience {
 
 impl Patience {
     /// For figures that are shown.
+    #[cfg(feature = "cuda")]
     pub(crate) const USUAL: Self = Self { batches: 5, at_least: Duration::from_millis(20) };
 
     /// Just once.
