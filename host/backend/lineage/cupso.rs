@@ -55,7 +55,7 @@ pub(crate) struct State {
 type Launch<'m> = Box<dyn Fn(&Arguments) -> Result<()> + 'm>;
 
 /// A swarm that is advanced by one version's kernels.
-pub(crate) struct Session<'m, M: Machine> {
+pub(crate) struct Running<'m, M: Machine> {
     machine: &'m M,
     launch: Launch<'m>,
     arguments: Arguments,
@@ -69,7 +69,7 @@ pub(crate) struct Session<'m, M: Machine> {
     _others: (M::Buffer<f64>, M::Buffer<u32>, M::Buffer<u32>),
 }
 
-impl<'m, M: Machine> Session<'m, M> {
+impl<'m, M: Machine> Running<'m, M> {
     /// The swarm in blocks of `threads` threads, a power of two from 32 to 1024; in smaller ones if the machine
     /// has no such blocks.
     pub fn new(
@@ -98,7 +98,7 @@ impl<'m, M: Machine> Session<'m, M> {
         let found_fitness = machine.zeroed::<f64>(blocks as usize)?;
         let found_particle = machine.zeroed::<u32>(blocks as usize)?;
         let lock = machine.zeroed::<u32>(1)?;
-        // SAFETY: used in launches on this machine alone, by the session, which keeps the buffers.
+        // SAFETY: used in launches on this machine alone, by the run, which keeps the buffers.
         let arguments = unsafe {
             Arguments {
                 particles: particles as u32,

@@ -522,25 +522,25 @@ fn on_machine<M: Machine>(
     at_least: Duration,
     oracle: &Oracle,
 ) -> Result<Vec<Measured>> {
-    use kernels::{Session, State, Version};
+    use kernels::{Running, State, Version};
 
     let Arrays { positions, velocities, own_positions, fitness, own_fitness, best } =
         oracle.start.clone();
     let start = State { positions, velocities, own_positions, fitness, own_fitness, best };
     let one = |version: Version| -> Result<Measured> {
-        let mut session = Session::new(machine, version, threads, KEY, &start)?;
-        session.timed(oracle.looked_at())?;
+        let mut running = Running::new(machine, version, threads, KEY, &start)?;
+        running.timed(oracle.looked_at())?;
         let State { positions, velocities, own_positions, fitness, own_fitness, best } =
-            session.state()?;
+            running.state()?;
         let found = Arrays { positions, velocities, own_positions, fitness, own_fitness, best };
         // Of one block alone it is defined which particle comes first.
         let checked = match version {
-            Version::QueueLock if session.blocks() > 1 => {
+            Version::QueueLock if running.blocks() > 1 => {
                 oracle.check_best(version.name(), &found)?
             }
             _ => oracle.check(version.name(), &found)?,
         };
-        let seconds = timed(at_least, |iterations| session.timed(iterations))?;
+        let seconds = timed(at_least, |iterations| running.timed(iterations))?;
         Ok(Measured { kernel: version.name(), seconds, checked })
     };
     Version::ALL.into_iter().map(one).collect()
