@@ -37,6 +37,8 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("paths_pivots_", "", 256, Some(1)),
     ("swarm_resident_", "_f32", 1024, None),
     ("swarm_resident_", "_f64", 512, None),
+    ("swarm_together_", "_f32", 1024, None),
+    ("swarm_together_", "_f64", 512, None),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
     ("swarm_step_cubic_", "f32", 512, Some(2)),
     ("swarm_step_ellipsoid_", "f32", 512, Some(2)),

@@ -47,7 +47,7 @@ use crate::{
         evaluate::Evaluate,
         implant::Implant,
         motion::{Advance, Scatter},
-        resident::Resident,
+        resident::{Resident, Together},
         step::{CatchUp, Step},
         survey::{SurveySwarm, SurveyTiles},
     },
@@ -61,6 +61,7 @@ macro_rules! for_each_family {
             [
                 swarm_step: Step,
                 swarm_resident: Resident,
+                swarm_together: Together,
                 swarm_evaluate: Evaluate
             ] $($rest)*
         }

@@ -28,7 +28,7 @@ pub use fit::{FITS, FitCase, FitMeasurement, Processor, allowed, fit, processor}
 
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Backend, Cpu, Number, Plan, Swarm, Way},
+    backend::{AnyBackend, Backend, Cpu, Number, Plan, Spread, Swarm, Way},
     swarm::{Mode, Options, Precision, Problem, Rule},
 };
 
@@ -43,6 +43,20 @@ pub const SIZES: &[(u32, u32)] = &[
     (1_048_576, 2),
     (1_048_576, 16),
     (1_048_576, 64),
+];
+
+/// The sizes, particles by dimensions, with which [`Evaluation`](crate::backend::Evaluation)s are compared: all
+/// are on an H200's chip.
+pub const SHARED: &[(u32, u32)] = &[
+    (32, 512),
+    (64, 1_024),
+    (256, 240),
+    (256, 1_024),
+    (1_024, 128),
+    (1_024, 1_024),
+    (4_096, 64),
+    (4_096, 256),
+    (16_384, 64),
 ];
 
 /// What is measured.
@@ -116,6 +130,11 @@ impl Measurement {
     pub fn rate(&self) -> f64 {
         f64::from(self.particles) * f64::from(self.dims) / self.seconds
     }
+
+    /// Median and range.
+    pub(crate) fn spread(&self) -> Spread {
+        Spread { median: self.seconds, range: self.range }
+    }
 }
 
 /// How often a size is measured.
@@ -184,35 +203,44 @@ fn iteration_in<T: Number>(
     swarm.start(None)?;
     swarm.advance(looked_at)?;
     look(problem, mode, &mut *swarm, plan, looked_at)?;
-    let mut batch = 1;
-    loop {
-        // The lesser of two: whatever held up one of them, the iterations did not need so long.
-        let elapsed = swarm.timed(batch)?.min(swarm.timed(batch)?);
-        if elapsed >= at_least || batch >= 1 << 24 {
-            break;
-        }
-        let wanted = at_least.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
-        batch = (f64::from(batch) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
-    }
+    let batch = long_enough(at_least, 1 << 24, |iterations| swarm.timed(iterations))?;
     let mut seconds = Vec::new();
     for _ in 0..REPETITIONS {
         seconds.push(swarm.timed(batch)?.as_secs_f64() / f64::from(batch));
         swarm.take_records()?;
     }
-    seconds.sort_by(f64::total_cmp);
+    let Spread { median: seconds, range } = Spread::of_seconds(seconds);
     let dims = problem.dims();
     Ok(Measurement {
         particles,
         dims,
         precision,
         way: swarm.way(),
-        seconds: seconds[REPETITIONS / 2],
-        range: (seconds[0], seconds[REPETITIONS - 1]),
+        seconds,
+        range,
         bytes: (layout::tiles(particles as usize) * TILE) as u64
             * u64::from(dims)
             * 5
             * size_of::<T>() as u64,
     })
+}
+
+/// How many iterations at once take `run` so long, found by trying; `enough` are, however short.
+fn long_enough(
+    at_least: Duration,
+    enough: u32,
+    mut run: impl FnMut(u32) -> Result<Duration>,
+) -> Result<u32> {
+    let mut iterations = 1;
+    loop {
+        // The lesser of two: whatever held up one of them, the iterations did not need so long.
+        let elapsed = run(iterations)?.min(run(iterations)?);
+        if elapsed >= at_least || iterations >= enough {
+            return Ok(iterations);
+        }
+        let wanted = at_least.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
+        iterations = (f64::from(iterations) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
+    }
 }
 
 /// Whether the best after so many iterations is what it should be.
@@ -304,5 +332,27 @@ pub fn ceilings(backend: &AnyBackend) -> Result<Option<Ceilings>> {
                 launch_seconds: launch.seconds,
             }))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_are_as_many_as_take_so_long() {
+        let found = |at_least, each: Duration| {
+            long_enough(Duration::from_micros(at_least), 5_000, |iterations| Ok(each * iterations))
+        };
+        let many = found(20_000, Duration::from_micros(7)).unwrap();
+        assert!((2_858..3_300).contains(&many), "{many}");
+        assert_eq!(found(7, Duration::from_micros(7)).unwrap(), 1);
+        // However long it would be until then.
+        let enough = found(1, Duration::ZERO).unwrap();
+        assert!((5_000..500_000).contains(&enough), "{enough}");
+        // The lesser time of two decides.
+        let mut times = [9, 3, 9, 9].map(Duration::from_micros).into_iter();
+        let found = long_enough(Duration::from_micros(5), 100, |_| Ok(times.next().unwrap()));
+        assert!(found.unwrap() > 1 && times.next().is_none());
     }
 }

@@ -14,7 +14,7 @@ use common::{
     problem,
 };
 use flockwork::{
-    backend::{Cpu, Emulated, Number, Plan, Snapshot},
+    backend::{Cpu, Emulated, Evaluation, Number, Plan, Snapshot},
     objective::{Ackley, Objective, Rastrigin, Rosenbrock, Sphere},
     swarm::{
         Checkpoint, Coefficients, Edge, Mode, Neighbourhood, Options, Precision, Problem,
@@ -61,6 +61,22 @@ fn blocks_of_several_warps_keep_their_promises() {
         let options = options(200 + seed as u32, seed);
         keeps_its_promises::<_, f32>(Rosenbrock, 2 + seed as u32 % 5, &options, &machine, &[8, 3])
             .unwrap();
+    }
+}
+
+#[test]
+fn threads_that_share_particles_keep_their_promises() {
+    for seed in 0..40 {
+        let evaluation = [Evaluation::Mod, Evaluation::Warp, Evaluation::Block][seed as usize % 3];
+        let machine =
+            Emulated::new(seed, 32).with_evaluation(evaluation).with_shared_memory(200 << 10);
+        let (dims, particles) = (33 + seed as u32 % 40, 20 + 9 * (seed as u32 % 11));
+        let options = options(particles, seed);
+        if seed % 4 < 2 {
+            keeps_its_promises::<_, f32>(Rastrigin, dims, &options, &machine, &[1, 6, 2]).unwrap();
+        } else {
+            keeps_its_promises::<_, f64>(Rosenbrock, dims, &options, &machine, &[9, 4]).unwrap();
+        }
     }
 }
 

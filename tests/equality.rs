@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Case, all_cpus, all_same_bits, cpu, same_bits, same_bits_of, variants};
-use flockwork::backend::{Emulated, Residence};
+use flockwork::backend::{Emulated, Evaluation, Residence};
 
 #[test]
 fn every_kernel_in_the_emulator() {
@@ -23,6 +23,38 @@ fn every_kernel_in_the_emulator() {
             let emulated = Emulated::new(seed as u64, threads).with_residence(residence);
             all_same_bits(case, &cpu(), &emulated).unwrap();
         }
+    }
+}
+
+/// With as much shared memory as whoever shares particles wants.
+fn sharing(seed: u64, evaluation: Evaluation) -> Emulated {
+    Emulated::new(seed, 32).with_shared_memory(2 << 20).with_evaluation(evaluation)
+}
+
+/// Of one run of terms and of many, with a last one that is shorter.
+#[test]
+fn every_function_whoever_shares_a_particle() {
+    let sizes = [
+        Case { particles: 5, dims: 1, looks: &[1, 10] },
+        Case { particles: 33, dims: 7, looks: &[1, 6] },
+        Case { particles: 70, dims: 65, looks: &[1, 7] },
+        Case { particles: 3, dims: 300, looks: &[1, 6] },
+    ];
+    for (seed, case) in sizes.into_iter().enumerate() {
+        for evaluation in [Evaluation::Mod, Evaluation::Warp, Evaluation::Block] {
+            all_same_bits(case, &cpu(), &sharing(seed as u64, evaluation)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn many_sizes_under_many_schedules() {
+    for seed in 0..60 {
+        let dims = 2 + 11 * (seed as u32 % 23);
+        let case = Case { particles: 1 + 7 * (seed as u32 % 13), dims, looks: &[1, 9] };
+        let objective = ["rastrigin", "rosenbrock", "ackley", "griewank"][seed as usize % 4];
+        let evaluation = Evaluation::ALL[seed as usize % 5];
+        same_bits(objective, case, &cpu(), &sharing(seed, evaluation)).unwrap();
     }
 }
 

@@ -4,7 +4,12 @@
 #[allow(dead_code, reason = "other test programs use more of it")]
 mod program;
 
-use std::{fs, io::Read, process::Stdio};
+use std::{
+    fs,
+    io::Read,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use program::{fails, json, program, succeeds};
 
@@ -52,6 +57,26 @@ fn a_line_is_found() {
     }
     let fixed = values(&format!("{usual} --fix c0=2.5"));
     assert!(fixed[0] == 2.5 && fixed[1] < 3.0, "{fixed:?}");
+}
+
+#[test]
+fn rates_are_of_what_is_read() {
+    let folder = folder();
+    let usual = format!("fit {} --model polynomial --degree 1 -b cpu", line(&folder));
+    let rates = |command: &str| {
+        let object = json(command);
+        ["evaluations_per_second", "rows_per_second"].map(|rate| object[rate].as_f64())
+    };
+    let [points, rows] = rates(&usual);
+    assert!((rows.unwrap() / points.unwrap() / 40.0 - 1.0).abs() < 1e-12, "{points:?} {rows:?}");
+    assert!(succeeds(&usual).contains(" rows a second\n"));
+    // By the Gram matrix a point takes no rows.
+    let by_gram = format!("{usual} --gram");
+    let [points, rows] = rates(&by_gram);
+    assert!(points.unwrap() > 0.0 && rows.is_none(), "{points:?} {rows:?}");
+    let text = succeeds(&by_gram);
+    assert!(text.contains(" points a second by the Gram matrix\n"), "{text}");
+    assert!(!text.contains("rows a second"), "{text}");
 }
 
 #[test]
@@ -126,4 +151,18 @@ fn a_reader_may_stop_before_the_end() {
     let ended = bench.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&ended.stderr);
     assert!(ended.status.success() && !errors.contains("panicked"), "{:?} {errors}", ended.status);
+}
+
+#[test]
+fn nothing_is_measured_once_nobody_reads() {
+    // Minutes, if all were measured.
+    let mut command = program();
+    command.args(["bench", "swarm", "-b", "cpu", "--json"]);
+    command.args(["--size", "32x1"].repeat(200));
+    let mut bench = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(bench.stdout.take());
+    let began = Instant::now();
+    let ended = bench.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
 }

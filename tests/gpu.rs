@@ -19,7 +19,7 @@ mod gpu {
 
     use flockwork::{
         Error,
-        backend::{Backend, Cuda, Number, Plan, Residence},
+        backend::{Backend, Cuda, Evaluation, Number, Plan, Residence},
         cuda::{CudaError, live_allocations},
         fit::{self, MODELS},
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
@@ -94,6 +94,29 @@ mod gpu {
                         Ok(same_bits(info.name, case, &cpu(), &gpu)?)
                     },
                 ));
+            }
+        }
+        for info in OBJECTIVES {
+            for evaluation in
+                [Evaluation::Thread, Evaluation::Mod, Evaluation::Warp, Evaluation::Block]
+            {
+                let name = format!("same_bits_with_{evaluation}_a_particle::{}", info.name);
+                trials.push(Trial::test(name, move || {
+                    let gpu = Cuda::open(0)?.with_evaluation(evaluation);
+                    for case in [
+                        Case { particles: 70, dims: 65, looks: &[1, 300] },
+                        Case { particles: 9, dims: 256, looks: &[1, 100] },
+                        Case { particles: 3001, dims: 40, looks: &[1, 20] },
+                    ] {
+                        // All pairs of 85 atoms take the CPU too long, and 32 particles in 256 dimensions
+                        // too much memory.
+                        let slow = info.name == "lennard_jones" && case.particles != 70;
+                        if !slow && (evaluation != Evaluation::Mod || case.dims != 256) {
+                            same_bits(info.name, case, &cpu(), &gpu)?;
+                        }
+                    }
+                    Ok(())
+                }));
             }
         }
         for threads in [32, 64, 128, 256, 512] {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Case, Machine, cpu, problem, same_bits};
 use flockwork::{
-    backend::{Backend, Emulated, Plan, Residence, Snapshot, Way},
+    backend::{Backend, Emulated, Evaluation, Plan, Residence, Snapshot, Way},
     objective::{Rastrigin, Sphere},
     swarm::{Neighbourhood, Options, Problem, Rule},
 };
@@ -49,11 +49,10 @@ fn both_ways_in_turn_give_the_same_bits() {
     }
 }
 
-fn refused(dims: u32, options: &Options) -> String {
+fn refused(dims: u32, options: &Options, machine: Emulated) -> String {
     let problem = Problem::new(Sphere, dims).unwrap();
     let plan = Plan::<f64>::new(&problem, options).unwrap();
-    let emulated = Emulated::new(1, 32).with_residence(Residence::Resident).with(Sphere);
-    match emulated.swarm(problem.function(), plan) {
+    match machine.with(Sphere).swarm(problem.function(), plan) {
         Ok(_) => panic!("{dims} dimensions were taken"),
         Err(error) => error.to_string(),
     }
@@ -62,11 +61,41 @@ fn refused(dims: u32, options: &Options) -> String {
 #[test]
 fn what_does_not_fit_gets_a_sentence() {
     let usual = Options { particles: 200, ..Options::for_rule(Rule::Inertia) };
+    let resident = Emulated::new(1, 32).with_residence(Residence::Resident);
     assert_eq!(
-        refused(700, &usual),
+        refused(700, &usual, resident),
         "residence is resident; it must be auto or streaming for 200 particles in 700 dimensions: they \
          do not fit on the chip"
     );
     let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
-    assert!(refused(2, &ring).contains("only the usual swarm runs there"));
+    assert!(refused(2, &ring, resident).contains("only the usual swarm runs there"));
+}
+
+#[test]
+fn what_cannot_be_shared_gets_a_sentence() {
+    let usual = Options { particles: 200, ..Options::for_rule(Rule::Inertia) };
+    let warps = Emulated::new(1, 32).with_evaluation(Evaluation::Warp);
+    assert_eq!(
+        refused(2_000, &usual, warps),
+        "evaluation is warp; it must be auto or thread for 200 particles in 2000 dimensions: they do not \
+         fit on the chip"
+    );
+    let streaming = warps.with_residence(Residence::Streaming);
+    assert!(refused(70, &usual, streaming).contains("threads share particles on the chip alone"));
+    let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
+    assert!(refused(70, &ring, warps).contains("only the usual swarm runs there"));
+}
+
+/// A few particles in so many dimensions that 32 of them do not fit side by side.
+#[test]
+fn what_does_not_fit_in_full_warps_fits_in_narrower_ones() {
+    let options = Options { particles: 20, ..Options::for_rule(Rule::Inertia) };
+    let problem = Problem::new(Rastrigin, 400).unwrap();
+    let plan = Plan::<f32>::new(&problem, &options).unwrap();
+    let machine =
+        Emulated::new(3, 32).with_shared_memory(60 << 10).with_evaluation(Evaluation::Auto);
+    let mut swarm = Machine::swarm(&machine, Rastrigin, &problem, plan).unwrap();
+    swarm.start(None).unwrap();
+    swarm.advance(10).unwrap();
+    assert_eq!(swarm.way(), Way::Resident);
 }

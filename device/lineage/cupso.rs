@@ -41,11 +41,10 @@
 //! and the one that is being written; the best that stands there when the launch is over is one particle's own.
 
 use crate::{
-    gpu::memory::ReadOnly,
     gpu::{
         atomic::{Order, Scope},
         block,
-        memory::ReadWrite,
+        memory::{ReadOnly, ReadWrite},
         shared::Shared,
         thread, unroll, warp,
     },
@@ -141,6 +140,12 @@ impl Found {
     fn beats(self, other: Self) -> bool {
         self.fitness > other.fitness
             || (self.fitness == other.fitness && self.particle < other.particle)
+    }
+
+    /// The one that beats the other.
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        if other.beats(self) { other } else { self }
     }
 }
 
@@ -359,9 +364,7 @@ impl Arguments {
                     particle: self.found_particle.load(block as usize),
                 }
             };
-            if found.beats(best) {
-                best = found;
-            }
+            best = best.or(found);
             block += thread::block_threads();
         }
         best
@@ -445,10 +448,7 @@ impl Line {
         let mut place = 0;
         while place < length {
             // SAFETY: below the length, so stored.
-            let found = unsafe { self.places.at(place) };
-            if found.beats(best) {
-                best = found;
-            }
+            best = best.or(unsafe { self.places.at(place) });
             place += 1;
         }
         best
@@ -459,59 +459,36 @@ const fn name(family: &'static str) -> Name {
     Name { family, objective: "", precision: "f64" }
 }
 
-/// Moves the particles, and finds the best of each block by halving.
-pub struct Reduction;
+/// Moves the particles, and finds the best of each block by halving, which may be written out.
+pub struct Halving<const UNROLLED: bool>;
 
-impl Kernel for Reduction {
-    type Arguments = Arguments;
+/// One block: finds the best of what the blocks of an earlier launch found, likewise.
+pub struct HalvingBest<const UNROLLED: bool>;
 
-    const NAME: Name = name("cupso_reduction");
+/// [`Halving`] in a loop.
+pub type Reduction = Halving<false>;
+/// [`HalvingBest`] in a loop.
+pub type ReductionBest = HalvingBest<false>;
+/// [`Halving`], written out.
+pub type Unrolled = Halving<true>;
+/// [`HalvingBest`], written out.
+pub type UnrolledBest = HalvingBest<true>;
 
-    fn shared_bytes(threads: u32, _: &Arguments) -> u32 {
-        Board::of(threads).particle.end()
-    }
-
-    #[inline(always)]
-    unsafe fn run(arguments: &Arguments) {
-        // SAFETY: buffers as documented; the block's size is a power of two.
-        unsafe {
-            let found = arguments.advance_together();
-            let best = Board::of(thread::block_threads()).reduce(found);
-            arguments.leave(best);
-        }
-    }
+/// The best of what all threads of the block found, at the start of shared memory. Collective.
+///
+/// # Safety
+/// The block's size is a power of two, 1024 at most if `UNROLLED`.
+#[inline(always)]
+unsafe fn best_of_block<const UNROLLED: bool>(mine: Found) -> Found {
+    let board = Board::of(thread::block_threads());
+    // SAFETY: the caller's promise; nobody else uses the places.
+    unsafe { if UNROLLED { board.reduce_unrolled(mine) } else { board.reduce(mine) } }
 }
 
-/// One block: finds the best of what [`Reduction`]'s blocks found.
-pub struct ReductionBest;
-
-impl Kernel for ReductionBest {
+impl<const UNROLLED: bool> Kernel for Halving<UNROLLED> {
     type Arguments = Arguments;
 
-    const NAME: Name = name("cupso_reduction_best");
-
-    fn shared_bytes(threads: u32, _: &Arguments) -> u32 {
-        Board::of(threads).particle.end()
-    }
-
-    #[inline(always)]
-    unsafe fn run(arguments: &Arguments) {
-        // SAFETY: buffers as documented; the block's size is a power of two.
-        unsafe {
-            let found = arguments.left();
-            let best = Board::of(thread::block_threads()).reduce(found);
-            arguments.renew_best(best);
-        }
-    }
-}
-
-/// As [`Reduction`], with the halving written out.
-pub struct Unrolled;
-
-impl Kernel for Unrolled {
-    type Arguments = Arguments;
-
-    const NAME: Name = name("cupso_unrolled");
+    const NAME: Name = name(if UNROLLED { "cupso_unrolled" } else { "cupso_reduction" });
 
     fn shared_bytes(threads: u32, _: &Arguments) -> u32 {
         Board::of(threads).particle.end()
@@ -522,19 +499,15 @@ impl Kernel for Unrolled {
         // SAFETY: buffers as documented; the block's size is a power of two, 1024 at most.
         unsafe {
             let found = arguments.advance_together();
-            let best = Board::of(thread::block_threads()).reduce_unrolled(found);
-            arguments.leave(best);
+            arguments.leave(best_of_block::<UNROLLED>(found));
         }
     }
 }
 
-/// As [`ReductionBest`], with the halving written out.
-pub struct UnrolledBest;
-
-impl Kernel for UnrolledBest {
+impl<const UNROLLED: bool> Kernel for HalvingBest<UNROLLED> {
     type Arguments = Arguments;
 
-    const NAME: Name = name("cupso_unrolled_best");
+    const NAME: Name = name(if UNROLLED { "cupso_unrolled_best" } else { "cupso_reduction_best" });
 
     fn shared_bytes(threads: u32, _: &Arguments) -> u32 {
         Board::of(threads).particle.end()
@@ -542,11 +515,10 @@ impl Kernel for UnrolledBest {
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
-        // SAFETY: buffers as documented; the block's size is a power of two, 1024 at most.
+        // SAFETY: as in `Halving`.
         unsafe {
             let found = arguments.left();
-            let best = Board::of(thread::block_threads()).reduce_unrolled(found);
-            arguments.renew_best(best);
+            arguments.renew_best(best_of_block::<UNROLLED>(found));
         }
     }
 }

@@ -6,7 +6,7 @@
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::{Partial, PerLane, Real, Scalar};
-use crate::random::Draw;
+use crate::{gpu::warp::Shuffle, random::Draw};
 
 /// `N` numbers, one a lane.
 ///
@@ -23,7 +23,7 @@ pub struct Lanes<T, const N: usize>(pub [T; N]);
 
 impl<T: Scalar, const N: usize> Lanes<T, N> {
     #[inline(always)]
-    fn map(mut self, f: impl Fn(T) -> T) -> Self {
+    fn map(mut self, mut f: impl FnMut(T) -> T) -> Self {
         for value in &mut self.0 {
             *value = f(*value);
         }
@@ -59,6 +59,15 @@ impl<T: Scalar, const N: usize> Neg for Lanes<T, N> {
     #[inline(always)]
     fn neg(self) -> Self {
         self.map(Neg::neg)
+    }
+}
+
+impl<T: Scalar, const N: usize> Shuffle for Lanes<T, N> {
+    const WORDS: u32 = N as u32 * T::WORDS;
+
+    #[inline(always)]
+    fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+        self.map(|number| number.map_words(&mut f))
     }
 }
 

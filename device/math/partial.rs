@@ -1,15 +1,24 @@
 //! Results that are put together from parts.
 
 use super::Real;
+use crate::gpu::warp::Shuffle;
 
 /// A partial result: of a term, or of several terms combined.
 ///
 /// ```
-/// use flockwork_device::math::Partial;
+/// use flockwork_device::{gpu::warp::Shuffle, math::Partial};
 ///
 /// /// The greatest of all terms.
 /// #[derive(Clone, Copy)]
 /// struct Greatest(f64);
+///
+/// /// How it goes from one thread of a GPU to another.
+/// impl Shuffle for Greatest {
+///     const WORDS: u32 = 2;
+///     fn map_words(self, f: impl FnMut(u32) -> u32) -> Self {
+///         Self(self.0.map_words(f))
+///     }
+/// }
 ///
 /// impl Partial for Greatest {
 ///     fn none() -> Self {
@@ -22,7 +31,7 @@ use super::Real;
 /// let all = [3.0, -1.0, 7.0].map(Greatest).into_iter().fold(Greatest::none(), Partial::combine);
 /// assert_eq!(all.0, 7.0);
 /// ```
-pub trait Partial: Copy {
+pub trait Partial: Shuffle {
     /// The partial result of no terms: `combine` with it on the left gives an equal value.
     fn none() -> Self;
 
@@ -77,6 +86,15 @@ impl<A: Partial, B: Partial> Partial for (A, B) {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Product<T>(pub T);
+
+impl<T: Real> Shuffle for Product<T> {
+    const WORDS: u32 = T::WORDS;
+
+    #[inline(always)]
+    fn map_words(self, f: impl FnMut(u32) -> u32) -> Self {
+        Self(self.0.map_words(f))
+    }
+}
 
 impl<T: Real> Partial for Product<T> {
     #[inline(always)]

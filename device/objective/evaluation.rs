@@ -66,6 +66,27 @@ impl<V: Copy> Point<V> for Window<V> {
     }
 }
 
+/// For a function with [`Reach::Own`]: the term of one coordinate.
+///
+/// ```
+/// use flockwork_device::{
+///     gpu::memory::ReadOnly,
+///     objective::{Context, Sphere, evaluation::term_of},
+/// };
+///
+/// let context = Context::<f32>::new(9, ReadOnly::empty());
+/// assert_eq!(term_of(&Sphere, &context, 4, 3.0_f32), 9.0);
+/// ```
+#[inline(always)]
+pub fn term_of<O: Objective, V: Real>(
+    objective: &O,
+    context: &Context<V::Scalar>,
+    dimension: u32,
+    x: V,
+) -> O::Partial<V> {
+    objective.term(dimension, &Window { first: dimension, values: [x; 2] }, context)
+}
+
 impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
     /// Begins an evaluation.
     ///

@@ -192,6 +192,48 @@ impl<P: Partial> Fold<P> {
     }
 }
 
+/// Runs that [`of_runs`] asks for at once.
+pub const RUNS_AT_ONCE: u32 = 8;
+
+/// Combines so many runs, 1 to 32, as [`Fold`] does, where `run` yields what the terms of each make. It is asked for
+/// [`RUNS_AT_ONCE`] at a time, also for those beyond the last, whose answer does not matter.
+///
+/// ```
+/// use flockwork_device::objective::sum::{Fold, of_runs};
+///
+/// let terms: Vec<f32> = (0..1000).map(|term| 1.0 / (term + 1) as f32).collect();
+/// let mut fold = Fold::new(1000);
+/// terms.iter().for_each(|&term| fold.push(term));
+/// let runs: Vec<f32> = terms.chunks(32).map(|run| run.iter().fold(0.0, |sum, term| sum + term)).collect();
+/// let sum = of_runs(runs.len() as u32, |run| runs.get(run as usize).copied().unwrap_or(f32::NAN));
+/// assert_eq!(sum, fold.finish());
+/// ```
+#[inline(always)]
+pub fn of_runs<P: Partial>(runs: u32, run: impl Fn(u32) -> P) -> P {
+    let join = |first: u32, half: u32, one: P, other: P| {
+        if first + half < runs { one.combine(other) } else { one }
+    };
+    let eight = |first: u32| {
+        // All are under way at once.
+        let [a, b, c, d, e, f, g, h] = [0, 1, 2, 3, 4, 5, 6, 7].map(|nth| run(first + nth));
+        let (a, c) = (join(first, 1, a, b), join(first + 2, 1, c, d));
+        let (e, g) = (join(first + 4, 1, e, f), join(first + 6, 1, g, h));
+        join(first, 4, join(first, 2, a, c), join(first + 4, 2, e, g))
+    };
+    let mut all = eight(0);
+    if runs > 8 {
+        all = all.combine(eight(8));
+    }
+    if runs > 16 {
+        let mut upper = eight(16);
+        if runs > 24 {
+            upper = upper.combine(eight(24));
+        }
+        all = all.combine(upper);
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use std::{format, string::String, vec::Vec};
@@ -234,6 +276,15 @@ mod tests {
             let (got, expected) = (fold.finish(), oracle(&values[..n]));
             if got.to_bits() != expected.to_bits() {
                 wrong += &format!("{n} terms: {got} instead of {expected}\n");
+            }
+            let runs: Vec<f32> = values[..n]
+                .chunks(run_length(n as u32) as usize)
+                .map(|run| run.iter().fold(0.0, |sum, term| sum + term))
+                .collect();
+            let run = |nth: u32| runs.get(nth as usize).copied().unwrap_or(f32::NAN);
+            let got = if n == 0 { 0.0 } else { of_runs(runs.len() as u32, run) };
+            if got.to_bits() != expected.to_bits() {
+                wrong += &format!("{n} terms in runs: {got} instead of {expected}\n");
             }
         }
         assert!(wrong.is_empty(), "{wrong}");

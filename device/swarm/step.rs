@@ -158,6 +158,65 @@ fn motion<O: Objective, T: Scalar>(
     competing(common.view.sign * value)
 }
 
+/// What is done with a position as soon as a step has made it.
+trait Observer<T> {
+    /// In one dimension, whose remainder by 4 is `OFFSET`; as the function sees it.
+    fn see<const OFFSET: u32>(&mut self, dimension: u32, x: T);
+}
+
+impl<O: Objective, T: Scalar> Observer<T> for Evaluation<'_, O, T> {
+    #[inline(always)]
+    fn see<const OFFSET: u32>(&mut self, dimension: u32, x: T) {
+        if in_runs::<O>() {
+            self.push_within(dimension, x);
+        } else {
+            self.push_of_four::<OFFSET>(dimension, x);
+        }
+    }
+}
+
+/// Whoever wants them one by one.
+struct Each<F>(F);
+
+impl<T, F: FnMut(u32, T)> Observer<T> for Each<F> {
+    #[inline(always)]
+    fn see<const OFFSET: u32>(&mut self, dimension: u32, x: T) {
+        self.0(dimension, x);
+    }
+}
+
+/// What one thread does of a step that several share: moves a particle in four dimensions from `dimension` on, a
+/// multiple of 4, or as many as there are, and calls `see` with each and the position there as the function sees
+/// it.
+///
+/// # Safety
+/// As [`step`].
+#[inline(always)]
+pub unsafe fn group<O: Objective, T: Scalar>(
+    common: &Common<O, T>,
+    state: &mut impl State<T>,
+    particle: u32,
+    dimension: u32,
+    see: impl FnMut(u32, T),
+) {
+    let Common { key, iteration, .. } = *common;
+    // A block of random bits serves one dimension or two.
+    let group = dimension / T::PAIRS_PER_BLOCK;
+    let mut draw = Draw { key, iteration, particle, group, purpose: Purpose::Velocity, nth: 0 };
+    if common.view.dims - dimension >= 4 {
+        four(common, state, &mut Each(see), dimension, &mut draw);
+    } else {
+        rest(common, state, &mut Each(see), dimension, &mut draw);
+    }
+}
+
+/// All terms combined make the fitness.
+#[inline(always)]
+pub fn whole<O: Objective, T: Scalar>(common: &Common<O, T>, terms: O::Partial<T>) -> T {
+    let value = common.objective.finish(terms, &common.view.context());
+    competing(common.view.sign * value)
+}
+
 /// Whether a function's terms come one by one with the coordinates, so that runs of the one are runs of
 /// the other.
 const fn in_runs<O: Objective>() -> bool {
@@ -169,7 +228,7 @@ const fn in_runs<O: Objective>() -> bool {
 fn four<O: Objective, T: Scalar>(
     common: &Common<O, T>,
     state: &mut impl State<T>,
-    evaluation: &mut Evaluation<'_, O, T>,
+    observer: &mut impl Observer<T>,
     dimension: u32,
     draw: &mut Draw,
 ) {
@@ -190,13 +249,13 @@ fn four<O: Objective, T: Scalar>(
         unsafe { core::hint::assert_unchecked(evaluation_dimension < common.view.dims) };
         Place { evaluation_dimension, state_dimension: ahead }
     };
-    place::<O, T, 0>(common, &mut state, evaluation, at(0), loaded[0], guide0, bound(0), first);
+    place::<O, T, 0>(common, &mut state, observer, at(0), loaded[0], guide0, bound(0), first);
     let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
-    place::<O, T, 1>(common, &mut state, evaluation, at(1), loaded[1], guide1, bound(1), second);
+    place::<O, T, 1>(common, &mut state, observer, at(1), loaded[1], guide1, bound(1), second);
     let [third, fourth] = next_uniforms(draw);
-    place::<O, T, 2>(common, &mut state, evaluation, at(2), loaded[2], guide2, bound(2), third);
+    place::<O, T, 2>(common, &mut state, observer, at(2), loaded[2], guide2, bound(2), third);
     let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
-    place::<O, T, 3>(common, &mut state, evaluation, at(3), loaded[3], guide3, bound(3), fourth);
+    place::<O, T, 3>(common, &mut state, observer, at(3), loaded[3], guide3, bound(3), fourth);
 }
 
 /// What is left of the dimensions from `dimension` on, a multiple of 4: three at most.
@@ -204,7 +263,7 @@ fn four<O: Objective, T: Scalar>(
 fn rest<O: Objective, T: Scalar>(
     common: &Common<O, T>,
     state: &mut impl State<T>,
-    evaluation: &mut Evaluation<'_, O, T>,
+    observer: &mut impl Observer<T>,
     dimension: u32,
     draw: &mut Draw,
 ) {
@@ -222,16 +281,16 @@ fn rest<O: Objective, T: Scalar>(
     let loaded = load(&state, 0);
     if left == 1 {
         let place = place::<O, T, 0>;
-        return place(common, &mut state, evaluation, at(0), loaded, guide, bound(0), first);
+        return place(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
     }
     let (next_guide, next) = (state.guide(1), load(&state, 1));
-    place::<O, T, 0>(common, &mut state, evaluation, at(0), loaded, guide, bound(0), first);
+    place::<O, T, 0>(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
     let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
-    place::<O, T, 1>(common, &mut state, evaluation, at(1), next, next_guide, bound(1), second);
+    place::<O, T, 1>(common, &mut state, observer, at(1), next, next_guide, bound(1), second);
     if left == 3 {
         let third = next_uniforms(draw)[0];
         let (guide, loaded) = (state.guide(2), load(&state, 2));
-        place::<O, T, 2>(common, &mut state, evaluation, at(2), loaded, guide, bound(2), third);
+        place::<O, T, 2>(common, &mut state, observer, at(2), loaded, guide, bound(2), third);
     }
 }
 
@@ -250,14 +309,13 @@ struct Place {
     state_dimension: u32,
 }
 
-/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and hands the position to the
-/// evaluation.
+/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and shows the position.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "all that one dimension takes, kept in registers")]
 fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     common: &Common<O, T>,
     state: &mut impl State<T>,
-    evaluation: &mut Evaluation<'_, O, T>,
+    observer: &mut impl Observer<T>,
     place: Place,
     loaded: Motion<T>,
     guide: T,
@@ -270,10 +328,5 @@ fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     let [position, velocity] =
         advance.apply([position, velocity, own_best, guide, raised1, raised2]);
     state.set_motion(place.state_dimension, position, velocity);
-    let seen = position - bound.shift;
-    if in_runs::<O>() {
-        evaluation.push_within(place.evaluation_dimension, seen);
-    } else {
-        evaluation.push_of_four::<OFFSET>(place.evaluation_dimension, seen);
-    }
+    observer.see::<OFFSET>(place.evaluation_dimension, position - bound.shift);
 }

@@ -16,9 +16,9 @@ use flockwork_device::{
 
 use super::{
     Backend, Cpu, Number, Plan, Swarm, Task, kernel_fit,
-    kernel_swarm::KernelSwarm,
+    kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, Queue},
-    residence::{Capacity, Residence},
+    residence::{Capacity, Evaluation, Residence},
 };
 use crate::{
     Error, Result,
@@ -51,8 +51,7 @@ const FEWEST_THREADS: u32 = 64;
 #[derive(Clone)]
 pub struct Cuda {
     gpu: Gpu,
-    threads: Option<u32>,
-    residence: Residence,
+    asked: Asked,
     memory: Option<u64>,
     cpu_threads: usize,
 }
@@ -61,19 +60,25 @@ impl Cuda {
     /// The GPU of that number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
         let gpu = Gpu::open(ordinal, IMAGES)?;
-        Ok(Self { gpu, threads: None, residence: Residence::Auto, memory: None, cpu_threads: 0 })
+        Ok(Self { gpu, asked: Asked::default(), memory: None, cpu_threads: 0 })
     }
 
     /// With so many threads in a block, a multiple of 32, instead of a number that fits the swarm.
     /// The result is the same to the bit.
     pub fn with_block_threads(mut self, threads: u32) -> Self {
-        self.threads = Some(threads);
+        self.asked.threads = Some(threads);
         self
     }
 
     /// With particles where `residence` says. The result is the same to the bit.
     pub fn with_residence(mut self, residence: Residence) -> Self {
-        self.residence = residence;
+        self.asked.residence = residence;
+        self
+    }
+
+    /// With so many threads for a particle on the chip as `evaluation` says. The result is the same to the bit.
+    pub fn with_evaluation(mut self, evaluation: Evaluation) -> Self {
+        self.asked.evaluation = evaluation;
         self
     }
 
@@ -119,7 +124,7 @@ impl Cuda {
     }
 
     pub(crate) fn residence(&self) -> Residence {
-        self.residence
+        self.asked.residence
     }
 
     pub(crate) fn machine(&self) -> Result<impl Machine> {
@@ -127,7 +132,7 @@ impl Cuda {
     }
 
     fn block_threads(&self, particles: u32) -> u32 {
-        self.threads.unwrap_or_else(|| {
+        self.asked.threads.unwrap_or_else(|| {
             // The largest block with which every multiprocessor still gets one.
             let multiprocessors = self.gpu.device().multiprocessors;
             let mut threads = MOST_THREADS;
@@ -174,7 +179,7 @@ impl Cuda {
             return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
         }
         let machine = GpuMachine::new(&self.gpu)?;
-        Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, numbers, plan, self.residence)?))
+        Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, numbers, plan, self.residence())?))
     }
 
     /// A swarm for a function of this type.
@@ -189,8 +194,7 @@ impl Cuda {
         }
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine::new(&self.gpu)?;
-        let (asked, residence) = (self.threads, self.residence);
-        Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, asked, residence)?))
+        Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))
     }
 }
 
@@ -331,13 +335,21 @@ impl Machine for GpuMachine {
         Ok(mark.synchronize()?)
     }
 
-    fn capacity<K: Kernel>(&self, kernel: &LoadedKernel<K>) -> Capacity {
+    fn room(&self) -> Capacity {
         let device = self.gpu.device();
-        let information = kernel.information();
         Capacity {
             blocks: if device.cooperative { device.multiprocessors } else { 0 },
+            threads: 1024,
+            shared_bytes: device.shared_per_block,
+        }
+    }
+
+    fn capacity<K: Kernel>(&self, kernel: &LoadedKernel<K>) -> Capacity {
+        let information = kernel.information();
+        Capacity {
             threads: information.most_threads,
             shared_bytes: information.most_shared_bytes,
+            ..self.room()
         }
     }
 

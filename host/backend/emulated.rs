@@ -15,14 +15,17 @@ use flockwork_device::{
 
 use super::{
     Backend, Number, Plan, Swarm, Task, kernel_fit,
-    kernel_swarm::KernelSwarm,
+    kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, Queue},
-    residence::{Capacity, Residence},
+    residence::{Capacity, Evaluation, Residence},
 };
 use crate::{Error, Result, fit::Setup, swarm::Function};
 
 /// Bytes of shared memory of a block, unless it is said otherwise.
 pub(super) const SHARED_BYTES: u32 = 16 << 10;
+
+/// Blocks that work at once.
+const MULTIPROCESSORS: u32 = 3;
 
 /// The emulator: it launches the very kernels that a GPU is given, one lane at a time in an order
 /// drawn from a seed, and reports races, missing barriers and accesses out of bounds. Thousands of
@@ -45,7 +48,7 @@ pub(super) const SHARED_BYTES: u32 = 16 << 10;
 pub struct Emulated {
     seed: u64,
     threads: u32,
-    residence: Residence,
+    asked: Asked,
     memory: Option<u64>,
     shared_bytes: u32,
     matrices: bool,
@@ -57,7 +60,7 @@ impl Emulated {
         Self {
             seed,
             threads,
-            residence: Residence::Auto,
+            asked: Asked { threads: Some(threads), ..Asked::default() },
             memory: None,
             shared_bytes: SHARED_BYTES,
             matrices: true,
@@ -66,7 +69,31 @@ impl Emulated {
 
     /// With particles where `residence` says. The result is the same to the bit.
     pub fn with_residence(mut self, residence: Residence) -> Self {
-        self.residence = residence;
+        self.asked.residence = residence;
+        self
+    }
+
+    /// With so many threads for a particle on the chip as `evaluation` says, in blocks of as many threads as suit
+    /// that. The result is the same to the bit.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use flockwork::{backend::{Cpu, Emulated, Evaluation}, objective::Sphere};
+    /// use flockwork::swarm::{Options, Problem, Progress, Rule, minimize};
+    ///
+    /// let problem = Problem::new(Sphere, 64)?.shifted(1)?;
+    /// let options = Options { particles: 40, iterations: 10, ..Options::for_rule(Rule::Inertia) };
+    /// let watch = |_: &Progress| ControlFlow::Continue(());
+    /// let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
+    /// // 20 KiB of positions, velocities and own bests for each of its three multiprocessors.
+    /// let large = Emulated::new(7, 32).with_shared_memory(32 << 10);
+    /// let warps = large.with_evaluation(Evaluation::Warp).with(Sphere);
+    /// assert_eq!(cpu.position, minimize(&problem, &options, &warps, watch)?.position);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_evaluation(mut self, evaluation: Evaluation) -> Self {
+        self.asked.evaluation = evaluation;
+        self.asked.threads = None;
         self
     }
 
@@ -135,7 +162,7 @@ impl Emulated {
     }
 
     pub(crate) fn residence(&self) -> Residence {
-        self.residence
+        self.asked.residence
     }
 
     /// As a back end for one objective function, whose kernels are compiled for the emulator where
@@ -202,7 +229,7 @@ impl<M: Model> Backend for EmulatedFit<M> {
         #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
         let columns = Arc::new(machine.upload(kernel_fit::words(&columns))?);
         let task = Task { shape, rows, loss, weights, fixed };
-        let residence = self.emulated.residence;
+        let residence = self.emulated.asked.residence;
         Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, columns, plan, residence)?))
     }
 }
@@ -239,16 +266,9 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         if function.info().name != O::INFO.name {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
-        let Emulated { threads, residence, .. } = self.emulated;
+        let Emulated { threads, asked, .. } = self.emulated;
         let machine = self.emulated.emulator();
-        Ok(Box::new(KernelSwarm::new(
-            machine,
-            self.objective,
-            plan,
-            threads,
-            Some(threads),
-            residence,
-        )?))
+        Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))
     }
 }
 
@@ -362,8 +382,12 @@ impl Machine for EmulatorMachine {
     }
 
     // Little enough that small swarms have several blocks, each with more particles than it can hold.
+    fn room(&self) -> Capacity {
+        Capacity { blocks: MULTIPROCESSORS, threads: 1024, shared_bytes: self.shared_bytes }
+    }
+
     fn capacity<K: Kernel>(&self, _: &PhantomData<fn() -> K>) -> Capacity {
-        Capacity { blocks: 3, threads: 1024, shared_bytes: self.shared_bytes }
+        self.room()
     }
 
     fn resident_blocks<K: Kernel>(

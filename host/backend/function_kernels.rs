@@ -2,11 +2,13 @@
 //! swarm is compiled once and not for every function.
 
 use flockwork_device::{
-    objective::{Objective, Reach},
+    gpu::warp::Shuffle,
+    objective::{Context, Objective, Reach},
     swarm::kernels::{
         evaluate::{self, Evaluate},
-        resident::{self, Resident},
+        resident::{self, Resident, Together},
         step::{self, Step},
+        team::Team,
     },
 };
 
@@ -47,10 +49,13 @@ pub(super) trait FunctionKernels<M: Machine, T> {
         arguments: step::Arguments<(), T>,
     ) -> Result<()>;
 
-    /// What the machine has for launches of [`Resident`].
-    fn capacity(&mut self, machine: &M) -> Result<Capacity>;
+    /// The function's terms, and the words of some of them combined. `context` is the host's.
+    fn terms(&self, context: &Context<T>) -> (u32, u32);
 
-    /// Launches [`Resident`].
+    /// What the machine has for launches of [`Resident`], or of [`Together`] if threads share particles.
+    fn capacity(&mut self, machine: &M, shared: bool) -> Result<Capacity>;
+
+    /// Launches [`Resident`], or [`Together`] if threads share particles.
     ///
     /// # Safety
     /// As [`Machine::launch`].
@@ -70,6 +75,7 @@ pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     /// How many blocks of it are on the machine at once.
     step_blocks: Option<u32>,
     resident: OnDemand<M, Resident<O, T>>,
+    together: OnDemand<M, Together<O, T>>,
 }
 
 impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
@@ -80,6 +86,7 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             step: OnDemand::new(),
             step_blocks: None,
             resident: OnDemand::new(),
+            together: OnDemand::new(),
         }
     }
 }
@@ -119,8 +126,16 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         }
     }
 
-    fn capacity(&mut self, machine: &M) -> Result<Capacity> {
-        Ok(machine.capacity(self.resident.get(machine)?))
+    fn terms(&self, context: &Context<T>) -> (u32, u32) {
+        (self.objective.terms(context), <O::Partial<T> as Shuffle>::WORDS)
+    }
+
+    fn capacity(&mut self, machine: &M, shared: bool) -> Result<Capacity> {
+        Ok(if shared {
+            machine.capacity(self.together.get(machine)?)
+        } else {
+            machine.capacity(self.resident.get(machine)?)
+        })
     }
 
     unsafe fn resident(
@@ -131,6 +146,12 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
         // SAFETY: the caller's promise.
-        unsafe { machine.launch(self.resident.get(machine)?, blocks, threads, &arguments) }
+        unsafe {
+            if arguments.team == Team::ALONE {
+                machine.launch(self.resident.get(machine)?, blocks, threads, &arguments)
+            } else {
+                machine.launch(self.together.get(machine)?, blocks, threads, &arguments)
+            }
+        }
     }
 }

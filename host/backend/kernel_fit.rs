@@ -22,7 +22,7 @@ use flockwork_device::{
         sum,
     },
     kernel::Kernel,
-    objective::Reach,
+    objective::{Context, Reach},
     swarm::{
         kernels::{evaluate, resident, step},
         layout,
@@ -35,7 +35,7 @@ use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 use super::{
     Number, Plan,
     function_kernels::{FunctionKernels, Shape},
-    kernel_swarm::KernelSwarm,
+    kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, OnDemand},
     residence::{Capacity, Residence},
 };
@@ -112,7 +112,8 @@ pub(super) fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     let kernels = FitKernels::<M, Mo, T>::new(&machine, task, numbers)?;
     // Moves and evaluations are launches of their own.
     let plan = plan.in_general();
-    KernelSwarm::of_kernels(machine, Box::new(kernels), plan, BLOCK, residence)
+    let asked = Asked { residence, ..Asked::default() };
+    KernelSwarm::of_kernels(machine, Box::new(kernels), plan, BLOCK, asked)
 }
 
 /// The kernels of a model of this type over some data.
@@ -444,7 +445,11 @@ impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, M
         unreachable!("the plan of a fit is a general one")
     }
 
-    fn capacity(&mut self, machine: &M) -> Result<Capacity> {
+    fn terms(&self, _: &Context<T>) -> (u32, u32) {
+        unreachable!("the plan of a fit is a general one")
+    }
+
+    fn capacity(&mut self, machine: &M, _: bool) -> Result<Capacity> {
         Ok(machine.capacity(self.judge.get(machine)?))
     }
 

@@ -8,7 +8,8 @@ use std::{sync::Arc, time::Duration};
 
 use bytemuck::Pod;
 use flockwork_device::{
-    objective::{Objective, Reach},
+    gpu::memory::ReadOnly,
+    objective::{Context, Objective, Reach},
     random::Key,
     swarm::{
         kernels::{
@@ -34,7 +35,7 @@ use super::{
     function_kernels::{FunctionKernels, KernelsOf},
     into_tiles,
     machine::{Machine, OnDemand},
-    residence::{self, Residence, Shape},
+    residence::{self, Evaluation, Residence, Shape, Workload},
     until_record,
 };
 use crate::{Error, Result};
@@ -114,6 +115,24 @@ enum Place<M: Machine, T: Number> {
     Chip(OnChip<M, T>),
 }
 
+/// How a user wants a swarm to be advanced.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    /// Where the particles are between iterations.
+    pub residence: Residence,
+    /// Who works for one on the chip.
+    pub evaluation: Evaluation,
+    /// Threads of a block with particles on the chip.
+    pub threads: Option<u32>,
+}
+
+impl Asked {
+    /// Whether it is wanted that threads share particles, which they do on the chip alone.
+    fn wants_the_chip(&self) -> bool {
+        !matches!(self.evaluation, Evaluation::Auto | Evaluation::Thread)
+    }
+}
+
 /// A swarm in the buffers of a machine.
 pub struct KernelSwarm<M: Machine, T: Number> {
     // The buffers first: they are dropped before the machine.
@@ -152,9 +171,7 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     plan: Plan<T>,
     threads: u32,
     blocks: u32,
-    residence: Residence,
-    /// Threads of a block with particles on the chip, if they were asked for.
-    asked_threads: Option<u32>,
+    asked: Asked,
     iteration: u32,
     history: Option<u32>,
     has_room: bool,
@@ -164,25 +181,17 @@ pub struct KernelSwarm<M: Machine, T: Number> {
 }
 
 impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
-    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024; `asked_threads` where its
-    /// particles are on the chip, if not as many as suit it.
+    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024, where its particles are not on the
+    /// chip.
     pub fn new<O: Objective>(
         machine: M,
         objective: O,
         plan: Plan<T>,
         threads: u32,
-        asked_threads: Option<u32>,
-        residence: Residence,
+        asked: Asked,
     ) -> Result<Self> {
         let function = Box::new(KernelsOf::<M, O, T>::new(objective));
-        let mut swarm = Self::with(machine, function, plan, threads)?;
-        swarm.asked_threads = asked_threads;
-        swarm.residence = residence;
-        if residence == Residence::Resident {
-            // Refused here and not in the middle of a run.
-            swarm.settle()?;
-        }
-        Ok(swarm)
+        Self::of_kernels(machine, function, plan, threads, asked)
     }
 
     /// The same of kernels for a function, whatever it is.
@@ -191,11 +200,12 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         function: Box<dyn FunctionKernels<M, T>>,
         plan: Plan<T>,
         threads: u32,
-        residence: Residence,
+        asked: Asked,
     ) -> Result<Self> {
         let mut swarm = Self::with(machine, function, plan, threads)?;
-        swarm.residence = residence;
-        if residence == Residence::Resident {
+        swarm.asked = asked;
+        if asked.residence == Residence::Resident || asked.wants_the_chip() {
+            // Refused here and not in the middle of a run.
             swarm.settle()?;
         }
         Ok(swarm)
@@ -229,6 +239,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             words.iter().flat_map(|words| words.0).collect()
         };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
+        // With the particles on the chip there may be more blocks than otherwise.
+        let publishers = blocks.max(machine.room().blocks) as usize;
         let turned = !plan.rotation.is_empty() && function.reach() == Reach::All;
         Ok(Self {
             bounds: machine.upload(&flat(&plan.bounds))?,
@@ -248,8 +260,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             stale: machine.zeroed(slots)?,
             exemplars: machine.zeroed(exemplars)?,
             image: machine.zeroed(if turned { slots * dims } else { 0 })?,
-            block_fitness: machine.zeroed(blocks as usize)?,
-            block_particle: machine.zeroed(blocks as usize)?,
+            block_fitness: machine.zeroed(publishers)?,
+            block_particle: machine.zeroed(publishers)?,
             arrivals: machine.zeroed(swarms)?,
             guides: [machine.zeroed(swarms * dims)?, machine.zeroed(swarms * dims)?],
             champion_fitness: machine.zeroed(swarms)?,
@@ -271,8 +283,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             plan,
             threads,
             blocks,
-            residence: Residence::Auto,
-            asked_threads: None,
+            asked: Asked::default(),
             iteration: 0,
             history: None,
             has_room: false,
@@ -436,37 +447,64 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         }
         let (particles, dims) = (self.plan.particles, self.plan.dims());
         let manner = self.manner();
-        let may = self.plan.is_usual()
-            && (manner == Manner::Apart || self.residence != Residence::Streaming);
-        let mut shape = None;
-        if may {
-            let capacity = self.function.capacity(&self.machine)?;
-            let shape_for = match manner {
-                Manner::Together => residence::together::<T>,
-                Manner::Apart => residence::apart::<T>,
-            };
-            shape = shape_for(capacity, self.asked_threads, particles, dims);
-        }
+        let Asked { residence, evaluation, .. } = self.asked;
+        let may =
+            self.plan.is_usual() && (manner == Manner::Apart || residence != Residence::Streaming);
+        let shape = if may { self.shape(manner)? } else { None };
         let Some(shape) = shape else {
-            if self.residence == Residence::Resident && manner == Manner::Together {
-                return Err(Error::Option {
-                    option: "residence",
-                    value: Residence::Resident.to_string(),
-                    accepted: format!(
-                        "auto or streaming for {particles} particles in {dims} dimensions: {}",
-                        if may {
-                            "they do not fit on the chip"
-                        } else {
-                            "only the usual swarm runs there"
-                        }
-                    ),
-                });
+            let why = if !may && self.plan.is_usual() {
+                "threads share particles on the chip alone"
+            } else if may {
+                "they do not fit on the chip"
+            } else {
+                "only the usual swarm runs there"
+            };
+            let refuse = |option, value, others| {
+                let what = format!("{particles} particles in {dims} dimensions: {why}");
+                Err(Error::Option {
+                    option,
+                    value,
+                    accepted: format!("auto or {others} for {what}"),
+                })
+            };
+            if residence == Residence::Resident && manner == Manner::Together {
+                return refuse("residence", residence.to_string(), "streaming");
+            }
+            if self.asked.wants_the_chip() {
+                return refuse("evaluation", evaluation.to_string(), "thread");
             }
             self.place = Place::Memory;
             return Ok(());
         };
         self.place = Place::Chip(OnChip::new(&*self.machine, shape, manner, dims as usize)?);
         Ok(())
+    }
+
+    /// The shape of launches with the particles on the chip; `None` if they do not fit.
+    fn shape(&mut self, manner: Manner) -> Result<Option<Shape>> {
+        let data = &self.plan.data;
+        // SAFETY: so many numbers lie there, as long as this is used.
+        let data = unsafe { ReadOnly::new(data.as_ptr(), data.len()) };
+        let (terms, words) = self.function.terms(&Context::new(self.plan.dims(), data));
+        let load = Workload {
+            particles: self.plan.particles,
+            dims: self.plan.dims(),
+            reach: self.function.reach(),
+            terms,
+            words,
+        };
+        let shape_for = match manner {
+            Manner::Together => residence::together::<T>,
+            Manner::Apart => residence::apart::<T>,
+        };
+        for team in residence::teams::<T>(self.asked.evaluation, &load, self.machine.room()) {
+            let capacity = self.function.capacity(&self.machine, team.is_some())?;
+            let shape = shape_for(capacity, self.asked.threads, &load, team);
+            if shape.is_some() {
+                return Ok(shape);
+            }
+        }
+        Ok(None)
     }
 
     /// So many iterations from number `first` on in one launch, with the particles on the chip.
@@ -483,7 +521,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let round = chip.round;
         chip.round = round.wrapping_add(iterations);
         chip.is_held = manner == Manner::Apart;
-        let Shape { blocks, threads, capacity } = chip.shape;
+        let Shape { blocks, threads, capacity, .. } = chip.shape;
+        let team = chip.shape.team();
         let Place::Chip(chip) = &self.place else { unreachable!("as above") };
         let machine = &self.machine;
         let last = first + (iterations - 1);
@@ -514,6 +553,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 held_fitness: machine.read_write(&chip.held_fitness),
                 held_particle: machine.read_write(&chip.held_particle),
                 board: self.board(last),
+                team,
             }
         };
         // SAFETY: as in `judge`; the shape is one that fits.

@@ -108,6 +108,9 @@ pub trait Machine {
     /// Waits until a mark is reached.
     fn reach(&self, mark: &Self::Mark) -> Result<()>;
 
+    /// What it has for launches of any kernel: none has more.
+    fn room(&self) -> Capacity;
+
     /// What it has for launches of a kernel.
     fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
 

@@ -25,6 +25,7 @@ pub(crate) mod lineage;
 pub(crate) mod machine;
 mod plan;
 mod residence;
+mod spread;
 
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,8 @@ pub(crate) use kernel_paths::OnKernels;
 pub(crate) use machine::Machine;
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
-pub use residence::Residence;
+pub use residence::{Evaluation, Residence};
+pub(crate) use spread::Spread;
 
 use crate::{
     Error, Result,
@@ -705,6 +707,26 @@ impl AnyBackend {
             }
             #[cfg(feature = "cuda")]
             Self::Cuda(cuda, why) => Self::Cuda(cuda.with_residence(residence), why),
+        }
+    }
+
+    /// With so many threads for a particle on the chip as `evaluation` says, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice, Evaluation};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_evaluation(Evaluation::Warp);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_evaluation(self, evaluation: Evaluation) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = evaluation;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_evaluation(evaluation), why),
         }
     }
 

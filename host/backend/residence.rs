@@ -1,10 +1,12 @@
 //! Whether a swarm's iterations run with its particles on a GPU's chip, and in which shape.
 
 use flockwork_device::{
+    gpu::warp,
     math::Scalar,
+    objective::Reach,
     swarm::kernels::{
-        held::{CHUNK, chunks},
-        resident::shared_bytes,
+        resident::{shared_bytes, sheet_words},
+        team::Team,
     },
 };
 
@@ -40,6 +42,51 @@ named! {
     }
 }
 
+named! {
+    /// How many threads of a GPU work for a particle of a swarm that is on the chip, and which. The result is
+    /// the same to the bit.
+    ///
+    /// (Hošala's thesis compares such layouts for particles in device memory: `flockwork bench lineage hosala`.)
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Choice, Evaluation};
+    ///
+    /// let evaluation: Evaluation = "warp".parse()?;
+    /// let backend = AnyBackend::select(Choice::Auto, 1)?.with_evaluation(evaluation);
+    /// println!("{}", backend.reason());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    #[derive(Default)]
+    pub enum Evaluation("evaluation") {
+        /// What suits the numbers of particles, dimensions and terms.
+        #[default]
+        Auto = "auto",
+        /// A thread for each particle.
+        Thread = "thread",
+        /// Some warps for 32 particles: the lanes of a warp are particles, the warps share the dimensions.
+        Mod = "mod",
+        /// A warp for each particle, whose lanes share the dimensions.
+        Warp = "warp",
+        /// A block for each particle, or several warps of one, whose threads share the dimensions.
+        Block = "block",
+    }
+}
+
+/// What is to be done in an iteration.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// Number of particles.
+    pub particles: u32,
+    /// Number of dimensions.
+    pub dims: u32,
+    /// Which coordinates a term of the function reads.
+    pub reach: Reach,
+    /// Its terms.
+    pub terms: u32,
+    /// Words of a term.
+    pub words: u32,
+}
+
 /// What a machine has for a launch of some kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
@@ -61,43 +108,58 @@ pub struct Shape {
     pub threads: u32,
     /// Chunks of particles that a block holds at once.
     pub capacity: u32,
+    /// The threads that work for a chunk, if several share a particle.
+    pub team: Option<Team>,
+}
+
+impl Shape {
+    /// Who works for a chunk.
+    pub fn team(&self) -> Team {
+        self.team.unwrap_or(Team::ALONE)
+    }
 }
 
 /// Threads that a block has at least before there is a second one: two warps for each of a multiprocessor's
 /// four schedulers. Fewer where particles with many dimensions do not fit otherwise.
 const LEAST_THREADS: [u32; 4] = [256, 128, 64, 32];
 
-/// The shape for a swarm that is on the chip as a whole; `None` if it does not fit. `threads` in a
-/// block, if they are given.
+/// The shape for a swarm that is on the chip as a whole, with these teams; `None` if it does not fit. `threads`
+/// in a block, if they are given.
 pub fn together<T: Scalar>(
     capacity: Capacity,
     threads: Option<u32>,
-    particles: u32,
-    dims: u32,
+    load: &Workload,
+    team: Option<Team>,
 ) -> Option<Shape> {
-    LEAST_THREADS
-        .into_iter()
-        .filter_map(|least| spread(capacity, threads, particles, least))
-        .find(|&shape| fits::<T>(capacity, shape, dims))
+    // A team is as large as suits, and has a block for itself while there are any.
+    let least: &[u32] = if team.is_some() { &[1] } else { &LEAST_THREADS };
+    least
+        .iter()
+        .filter_map(|&least| spread(capacity, threads, load, team, least))
+        .find(|&shape| fits::<T>(capacity, shape, load))
 }
 
-/// The shape for a swarm whose blocks take their particles onto the chip in turn; `None` if not even 32
-/// of them fit.
+/// The shape for a swarm whose blocks take their particles onto the chip in turn; `None` if not even a chunk
+/// of them fits.
 pub fn apart<T: Scalar>(
     capacity: Capacity,
     threads: Option<u32>,
-    particles: u32,
-    dims: u32,
+    load: &Workload,
+    team: Option<Team>,
 ) -> Option<Shape> {
-    if let Some(shape) = together::<T>(capacity, threads, particles, dims) {
+    if let Some(shape) = together::<T>(capacity, threads, load, team) {
         return Some(shape);
     }
-    let whole = spread(capacity, threads, particles, LEAST_THREADS[0])?;
-    let warps = whole.threads / CHUNK;
+    // Where they are taken in turn there are enough of them for all threads.
+    if team.is_some() {
+        return None;
+    }
+    let whole = spread(capacity, threads, load, None, LEAST_THREADS[0])?;
+    let warps = whole.threads / warp::LANES;
     let (mut fitting, mut beyond) = (0, whole.capacity + 1);
     while beyond - fitting > 1 {
         let middle = fitting + (beyond - fitting) / 2;
-        if fits::<T>(capacity, Shape { capacity: middle, ..whole }, dims) {
+        if fits::<T>(capacity, Shape { capacity: middle, ..whole }, load) {
             fitting = middle;
         } else {
             beyond = middle;
@@ -113,24 +175,97 @@ pub fn apart<T: Scalar>(
     Some(Shape { capacity: fitting, ..whole })
 }
 
+/// Threads that a multiprocessor has if several share a particle: two warps for each of its schedulers.
+const SHARING_THREADS: u32 = 256;
+
+/// As few threads for a particle as are worth the barriers that they take.
+const LEAST_PARTS: u32 = 8;
+
+/// The teams to try on a machine that has this `room` for any kernel, the one that suits best first; `None` is a
+/// thread for each particle. Teams whose particles do not fit there whatever else a kernel takes are left out.
+///
+/// The rule of [`Evaluation::Auto`], from measurements (`flockwork bench evaluation`, benches/README.md): threads
+/// share particles until there are [`SHARING_THREADS`] for each multiprocessor, if a particle gets [`LEAST_PARTS`]
+/// and has four dimensions for each; as many particles lie side by side as make a block of that size, but
+/// fewer if a quarter of the multiprocessors had nothing to do. Where that does not fit, a thread for each; where
+/// that does not either, narrower teams.
+pub fn teams<T: Scalar>(
+    evaluation: Evaluation,
+    load: &Workload,
+    room: Capacity,
+) -> Vec<Option<Team>> {
+    let team = |particles, parts| Some(Team { particles, parts });
+    // More threads than groups of dimensions, or terms, have nothing to do.
+    let terms = if matches!(load.reach, Reach::All) { load.terms } else { 0 };
+    let useful = load.dims.div_ceil(4).max(terms).min(1024).next_power_of_two();
+    let parts = |most: u32| useful.min(most);
+    let mut teams = match evaluation {
+        Evaluation::Thread => vec![None],
+        Evaluation::Mod => [32, 16, 8, 4, 2, 1].map(|most| team(warp::LANES, parts(most))).to_vec(),
+        Evaluation::Warp => vec![team(1, parts(warp::LANES))],
+        Evaluation::Block => {
+            [1024, 512, 256, 128, 64, 32].map(|most| team(1, parts(most))).to_vec()
+        }
+        Evaluation::Auto => {
+            let multiprocessors = room.blocks;
+            let threads = SHARING_THREADS * multiprocessors;
+            let each = (threads / load.particles.max(1)).clamp(1, SHARING_THREADS);
+            let parts = parts(1 << each.ilog2());
+            let mut particles = (SHARING_THREADS / parts).clamp(1, warp::LANES);
+            while particles > 1 && load.particles.div_ceil(particles) < multiprocessors / 4 {
+                particles /= 2;
+            }
+            let narrower = |parts| {
+                let widths = [32, 16, 8, 4, 2, 1].into_iter();
+                widths.filter(|&width| width <= particles).map(move |width| team(width, parts))
+            };
+            if parts >= LEAST_PARTS {
+                narrower(parts).chain([None]).collect()
+            } else {
+                [None].into_iter().chain(narrower(parts.max(2))).collect()
+            }
+        }
+    };
+    teams.retain(|team| team.is_none_or(|team| may_fit::<T>(room, load, team)));
+    teams
+}
+
+/// Whether all chunks of such teams can be on a machine that has so much room for any kernel.
+fn may_fit<T: Scalar>(room: Capacity, load: &Workload, team: Team) -> bool {
+    let chunks = load.particles.div_ceil(team.particles);
+    let threads = team.threads().next_multiple_of(warp::LANES);
+    // No block has fewer threads, and not all of them have fewer chunks.
+    let least =
+        |blocks| Shape { blocks, threads, capacity: chunks.div_ceil(blocks), team: Some(team) };
+    room.blocks > 0 && fits::<T>(room, least(room.blocks), load)
+}
+
 /// Shares the chunks out among blocks of at least so many threads, unless their number is given.
-fn spread(capacity: Capacity, threads: Option<u32>, particles: u32, least: u32) -> Option<Shape> {
-    let most = threads.unwrap_or(1024).min(capacity.threads) / CHUNK * CHUNK;
-    if capacity.blocks == 0 || most == 0 {
+fn spread(
+    capacity: Capacity,
+    threads: Option<u32>,
+    load: &Workload,
+    team: Option<Team>,
+    least: u32,
+) -> Option<Shape> {
+    let each_team = team.unwrap_or(Team::ALONE).threads();
+    let most = threads.unwrap_or(1024).min(capacity.threads) / warp::LANES * warp::LANES;
+    if capacity.blocks == 0 || most < each_team {
         return None;
     }
-    let chunks = chunks(particles);
-    let least = threads.unwrap_or(least).min(most) / CHUNK;
+    let chunks = load.particles.div_ceil(team.unwrap_or(Team::ALONE).particles);
+    let least = (threads.unwrap_or(least).min(most) / each_team).max(1);
     let blocks = (chunks / least).clamp(1, capacity.blocks);
     let each = chunks.div_ceil(blocks);
     // As few as need no more each.
     let blocks = chunks.div_ceil(each);
-    let threads = threads.map_or_else(|| (each * CHUNK).min(most), |_| most);
-    Some(Shape { blocks, threads, capacity: each })
+    let wanted = || each.saturating_mul(each_team).next_multiple_of(warp::LANES).min(most);
+    Some(Shape { blocks, threads: threads.map_or_else(wanted, |_| most), capacity: each, team })
 }
 
-fn fits<T: Scalar>(capacity: Capacity, shape: Shape, dims: u32) -> bool {
-    shared_bytes::<T>(shape.threads, dims, shape.capacity)
+fn fits<T: Scalar>(capacity: Capacity, shape: Shape, load: &Workload) -> bool {
+    let shared = shape.team.map(|team| (team, sheet_words(team, load.terms, load.words)));
+    shared_bytes::<T>(shape.threads, load.dims, shape.capacity, shared)
         .is_some_and(|bytes| bytes <= capacity.shared_bytes)
 }
 
@@ -141,11 +276,15 @@ mod tests {
     /// An H200's.
     const LARGE: Capacity = Capacity { blocks: 132, threads: 1024, shared_bytes: 232_448 };
 
+    fn load(particles: u32, dims: u32) -> Workload {
+        Workload { particles, dims, reach: Reach::Own, terms: dims, words: 1 }
+    }
+
     #[test]
     fn the_swarms_that_should_fit_do() {
-        let shape = |particles, dims| together::<f32>(LARGE, None, particles, dims);
-        assert_eq!(shape(2_048, 1), Some(Shape { blocks: 8, threads: 256, capacity: 8 }));
-        let all = |blocks, threads, capacity| Some(Shape { blocks, threads, capacity });
+        let shape = |particles, dims| together::<f32>(LARGE, None, &load(particles, dims), None);
+        let all = |blocks, threads, capacity| Some(Shape { blocks, threads, capacity, team: None });
+        assert_eq!(shape(2_048, 1), all(8, 256, 8));
         assert_eq!(shape(65_536, 1), all(128, 512, 16));
         assert_eq!(shape(131_072, 10), all(128, 1024, 32));
         assert_eq!(shape(1_048_576, 2), all(132, 1024, 249));
@@ -156,26 +295,84 @@ mod tests {
         assert_eq!(shape(65_536, 100), None);
         assert_eq!(shape(1_048_576, 16), None);
         assert_eq!(shape(u32::MAX, u32::MAX), None);
-        assert_eq!(together::<f32>(Capacity { blocks: 0, ..LARGE }, None, 100, 1), None);
+        assert_eq!(
+            together::<f32>(Capacity { blocks: 0, ..LARGE }, None, &load(100, 1), None),
+            None
+        );
     }
 
     #[test]
     fn what_does_not_fit_as_a_whole_is_held_in_turn() {
-        let shape = |particles, dims| apart::<f32>(LARGE, None, particles, dims);
+        let shape = |particles, dims| apart::<f32>(LARGE, None, &load(particles, dims), None);
         assert_eq!(shape(1_048_576, 16).unwrap().capacity, 32);
         assert_eq!(shape(1_048_576, 64).unwrap().capacity, 9);
-        assert_eq!(shape(65_536, 1).unwrap(), together::<f32>(LARGE, None, 65_536, 1).unwrap());
+        assert_eq!(shape(65_536, 1), together::<f32>(LARGE, None, &load(65_536, 1), None));
         assert_eq!(shape(40, 500).unwrap().blocks, 2);
         assert_eq!(shape(40, 1_000), None);
         assert_eq!(shape(u32::MAX, u32::MAX), None);
     }
 
     #[test]
+    fn few_particles_of_many_dimensions_are_shared() {
+        let first =
+            |particles, dims| teams::<f32>(Evaluation::Auto, &load(particles, dims), LARGE)[0];
+        let team = |particles, parts| Some(Team { particles, parts });
+        assert_eq!(first(64, 1_024), team(1, 256));
+        assert_eq!(first(32, 512), team(1, 128));
+        assert_eq!(first(1_024, 128), team(8, 32));
+        assert_eq!(first(1_024, 1_024), team(8, 32));
+        assert_eq!(first(4_096, 64), team(32, 8));
+        // Too many particles, or too few dimensions.
+        assert_eq!(first(8_192, 32), None);
+        assert_eq!(first(16_384, 64), None);
+        assert_eq!(first(40, 10), None);
+        assert_eq!(first(u32::MAX, u32::MAX), None);
+        // Too many to share, and not too many for the chip.
+        let fitting = teams::<f32>(Evaluation::Auto, &load(8_000, 200), LARGE)
+            .into_iter()
+            .find_map(|team| together::<f32>(LARGE, None, &load(8_000, 200), team));
+        assert_eq!(fitting.unwrap().team, None);
+        // No multiprocessor has room for 32 of them.
+        let wide = load(1_500, 700);
+        assert_eq!(together::<f32>(LARGE, None, &wide, None), None);
+        let fitting = teams::<f32>(Evaluation::Auto, &wide, LARGE)
+            .into_iter()
+            .find_map(|team| together::<f32>(LARGE, None, &wide, team));
+        assert!(fitting.unwrap().team.is_some());
+    }
+
+    #[test]
+    fn teams_without_room_are_not_tried() {
+        let all = |particles, dims| teams::<f32>(Evaluation::Auto, &load(particles, dims), LARGE);
+        // Not on any chip, so that no kernel need be made ready for them.
+        assert_eq!(all(1_048_576, 64), [None]);
+        assert_eq!(teams::<f32>(Evaluation::Block, &load(1_048_576, 64), LARGE), []);
+        let none = Capacity { blocks: 0, ..LARGE };
+        assert_eq!(teams::<f32>(Evaluation::Auto, &load(64, 1_024), none), [None]);
+        // Each once.
+        let few = all(64, 1_024);
+        assert!(few.len() > 1 && few.contains(&None));
+        assert!((1..few.len()).all(|nth| !few[..nth].contains(&few[nth])), "{few:?}");
+        // What fits is never left out.
+        for (particles, dims) in [(1_500, 700), (8_000, 200), (4_096, 256), (65_536, 100)] {
+            let load = load(particles, dims);
+            for particles in [1, 2, 4, 8, 16, 32] {
+                for parts in [1, 8, 32] {
+                    let team = Team { particles, parts };
+                    if together::<f32>(LARGE, None, &load, Some(team)).is_some() {
+                        assert!(may_fit::<f32>(LARGE, &load, team), "{load:?} {team:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn no_block_is_without_a_chunk() {
         for particles in [1, 31, 33, 100, 1_000, 4_000, 100_000] {
             for threads in [None, Some(32), Some(64), Some(512)] {
-                let shape = apart::<f64>(LARGE, threads, particles, 3).unwrap();
-                assert!(shape.blocks <= chunks(particles), "{particles}: {shape:?}");
+                let shape = apart::<f64>(LARGE, threads, &load(particles, 3), None).unwrap();
+                assert!(shape.blocks <= particles.div_ceil(32), "{particles}: {shape:?}");
                 assert!(threads.is_none_or(|threads| shape.threads == threads));
             }
         }

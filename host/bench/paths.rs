@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::backend::OnKernels;
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Cpu},
+    backend::{AnyBackend, Cpu, Spread},
     paths::{Closing, Kernels, Solver, Weight, Weights},
 };
 
@@ -189,7 +189,7 @@ fn closure_of<W: Kernels>(trial: &Trial, solver: &impl Solver) -> Result<Measure
         .map(|at| W::nearest(f64::from(weight(at / n, at % n, symmetric))))
         .collect();
     let asked = Asked { n, symmetric, vias: kind == Kind::Paths };
-    let Repeated { seconds, range, with_copies, .. } =
+    let Repeated { relaxing: Spread { median: seconds, range }, with_copies, .. } =
         repeated(asked, &given, solver, |found| look(n, &given, found))?;
     Ok(Measurement { vertices: n, weights, kind, seconds, range, with_copies })
 }
@@ -204,11 +204,9 @@ pub(super) struct Asked {
 
 /// A matrix that was closed several times.
 pub(super) struct Repeated<W> {
-    /// Median of the time it took to relax, in seconds.
-    pub seconds: f64,
-    /// Least and greatest of these.
-    pub range: (f64, f64),
-    /// Median of the time with copies.
+    /// The times it took to relax.
+    pub relaxing: Spread,
+    /// Median of the time with copies, in seconds.
     pub with_copies: f64,
     /// The distances.
     pub entries: Vec<W>,
@@ -229,20 +227,16 @@ pub(super) fn repeated<W: Kernels>(
     };
     let entries = compute()?.0.entries;
     check(&entries)?;
-    let (mut seconds, mut with_copies) = (Vec::new(), Vec::new());
+    let (mut relaxing, mut with_copies) = (Vec::new(), Vec::new());
     let began = Instant::now();
     let [most, least] = REPETITIONS;
-    while seconds.len() < least || (seconds.len() < most && began.elapsed() < LONG) {
+    while relaxing.len() < least || (relaxing.len() < most && began.elapsed() < LONG) {
         let (closed, elapsed) = compute()?;
-        seconds.push(closed.relaxing.as_secs_f64());
-        with_copies.push(elapsed.as_secs_f64());
+        relaxing.push(closed.relaxing);
+        with_copies.push(elapsed);
     }
-    seconds.sort_by(f64::total_cmp);
-    with_copies.sort_by(f64::total_cmp);
-    let middle = seconds.len() / 2;
-    let range = (seconds[0], seconds[seconds.len() - 1]);
-    let (seconds, with_copies) = (seconds[middle], with_copies[middle]);
-    Ok(Repeated { seconds, range, with_copies, entries })
+    let (relaxing, with_copies) = (Spread::of(relaxing), Spread::of(with_copies).median);
+    Ok(Repeated { relaxing, with_copies, entries })
 }
 
 /// The weight of an edge.
@@ -251,11 +245,16 @@ fn weight(from: usize, to: usize, symmetric: bool) -> u8 {
         return 0;
     }
     let (a, b) = if symmetric && from > to { (to, from) } else { (from, to) };
-    // SplitMix64's finalizer: pairs in order give numbers without order.
-    let mut bits = (((a as u64) << 32 | b as u64) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (scattered(a, b) % 100) as u8 + 1
+}
+
+/// SplitMix64's finalizer: pairs in order give numbers without order.
+pub(super) fn scattered(from: usize, to: usize) -> u64 {
+    let mut bits = ((from as u64) << 32 | to as u64) + 1;
+    bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((bits ^ bits >> 31) % 100) as u8 + 1
+    bits ^ bits >> 31
 }
 
 /// Compares some rows with what a search finds; the weights are whole, so both are exact.

@@ -502,6 +502,7 @@ impl Report<'_> {
                 "description": backend.description(),
                 "reason": backend.reason(),
             },
+            "evaluations_per_second": fitted.outcome.evaluations_per_second(),
             "rows_per_second": fitted.rows_per_second(),
             "stopped": fitted.outcome.stopped,
             "result": fitted,
@@ -512,6 +513,14 @@ impl Report<'_> {
     fn text(&self, plot: Option<&Path>) -> String {
         let Self { fit, fitted, backend, skipped } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
+        let rate = match fitted.rows_per_second() {
+            Some(rows) => format!("{rows:.3e} rows a second"),
+            // A point takes the same time however many rows there are.
+            None => {
+                let points = fitted.outcome.evaluations_per_second();
+                format!("{points:.3e} points a second by the Gram matrix")
+            }
+        };
         let left_out = match skipped {
             0 => String::new(),
             skipped => format!(" ({skipped} left out)"),
@@ -529,11 +538,10 @@ impl Report<'_> {
                 backend.reason()
             ),
             format!(
-                "done        {} iterations, {} of Levenberg-Marquardt in {:.3} s: {:.3e} rows a second",
+                "done        {} iterations, {} of Levenberg-Marquardt in {:.3} s: {rate}",
                 fitted.iterations,
                 fitted.descents,
-                fitted.elapsed.as_secs_f64(),
-                fitted.rows_per_second()
+                fitted.elapsed.as_secs_f64()
             ),
         ];
         if matches!(fitted.outcome.stopped, StopReason::Interrupted | StopReason::Time) {

@@ -38,6 +38,7 @@ mod swarm;
 
 use std::io::{self, Write};
 
+use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 
 /// Particle-swarm global optimization on NVIDIA GPUs and CPUs, and all-pairs shortest paths on CPUs.
@@ -59,13 +60,23 @@ enum Command {
         args_override_self = true,
         mut_arg("particles", |arg| arg.help("Number of particles [default: 256; 40 or fewer in presets]")),
         mut_arg("iterations", |arg| arg.help("Number of iterations [default: 200]")),
-        mut_arg("precision", |arg| arg.help("The arithmetic of the swarm [default: f64]"))
+        mut_arg("precision", |arg| arg.help("The arithmetic of the swarm [default: f64]")),
+        mut_arg("backend", |arg| arg.help(
+            "What to run on: the CPU, the first NVIDIA GPU, or (auto) the GPU if there is one and the fit is \
+             large enough to gain from it, and else the CPU. The bits of the result are the same"
+        ))
     )]
     Fit(Box<fit::Arguments>),
     /// Go on with a run that was saved. What is not given stays as it was.
     #[command(args_override_self = true)]
     Resume(Box<resume::Arguments>),
     /// Find every distance in a graph, and its paths.
+    #[command(
+        mut_arg("backend", |arg| arg.help(
+            "What to compute on, with the same result: the CPU, the first NVIDIA GPU, or (auto) the GPU if \
+             there is one and the graph has some thousand vertices"
+        ))
+    )]
     Paths(Box<paths::Arguments>),
     /// List the functions, or tell all about one.
     Functions(functions::Arguments),
@@ -91,17 +102,26 @@ pub fn run() -> anyhow::Result<()> {
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Generate(command) => generate::run(&command),
-        Command::Bench(command) => bench::run(&command),
+        Command::Bench(command) => bench::run(&command).or_else(unless_closed),
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
 }
 
-/// Writes to the standard output. Whoever reads it may stop before the end.
+/// Writes to the standard output. Whoever reads it may stop before the end; what else is to be done is done.
 fn print(text: &str) -> anyhow::Result<()> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(anyhow::Error::new(error).context("cannot write to the standard output"))
-        }
-        _ => Ok(()),
-    }
+    write(text).or_else(unless_closed)
+}
+
+/// The same, for what is done only to be read: it fails once nobody reads any more.
+fn write(text: &str) -> anyhow::Result<()> {
+    io::stdout().write_all(text.as_bytes()).context("cannot write to the standard output")
+}
+
+/// That nobody reads the standard output any more is no error.
+fn unless_closed(error: anyhow::Error) -> anyhow::Result<()> {
+    let is_closed = |cause: &(dyn std::error::Error + 'static)| {
+        let cause = cause.downcast_ref::<io::Error>();
+        cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+    };
+    if error.chain().any(is_closed) { Ok(()) } else { Err(error) }
 }

@@ -10,7 +10,7 @@ use anyhow::bail;
 use clap::Args;
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Choice, Cpu},
+    backend::{AnyBackend, Backend, Cpu},
     io::{self, First, GraphHints, NpyElement, ReadGraph},
     paths::{AnyDistances, Distances, Graph, Options, Weight, Weights},
 };
@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 
 use super::{
     interrupt,
-    parse::{bytes, choice},
+    machine::{Device, GpuMemory},
+    parse::choice,
     progress,
 };
 
@@ -46,23 +47,10 @@ pub struct Arguments {
         default_value_t = Weights::default()
     )]
     weights: Weights,
-    /// What to compute on, with the same result: the CPU, the first NVIDIA GPU, or (auto) the GPU if there
-    /// is one and the graph has some thousand vertices.
-    #[arg(
-        long,
-        short = 'b',
-        value_parser = choice(Choice::ALL, Choice::name),
-        default_value_t = Choice::default()
-    )]
-    backend: Choice,
-    /// CPU threads [default: one per core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
-    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
-    /// same.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    gpu_memory: Option<u64>,
+    #[command(flatten)]
+    device: Device,
+    #[command(flatten)]
+    gpu_memory: GpuMemory,
     /// Write all distances: a matrix in the type that was computed in, with infinity, or the greatest whole
     /// number of the type, where there is no path.
     #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
@@ -108,9 +96,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             }
         }
     }
-    let cpu = Cpu::new(arguments.threads)?;
-    let backend = graph.select(arguments.backend, arguments.threads)?;
-    let backend = backend.with_memory(arguments.gpu_memory.unwrap_or(u64::MAX));
+    let Device { backend, threads } = arguments.device;
+    let cpu = Cpu::new(threads)?;
+    let backend = arguments.gpu_memory.limit(graph.select(backend, threads)?);
     let options =
         Options { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
     interrupt::listen()?;

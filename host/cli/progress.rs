@@ -1,4 +1,4 @@
-//! The bar that shows how far a run is.
+//! What shows on a terminal how far something is.
 
 use std::{borrow::Cow, io::IsTerminal};
 
@@ -48,6 +48,12 @@ pub fn blocks(quiet: bool) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} blocks of vertices, {eta} left")
         .expect("a valid template");
     ProgressBar::with_draw_target(None, target(quiet)).with_style(style)
+}
+
+/// A line that says what is being done.
+pub fn line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg}").expect("a valid template");
+    ProgressBar::with_draw_target(None, target(false)).with_style(style)
 }
 
 /// Of iterations, evaluations and time, whichever will end the run first: how far it is, in words.

@@ -3,6 +3,7 @@
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use flockwork_device::{
+    gpu::warp::Shuffle,
     math::{Partial, PerLane, Real},
     random::Draw,
 };
@@ -94,6 +95,15 @@ impl Neg for Dual {
     #[inline(always)]
     fn neg(self) -> Self {
         self.chain(-self.value, -1.0)
+    }
+}
+
+impl Shuffle for Dual {
+    const WORDS: u32 = (1 + DIRECTIONS as u32) * <f64 as Shuffle>::WORDS;
+
+    fn map_words(self, mut f: impl FnMut(u32) -> u32) -> Self {
+        let value = self.value.map_words(&mut f);
+        Self { value, slope: self.slope.map(|slope| slope.map_words(&mut f)) }
     }
 }
 

@@ -70,7 +70,7 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 /// let fitted = Fit::new(Polynomial, data)?.size("degree", 1)?.run()?;
 /// assert!((fitted.sum_of_squares - 0.055).abs() < 1e-2);
 /// assert_eq!((fitted.rows, fitted.degrees_of_freedom), (4, 2));
-/// println!("{:.2e} rows a second", fitted.rows_per_second());
+/// println!("{:.2e} rows a second", fitted.rows_per_second().unwrap());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize)]
@@ -101,6 +101,9 @@ pub struct Fitted {
     /// From the call to the end.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub elapsed: Duration,
+    /// Whether the swarm looked by the Gram matrix.
+    #[serde(skip)]
+    pub(super) by_gram: bool,
 }
 
 impl Fitted {
@@ -134,8 +137,22 @@ impl Fitted {
         self.parameters.iter().map(|parameter| parameter.value).collect()
     }
 
-    /// Rows that the swarm evaluated in a second: rows times points tried.
-    pub fn rows_per_second(&self) -> f64 {
-        self.rows as f64 * self.outcome.evaluations_per_second()
+    /// Rows that the swarm evaluated in a second: rows times points tried. None if it looked by the
+    /// [Gram matrix](super::Fit::gram) and read no rows at all.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Polynomial};
+    ///
+    /// let data = Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)])?;
+    /// let fit = Fit::new(Polynomial, data)?.size("degree", 1)?;
+    /// let fitted = fit.run()?;
+    /// let rate = fitted.rows_per_second().unwrap();
+    /// assert_eq!(rate, 4.0 * fitted.outcome.evaluations_per_second());
+    /// assert_eq!(fit.gram(true).run()?.rows_per_second(), None);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn rows_per_second(&self) -> Option<f64> {
+        let rate = self.rows as f64 * self.outcome.evaluations_per_second();
+        (!self.by_gram).then_some(rate)
     }
 }

@@ -255,6 +255,7 @@ impl Fit {
             descents,
             outcome,
             elapsed: began.elapsed(),
+            by_gram: self.gram,
         };
         if fitted.value.is_finite() {
             return Ok(fitted);

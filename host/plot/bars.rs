@@ -144,6 +144,10 @@ impl Page for Chart<'_> {
         (WIDTH * scale, (HEAD + self.height + LABELS + MARGIN) * scale)
     }
 
+    fn head(&self) -> [&str; 2] {
+        [self.data.title, self.data.subtitle]
+    }
+
     fn draw_on<DB: DrawingBackend>(
         &self,
         root: &DrawingArea<DB, Shift>,
@@ -152,7 +156,6 @@ impl Page for Chart<'_> {
     ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
-        page::head(root, self.data.title, self.data.subtitle, scale)?;
 
         let (names, small) = (style(TICK), style(TICK).color(&FAINT_INK));
         let longest = LONGEST * scale as i32;

@@ -229,6 +229,10 @@ impl Page for Chart<'_> {
         (WIDTH * scale, (HEAD + LABELS + panels + MARGIN) * scale)
     }
 
+    fn head(&self) -> [&str; 2] {
+        [self.data.title, &self.subtitle]
+    }
+
     fn draw_on<DB: DrawingBackend>(
         &self,
         root: &DrawingArea<DB, Shift>,
@@ -237,7 +241,6 @@ impl Page for Chart<'_> {
     ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
-        page::head(root, self.data.title, &self.subtitle, scale)?;
 
         let labels = self.panels.iter().flat_map(|panel| panel.axis.labels());
         let widest = labels.map(|label| width(&label, &style(TICK))).max().unwrap_or(0);

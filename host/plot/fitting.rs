@@ -147,6 +147,10 @@ impl Page for Chart<'_> {
         (WIDTH * scale, (HEAD + UPPER + LOWER + MARGIN) * scale)
     }
 
+    fn head(&self) -> [&str; 2] {
+        [self.data.title, self.data.subtitle]
+    }
+
     fn draw_on<DB: DrawingBackend>(
         &self,
         root: &DrawingArea<DB, Shift>,
@@ -155,7 +159,6 @@ impl Page for Chart<'_> {
     ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
         let scaled = |length: u32| (length * scale) as i32;
         let style = |size: f64| text(size * f64::from(scale));
-        page::head(root, self.data.title, self.data.subtitle, scale)?;
 
         let labels = self.panels.iter().flat_map(|panel| panel.1.labels());
         let widest = labels.map(|label| width(&label, &style(TICK))).max().unwrap_or(0);

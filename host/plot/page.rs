@@ -36,7 +36,10 @@ pub trait Page {
     /// Its size in pixels.
     fn size(&self, scale: u32) -> (u32, u32);
 
-    /// Draws it; `pieces` says that every pixel counts, as in a PNG.
+    /// What stands above it: a title, and below that a subtitle; both are cut where they are too long.
+    fn head(&self) -> [&str; 2];
+
+    /// Draws what is below that; `pieces` says that every pixel counts, as in a PNG.
     fn draw_on<DB: DrawingBackend>(
         &self,
         root: &DrawingArea<DB, Shift>,
@@ -67,16 +70,17 @@ pub trait Page {
 
     fn draw<DB: DrawingBackend>(&self, backend: DB, scale: u32, pieces: bool) -> io::Result<()> {
         let root = backend.into_drawing_area();
-        let drawn = self.draw_on(&root, scale, pieces).and_then(|()| root.present());
+        let drawn = begin(&root, self.head(), scale)
+            .and_then(|()| self.draw_on(&root, scale, pieces))
+            .and_then(|()| root.present());
         drawn.map_err(|error| io::Error::other(error.to_string()))
     }
 }
 
-/// Begins a page: white, with a title and below it a subtitle, both cut where they are too long.
-pub fn head<DB: DrawingBackend>(
+/// Begins a page: white, with its head.
+fn begin<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
-    title: &str,
-    subtitle: &str,
+    [title, subtitle]: [&str; 2],
     scale: u32,
 ) -> std::result::Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
     let scaled = |length: u32| (length * scale) as i32;

@@ -50,6 +50,23 @@ impl<const TRANSPOSED: bool> Tile<TRANSPOSED> {
     }
 }
 
+impl<const TRANSPOSED: bool> Tile<TRANSPOSED> {
+    /// Stores this thread's entry of a tile of the matrix, and says where in the matrix it is.
+    ///
+    /// # Safety
+    /// The tile exists and nobody stores it meanwhile; nobody reads this one before the next barrier.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn fetch(&self, arguments: &Arguments, (tile_row, tile_column): (u32, u32)) -> usize {
+        let (row, column) = arguments.place();
+        let (matrix_row, matrix_column) = arguments.entry(tile_row, tile_column);
+        let index = arguments.at(matrix_row, matrix_column);
+        // SAFETY: as the caller promises.
+        unsafe { self.store(row, column, arguments.distances.load(index)) };
+        index
+    }
+}
+
 /// Relaxes this thread's entry of `tile` by one pivot.
 ///
 /// # Safety
@@ -126,12 +143,10 @@ impl<const PADDED: bool> Kernel for Close<PADDED> {
         let round = arguments.round + thread::block_index();
         let tile = Tile::<false>::at(0, edge, if PADDED { arguments.padding } else { 0 });
         let (row, column) = arguments.place();
-        let (matrix_row, matrix_column) = arguments.entry(round, round);
-        let index = arguments.at(matrix_row, matrix_column);
         // SAFETY: the tile is this block's, the entry this thread's; an entry in the row or column of a pivot is
         // not made less by it, and between two pivots is a barrier.
         unsafe {
-            tile.store(row, column, arguments.distances.load(index));
+            let index = tile.fetch(arguments, (round, round));
             block::barrier();
             for pivot in 0..edge {
                 relax((tile, tile, tile), (row, column), pivot);
@@ -157,14 +172,11 @@ impl<const TRANSPOSED: bool> Kernel for AlongRow<TRANSPOSED> {
         let tile = Tile::<false>::at(0, edge, 0);
         let diagonal = Tile::<TRANSPOSED>::at(tile.numbers.end(), edge, 0);
         let (row, column) = arguments.place();
-        let of_tile = arguments.entry(round, arguments.besides_round(thread::block_index()));
-        let index = arguments.at(of_tile.0, of_tile.1);
-        let of_diagonal = arguments.entry(round, round);
+        let of_tile = (round, arguments.besides_round(thread::block_index()));
         // SAFETY: as in `Close`; nobody stores the tile on the diagonal.
         unsafe {
-            tile.store(row, column, arguments.distances.load(index));
-            let pivot_index = arguments.at(of_diagonal.0, of_diagonal.1);
-            diagonal.store(row, column, arguments.distances.load(pivot_index));
+            let index = tile.fetch(arguments, of_tile);
+            diagonal.fetch(arguments, (round, round));
             block::barrier();
             for pivot in 0..edge {
                 relax((diagonal, tile, tile), (row, column), pivot);
@@ -191,14 +203,11 @@ impl<const TRANSPOSED: bool> Kernel for AlongColumn<TRANSPOSED> {
         let tile = Tile::<TRANSPOSED>::at(0, edge, 0);
         let diagonal = Tile::<false>::at(tile.numbers.end(), edge, 0);
         let (row, column) = arguments.place();
-        let of_tile = arguments.entry(arguments.besides_round(thread::block_index()), round);
-        let index = arguments.at(of_tile.0, of_tile.1);
-        let of_diagonal = arguments.entry(round, round);
+        let of_tile = (arguments.besides_round(thread::block_index()), round);
         // SAFETY: as in `AlongRow`.
         unsafe {
-            tile.store(row, column, arguments.distances.load(index));
-            let pivot_index = arguments.at(of_diagonal.0, of_diagonal.1);
-            diagonal.store(row, column, arguments.distances.load(pivot_index));
+            let index = tile.fetch(arguments, of_tile);
+            diagonal.fetch(arguments, (round, round));
             block::barrier();
             for pivot in 0..edge {
                 relax((tile, diagonal, tile), (row, column), pivot);
@@ -225,19 +234,13 @@ impl<const TRANSPOSED: bool> Kernel for Others<TRANSPOSED> {
         let right = Tile::<false>::at(left.numbers.end(), edge, 0);
         let (row, column) = arguments.place();
         let (tile_row, tile_column) = arguments.rest();
-        let (of_tile, of_left, of_right) = (
-            arguments.entry(tile_row, tile_column),
-            arguments.entry(tile_row, round),
-            arguments.entry(round, tile_column),
-        );
-        let index = arguments.at(of_tile.0, of_tile.1);
+        let (matrix_row, matrix_column) = arguments.entry(tile_row, tile_column);
+        let index = arguments.at(matrix_row, matrix_column);
         // SAFETY: the entry is this thread's, and nobody stores the tiles of the pivots' rows and columns.
         unsafe {
             let mut least = arguments.distances.load(index);
-            let (left_index, right_index) =
-                (arguments.at(of_left.0, of_left.1), arguments.at(of_right.0, of_right.1));
-            left.store(row, column, arguments.distances.load(left_index));
-            right.store(row, column, arguments.distances.load(right_index));
+            left.fetch(arguments, (tile_row, round));
+            right.fetch(arguments, (round, tile_column));
             block::barrier();
             for pivot in 0..edge {
                 let sum = through(left.load(row, pivot), right.load(pivot, column));

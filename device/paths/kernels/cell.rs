@@ -21,8 +21,8 @@ pub trait Cell: Sized + Send + Sync + 'static {
     /// What lies in memory.
     type Unit: Word + Send + Sync;
 
-    /// What lies in shared memory of distances that are added to whole rows: as many in four as in a quad.
-    type Left: Word + Send + Sync;
+    /// How distances lie in shared memory that are added to whole rows: each as instructions take it.
+    type Wide: Cell<Scalar = Self::Scalar>;
 
     /// In the names of its kernels.
     const NAME: &'static str;
@@ -39,12 +39,6 @@ pub trait Cell: Sized + Send + Sync + 'static {
 
     /// Calls `put(u, unit)` for each unit of a quad.
     fn units(quad: [Self::Scalar; 4], put: impl FnMut(usize, Self::Unit));
-
-    /// As [`Cell::quad`], of what is added to rows.
-    fn lefts(unit: impl FnMut(usize) -> Self::Left) -> [Self::Scalar; 4];
-
-    /// As [`Cell::units`], of what is added to rows.
-    fn put_lefts(lefts: [Self::Scalar; 4], put: impl FnMut(usize, Self::Left));
 
     /// The quad whose unit `u` is `unit(u)`, as a row.
     fn row(unit: impl FnMut(usize) -> Self::Unit) -> Self::Quad;
@@ -145,17 +139,7 @@ pub struct U16;
 macro_rules! singles {
     ($scalar:ty) => {
         type Quad = [$scalar; 4];
-        type Left = Self::Unit;
-
-        #[inline(always)]
-        fn lefts(unit: impl FnMut(usize) -> Self::Unit) -> [$scalar; 4] {
-            Self::quad(unit)
-        }
-
-        #[inline(always)]
-        fn put_lefts(lefts: [$scalar; 4], put: impl FnMut(usize, Self::Unit)) {
-            Self::units(lefts, put);
-        }
+        type Wide = Self;
 
         #[inline(always)]
         fn row(unit: impl FnMut(usize) -> Self::Unit) -> [$scalar; 4] {
@@ -327,20 +311,10 @@ impl Cell for U16 {
     type Scalar = u32;
     type Quad = [u32; 2];
     type Unit = [u32; 2];
-    type Left = [u32; 4];
+    type Wide = I32;
     const NAME: &'static str = "u16";
     const UNITS: usize = 1;
     const EIGHT_ROWS: bool = true;
-
-    #[inline(always)]
-    fn lefts(mut unit: impl FnMut(usize) -> [u32; 4]) -> [u32; 4] {
-        unit(0)
-    }
-
-    #[inline(always)]
-    fn put_lefts(lefts: [u32; 4], mut put: impl FnMut(usize, [u32; 4])) {
-        put(0, lefts);
-    }
 
     #[inline(always)]
     fn quad(unit: impl FnMut(usize) -> [u32; 2]) -> [u32; 4] {

@@ -95,7 +95,7 @@ impl<C: Cell> Square<C> {
 }
 
 /// A square in shared memory, row by row, whose distances are added to whole rows: left operands.
-pub struct Lefts<C: Cell>(Shared<C::Left>);
+pub struct Lefts<C: Cell>(Square<C::Wide>);
 
 impl<C: Cell> Clone for Lefts<C> {
     fn clone(&self) -> Self {
@@ -108,13 +108,13 @@ impl<C: Cell> Lefts<C> {
     /// From this byte of shared memory on.
     #[inline(always)]
     pub fn at(start: u32) -> Self {
-        Self(Shared::at(start, (PIVOT * QUADS * C::UNITS) as u32))
+        Self(Square::at(start))
     }
 
     /// A square in the same place.
     #[inline(always)]
     pub fn square(self) -> Square<C> {
-        Square::at(self.0.start())
+        Square::at(self.0.0.start())
     }
 
     /// The end of it, in bytes.
@@ -125,57 +125,48 @@ impl<C: Cell> Lefts<C> {
     /// Four distances of a row.
     ///
     /// # Safety
-    /// Row and quad exist and have been stored.
+    /// As [`Square::quad`].
     #[inline(always)]
     pub unsafe fn four(self, row: usize, quad: usize) -> [C::Scalar; 4] {
         // SAFETY: as the caller promises.
-        C::lefts(|u| unsafe { self.0.load((row * QUADS + quad) * C::UNITS + u) })
+        C::Wide::apart(unsafe { self.0.quad(row, quad) })
     }
 
     /// A single distance.
     ///
     /// # Safety
-    /// As [`Lefts::four`].
+    /// As [`Square::quad`].
     #[inline(always)]
     pub unsafe fn one(self, row: usize, column: usize) -> C::Scalar {
-        let all = Shared::<C::Scalar>::at(self.0.start(), (PIVOT * PIVOT) as u32);
-        // SAFETY: as the caller promises; four distances are that many in a row.
-        unsafe { all.load(row * PIVOT + column) }
+        // SAFETY: as the caller promises.
+        unsafe { self.0.one(row, column) }
     }
 
     /// Stores this thread's patch.
     ///
     /// # Safety
-    /// No other thread has the same, and nobody reads without a barrier in between.
+    /// As [`Square::set`].
     #[inline(always)]
     pub unsafe fn set(self, patch: &Patch<C>) {
-        let (row, quad) = place();
         // SAFETY: as the caller promises.
-        unsafe { self.put(row, quad, patch) };
+        unsafe { self.0.set(&wide::<C>(patch)) };
     }
 
     /// Stores this thread's patch of a square whose transpose this one holds.
     ///
     /// # Safety
-    /// As [`Lefts::set`].
+    /// As [`Square::set`].
     #[inline(always)]
     pub unsafe fn set_transposed(self, patch: &Patch<C>) {
-        let (row, quad) = place();
         // SAFETY: as the caller promises.
-        unsafe { self.put(quad, row, &C::transposed(*patch)) };
+        unsafe { self.0.set_transposed(&wide::<C>(patch)) };
     }
+}
 
-    /// # Safety
-    /// As [`Lefts::set`].
-    #[inline(always)]
-    unsafe fn put(self, row: usize, quad: usize, patch: &Patch<C>) {
-        unroll!(R in [0 1 2 3] {
-            C::put_lefts(C::apart(patch[R]), |u, unit| {
-                // SAFETY: as the caller promises.
-                unsafe { self.0.store(((4 * row + R) * QUADS + quad) * C::UNITS + u, unit) };
-            });
-        });
-    }
+/// The same distances as left operands lie.
+#[inline(always)]
+fn wide<C: Cell>(patch: &Patch<C>) -> Patch<C::Wide> {
+    patch.map(|row| C::Wide::together(C::apart(row)))
 }
 
 /// Squares in device memory: part of rows of `side` units.

@@ -1,10 +1,11 @@
-//! The GPU's iteration, one thread a particle.
+//! The GPU's iteration, one thread a particle, or several.
 //!
 //! | file | kernels |
 //! |---|---|
 //! | [`step`] | the usual iteration of a single swarm in one launch |
 //! | [`resident`] | many of those in one launch, with the particles on the chip |
 //! | [`held`] | (a part of that) the particles in shared memory |
+//! | [`team`] | (a part of that) several threads for a particle |
 //! | [`rendezvous`] | (a part of that) where all blocks meet and learn the best |
 //! | [`exchange`] | (a part of that) where blocks tell each other the best without waiting |
 //! | [`motion`] | first positions, and a move by any rule: no function inside |
@@ -27,3 +28,4 @@ pub mod rendezvous;
 pub mod resident;
 pub mod step;
 pub mod survey;
+pub mod team;

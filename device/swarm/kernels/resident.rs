@@ -20,9 +20,10 @@ use core::marker::PhantomData;
 
 use super::{
     exchange::{Exchange, Published},
-    held::{CHUNK, Held, Home, Share},
+    held::{self, Held, Home, Share},
     publish::{self, Board, Part},
     rendezvous::{Found, Rendezvous},
+    team::{Role, Sheet, Team},
 };
 use crate::{
     gpu::{
@@ -33,12 +34,12 @@ use crate::{
         warp::{self, Shuffle},
     },
     kernel::{Kernel, Name},
-    math::Scalar,
-    objective::Objective,
+    math::{Partial, Scalar},
+    objective::{Objective, Point, Reach, evaluation::term_of, sum::of_runs},
     swarm::{
         best::Candidate,
         layout,
-        step::{self, Common},
+        step::{self, Common, State},
         update::Coefficients,
     },
 };
@@ -100,6 +101,8 @@ pub struct Arguments<O, T> {
     pub held_particle: ReadWrite<u32>,
     /// Where the best is published in the end.
     pub board: Board<T>,
+    /// Who works for a chunk, in [`Shared`](Iterations); else [`Team::ALONE`].
+    pub team: Team,
 }
 
 impl<T> Arguments<(), T> {
@@ -124,12 +127,28 @@ impl<T> Arguments<(), T> {
             held_fitness: self.held_fitness,
             held_particle: self.held_particle,
             board: self.board,
+            team: self.team,
         }
     }
 }
 
-/// Many iterations of one swarm, on the chip.
-pub struct Resident<O, T>(PhantomData<(O, T)>);
+/// Many iterations of one swarm, on the chip. `SHARED`: several threads share a particle, as
+/// [`Arguments::team`] says.
+pub struct Iterations<O, T, const SHARED: bool>(PhantomData<(O, T)>);
+
+/// A thread for each particle.
+pub type Resident<O, T> = Iterations<O, T, false>;
+
+/// Several threads for each.
+pub type Together<O, T> = Iterations<O, T, true>;
+
+impl<O: Objective, T: Scalar, const SHARED: bool> Iterations<O, T, SHARED> {
+    /// Words of the terms of a chunk.
+    #[inline(always)]
+    const fn sheet_words(team: Team, terms: u32) -> u32 {
+        sheet_words(team, terms, <O::Partial<T> as Shuffle>::WORDS)
+    }
+}
 
 /// The shared memory of a block, behind that of [`Board::publish`].
 #[derive(Clone, Copy)]
@@ -165,15 +184,40 @@ impl<T: Scalar> Scratch<T> {
 }
 
 /// Shared memory in bytes of a block of `threads` threads that holds so many chunks; `None` if that is
-/// more than 32 bits count.
-pub fn shared_bytes<T: Scalar>(threads: u32, dims: u32, capacity: u32) -> Option<u32> {
-    let chunk = u64::from(dims) * 3 * u64::from(CHUNK) + u64::from(CHUNK);
-    let bytes = u64::from(capacity) * chunk * size_of::<T>() as u64;
-    let guides = 2 * (u64::from(dims) + 3) * size_of::<T>() as u64;
-    if bytes + guides > u64::from(u32::MAX / 2) {
+/// more than 32 bits count. If threads share particles: their team, and the words of its terms.
+pub fn shared_bytes<T: Scalar>(
+    threads: u32,
+    dims: u32,
+    capacity: u32,
+    shared: Option<(Team, u32)>,
+) -> Option<u32> {
+    // Nothing overflows below.
+    if dims > 1 << 20 || shared.is_some_and(|(_, words)| words > 1 << 24) {
         return None;
     }
-    Some(Scratch::<T>::of(threads, dims).end() + bytes as u32)
+    let (chunk, sheets) = match shared {
+        Some((team, words)) => (team.chunk_numbers(dims), sheets(0, threads, team, words).end()),
+        None => (held::chunk_numbers(dims), 0),
+    };
+    let bytes = u64::from(capacity) * u64::from(chunk) * size_of::<T>() as u64;
+    if bytes > u64::from(u32::MAX / 2) {
+        return None;
+    }
+    Some(Scratch::<T>::of(threads, dims).end() + sheets + bytes as u32)
+}
+
+/// Words of the terms of a chunk, from an objective's terms and the words of each.
+pub const fn sheet_words(team: Team, terms: u32, words: u32) -> u32 {
+    if terms > 1 << 16 {
+        return u32::MAX;
+    }
+    Sheet::new(team, terms).places() * words
+}
+
+/// Room for the terms of all teams of a block, so many words each, from a byte of shared memory on.
+#[inline(always)]
+const fn sheets(start: u32, threads: u32, team: Team, words: u32) -> Shared<u32> {
+    Shared::at(start, (threads / team.threads() * words).next_multiple_of(4))
 }
 
 /// Apart: after so many iterations each a block looks whether there is news.
@@ -217,9 +261,9 @@ impl<T: Scalar> Known<T> {
 }
 
 /// What a block keeps in mind between iterations. All threads of the block have the same.
-struct Course<T> {
+struct Course<T, const SHARED: bool> {
     share: Share,
-    held: Held<T>,
+    held: Held<T, SHARED>,
     known: Known<T>,
     /// The first of the chunks that are held.
     chunk: u32,
@@ -233,16 +277,22 @@ struct Course<T> {
     pending: bool,
 }
 
-impl<O: Objective, T: Scalar> Kernel for Resident<O, T> {
+impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SHARED> {
     type Arguments = Arguments<O, T>;
 
-    const NAME: Name =
-        Name { family: "swarm_resident", objective: O::INFO.name, precision: T::NAME };
+    const NAME: Name = Name {
+        family: if SHARED { "swarm_together" } else { "swarm_resident" },
+        objective: O::INFO.name,
+        precision: T::NAME,
+    };
 
     const COOPERATIVE: bool = true;
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
-        shared_bytes::<T>(threads, arguments.common.view.dims, arguments.capacity)
+        let Common { objective, view, .. } = &arguments.common;
+        let words = Self::sheet_words(arguments.team, objective.terms(&view.context()));
+        let shared = SHARED.then_some((arguments.team, words));
+        shared_bytes::<T>(threads, arguments.common.view.dims, arguments.capacity, shared)
             .unwrap_or(u32::MAX)
     }
 
@@ -253,7 +303,15 @@ impl<O: Objective, T: Scalar> Kernel for Resident<O, T> {
         let dims = arguments.common.view.dims;
         let (this, blocks) = (thread::block_index(), thread::grid_blocks());
         let scratch = Scratch::<T>::of(thread::block_threads(), dims);
-        let share = Share::of(this, blocks, particles);
+        let mut free = scratch.end();
+        if SHARED {
+            let Common { objective, view, .. } = &arguments.common;
+            let words = Self::sheet_words(arguments.team, objective.terms(&view.context()));
+            free = sheets(free, thread::block_threads(), arguments.team, words).end();
+        }
+        let held = Held::<T, SHARED>::at(free, capacity, dims, arguments.team);
+        let chunks = particles.div_ceil(held.chunk());
+        let share = Share::of(this, blocks, chunks);
         let end = share.first + share.count;
         let home = Home {
             positions: arguments.positions,
@@ -272,7 +330,7 @@ impl<O: Objective, T: Scalar> Kernel for Resident<O, T> {
             };
             let mut course = Course {
                 share,
-                held: Held::at(scratch.end(), capacity, dims),
+                held,
                 known: Known { best, places: scratch.guides, side: 0, dims },
                 chunk: 0,
                 turn: 0,
@@ -329,7 +387,7 @@ impl<O: Objective, T: Scalar> Kernel for Resident<O, T> {
     }
 }
 
-impl<T: Scalar> Course<T> {
+impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     /// Does the iterations `numbers` of the launch with the `count` chunks that are held; returns the
     /// best own best of this thread's particles.
     ///
@@ -358,20 +416,11 @@ impl<T: Scalar> Course<T> {
                 // Asked before the step and used after it, and not each time: the answer takes long.
                 let asks = !together && thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
                 let number = if asks { arguments.exchange.number() } else { self.seen };
-                mine = Candidate::NONE;
-                let mut which = warp::index();
-                while which < count {
-                    let particle = (self.chunk + which) * CHUNK + warp::lane();
-                    if particle < particles {
-                        let mut state = self.held.particle(which, self.known.guide());
-                        let fitness = step::step(&common, &mut state, particle);
-                        // Indices rise, so of equals the first stays.
-                        if fitness < mine.fitness || mine.particle == u32::MAX {
-                            mine = Candidate { fitness, particle };
-                        }
-                    }
-                    which += thread::block_threads() / warp::LANES;
-                }
+                mine = if SHARED {
+                    self.step_together(&common, count)
+                } else {
+                    self.step_alone(&common, count)
+                };
                 if together {
                     let round = arguments.round + nth;
                     self.meet(&arguments.rendezvous, round, particles, mine, common.iteration);
@@ -380,6 +429,141 @@ impl<T: Scalar> Course<T> {
                 }
             }
             nth += 1;
+        }
+        mine
+    }
+
+    /// An iteration of the chunks that are held, a thread for each particle; returns the best of this thread's.
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn step_alone<O: Objective>(&self, common: &Common<O, T>, count: u32) -> Candidate<T> {
+        let role = Role::here::<false>(Team::ALONE);
+        let mut mine = Candidate::NONE;
+        let mut which = role.team;
+        while which < count {
+            let particle = (self.chunk + which) * self.held.chunk() + role.particle;
+            if particle < common.particles {
+                let mut state = self.held.particle(which, role, self.known.guide());
+                // SAFETY: the caller's promise.
+                let fitness = unsafe { step::step(common, &mut state, particle) };
+                // Indices rise, so of equals the first stays.
+                if fitness < mine.fitness || mine.particle == u32::MAX {
+                    mine = Candidate { fitness, particle };
+                }
+            }
+            which += Role::teams::<false>(Team::ALONE);
+        }
+        mine
+    }
+
+    /// The same with several threads for each; each of them returns its particle. Two barriers for each chunk of
+    /// a team, or three if terms read more than their own coordinate.
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn step_together<O: Objective>(
+        &self,
+        common: &Common<O, T>,
+        count: u32,
+    ) -> Candidate<T> {
+        let held = self.held;
+        let team = held.team();
+        let (role, teams) = (Role::here::<SHARED>(team), Role::teams::<SHARED>(team));
+        let context = common.view.context();
+        let terms = common.objective.terms(&context);
+        let sheet = Sheet::new(team, terms);
+        let each = sheet.places();
+        let words = each * <O::Partial<T> as Shuffle>::WORDS;
+        let room = sheets(self.scratch().end(), thread::block_threads(), team, words);
+        let mine_of_room = role.team * words;
+        let put = |place: u32, partial: O::Partial<T>| {
+            let mut word = mine_of_room + place;
+            partial.map_words(|bits| {
+                // SAFETY: asked for by threads of the block's teams, with places of the sheet; see the barriers.
+                unsafe { room.store(word as usize, bits) };
+                word += each;
+                bits
+            });
+        };
+        let take = |place: u32| {
+            let mut word = mine_of_room + place;
+            O::Partial::<T>::none().map_words(|_| {
+                // SAFETY: as in `put`, and what lies there was stored before a barrier.
+                let bits = unsafe { room.load(word as usize) };
+                word += each;
+                bits
+            })
+        };
+        let mut mine = Candidate::NONE;
+        let mut first = 0;
+        while first < count {
+            let which = first + role.team;
+            let particle = (self.chunk + which) * held.chunk() + role.particle;
+            let works = role.team < teams && which < count && particle < common.particles;
+            let mut state = held.particle(which, role, self.known.guide());
+            let mut before = T::INFINITY;
+            if works {
+                before = state.best_fitness();
+                held.each_piece(role, |dimension, _| {
+                    let see = |dimension, x| {
+                        if matches!(O::REACH, Reach::Own) && dimension < terms {
+                            let term = term_of(&common.objective, &context, dimension, x);
+                            put(sheet.term(dimension, role.particle), term);
+                        }
+                    };
+                    // SAFETY: this thread alone has these dimensions of this particle, which is held.
+                    unsafe { step::group(common, &mut state, particle, dimension, see) };
+                });
+            }
+            if !matches!(O::REACH, Reach::Own) {
+                block::barrier();
+                if works {
+                    let point = Everywhere { common, held: &held, which, particle: role.particle };
+                    let mut term = role.part;
+                    while term < terms {
+                        let made = common.objective.term(term, &point, &context);
+                        put(sheet.term(term, role.particle), made);
+                        term += team.parts;
+                    }
+                }
+            }
+            block::barrier();
+            if works {
+                let mut run = role.part;
+                while run < sheet.places_of_runs() {
+                    let (mut term, end) = sheet.terms_of(run);
+                    let mut made = O::Partial::<T>::none();
+                    while end - term >= 4 {
+                        // All four are under way at once.
+                        let [a, b, c, d] = [0, 1, 2, 3]
+                            .map(|ahead| take(sheet.term_within(run, term + ahead, role.particle)));
+                        made = made.combine(a).combine(b).combine(c).combine(d);
+                        term += 4;
+                    }
+                    while term < end {
+                        made = made.combine(take(sheet.term_within(run, term, role.particle)));
+                        term += 1;
+                    }
+                    put(sheet.made(run, role.particle), made);
+                    run += team.parts;
+                }
+            }
+            block::barrier();
+            if works {
+                let all = of_runs(sheet.runs(), |run| take(sheet.made(run, role.particle)));
+                let fitness = step::whole(common, all);
+                if fitness < before {
+                    held.each_piece(role, |dimension, count| state.from(dimension).renew(count));
+                    if role.part == 0 {
+                        state.set_best_fitness(fitness);
+                    }
+                }
+                mine = mine.better(Candidate { fitness: fitness.least(before), particle });
+            }
+            first += teams;
         }
         mine
     }
@@ -398,6 +582,7 @@ impl<T: Scalar> Course<T> {
         iteration: u32,
     ) {
         let (dims, blocks) = (self.known.dims, thread::grid_blocks());
+        let chunks = particles.div_ceil(self.held.chunk());
         let before = self.known.best;
         let mut best = before;
         let mut found = None;
@@ -406,7 +591,7 @@ impl<T: Scalar> Course<T> {
         unsafe {
             if self.news(mine.beats(before), false) & IMPROVED != 0 {
                 best = winner(mine, &self.scratch());
-                let index = best.particle - self.share.first * CHUNK;
+                let index = best.particle - self.share.first * self.held.chunk();
                 found = Some(Found { index, fitness: best.fitness });
                 each_dimension(dims, |d| {
                     let coordinate = self.own_best(best.particle, d as u32);
@@ -422,10 +607,10 @@ impl<T: Scalar> Course<T> {
                 if thread::index() == 0 {
                     rendezvous.tell(round, found);
                 }
-                let heard = hear_all(rendezvous, round, particles);
+                let heard = hear_all(rendezvous, round, self.held.chunk(), chunks);
                 if self.news(heard.particle != u32::MAX, false) & IMPROVED != 0 {
                     best = winner(heard, &self.scratch());
-                    let owner = Share::owner(best.particle, blocks, particles);
+                    let owner = Share::owner(best.particle / self.held.chunk(), blocks, chunks);
                     each_dimension(dims, |d| {
                         next.store(d, rendezvous.take(round, owner, dims, d as u32));
                     });
@@ -502,7 +687,10 @@ impl<T: Scalar> Course<T> {
     #[inline(always)]
     unsafe fn own_best(&self, particle: u32, dimension: u32) -> T {
         // SAFETY: the caller's promise.
-        unsafe { self.held.own_best(particle / CHUNK - self.chunk, particle % CHUNK, dimension) }
+        unsafe {
+            let chunk = self.held.chunk();
+            self.held.own_best(particle / chunk - self.chunk, particle % chunk, dimension)
+        }
     }
 
     /// What the threads of the block have to say, all together: [`IMPROVED`] if `better` anywhere,
@@ -534,6 +722,36 @@ impl<T: Scalar> Course<T> {
     }
 }
 
+/// A particle as the function sees it, whoever moved it.
+struct Everywhere<'a, O, T, const SHARED: bool> {
+    common: &'a Common<O, T>,
+    held: &'a Held<T, SHARED>,
+    /// Its chunk.
+    which: u32,
+    particle: u32,
+}
+
+impl<O, T: Scalar, const SHARED: bool> Point<T> for Everywhere<'_, O, T, SHARED> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> T {
+        let Self { common, held, which, particle } = *self;
+        let inside = dimension < common.view.dims;
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(
+            inside,
+            "coordinate {dimension} of a point with {} was asked for",
+            common.view.dims
+        );
+        if !inside {
+            return T::of(f64::NAN);
+        }
+        // SAFETY: below `dims`; the particle is held, and a barrier lies behind its move.
+        let (bound, position) =
+            unsafe { (common.view.bound(dimension), held.position(which, particle, dimension)) };
+        position - bound.shift
+    }
+}
+
 /// What all blocks tell, the block's threads sharing them: the best of what this thread has heard.
 ///
 /// # Safety
@@ -542,7 +760,8 @@ impl<T: Scalar> Course<T> {
 unsafe fn hear_all<T: Scalar>(
     rendezvous: &Rendezvous<T>,
     round: u32,
-    particles: u32,
+    chunk: u32,
+    chunks: u32,
 ) -> Candidate<T> {
     let blocks = thread::grid_blocks();
     let mut best = Candidate::NONE;
@@ -550,7 +769,7 @@ unsafe fn hear_all<T: Scalar>(
     while block < blocks {
         // SAFETY: the caller's promise.
         if let Some(Found { index, fitness }) = unsafe { rendezvous.hear(round, block) } {
-            let particle = Share::of(block, blocks, particles).first * CHUNK + index;
+            let particle = Share::of(block, blocks, chunks).first * chunk + index;
             best = best.better(Candidate { fitness, particle });
         }
         block += thread::block_threads();

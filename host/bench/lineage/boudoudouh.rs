@@ -6,15 +6,12 @@
 
 use std::time::Instant;
 
-use super::{Check, Effort, Ours, Report, Request, Row, Table, Tell, Work};
+use super::{Check, Effort, Ours, Report, Request, Row, Table, Tell, Work, wrong_kernel};
 use crate::{
-    Error, Result,
+    Result,
     backend::{
-        AnyBackend, Backend, Residence,
-        lineage::{
-            Spread,
-            boudoudouh::{Setting, State, Version},
-        },
+        AnyBackend, Backend, Residence, Spread,
+        lineage::boudoudouh::{Setting, State, Version},
     },
     bench::{Trial, iteration},
     swarm::{Mode, Precision, Problem},
@@ -179,18 +176,9 @@ fn of_table(
     #[cfg(not(feature = "cuda"))]
     let _ = published;
     let setting = Setting::new(particles, dims, KEY);
-    let row = |kernel, published, spread: Spread, ours, checked| {
-        Report::Row(Row {
-            work: WORK.name,
-            table: table.name,
-            size: format!("{particles} x {dims}"),
-            kernel,
-            published,
-            seconds: spread.median,
-            range: spread.range,
-            ours,
-            checked,
-        })
+    let row = |kernel, published, spread, ours, checked| {
+        let row = Row::new(&WORK, table, size(&setting), kernel, spread, checked);
+        Report::Row(Row { published, ours, ..row })
     };
     tell(Report::Progress(format!("{}, this project's iteration", table.name)))?;
     let problem = Problem::named("target_distance", dims)?;
@@ -237,15 +225,19 @@ fn of_table(
         }
     }
     for measured in own {
-        let spread = Spread { median: measured.seconds, range: measured.range };
         let kernel = match measured.way.name() {
             "resident" => "flockwork, resident",
             "streaming" => "flockwork, streaming",
             _ => "flockwork",
         };
-        tell(row(kernel, None, spread, ours, Check::Equal))?;
+        tell(row(kernel, None, measured.spread(), ours, Check::Equal))?;
     }
     Ok(())
+}
+
+/// As the tables have it.
+fn size(setting: &Setting) -> String {
+    format!("{} x {}", setting.particles, setting.dims)
 }
 
 /// Whether the values are the function's.
@@ -254,12 +246,10 @@ fn within(setting: &Setting, version: Version, state: &State) -> Result<()> {
     if error <= bound {
         return Ok(());
     }
-    Err(Error::WrongKernel {
-        kernel: format!("boudoudouh {version} (its rule on the processor)"),
-        size: format!("{} x {}", setting.particles, setting.dims),
-        found: format!("a fitness that is off by {error:e}"),
-        expected: format!("within {bound:e} of the function's value"),
-    })
+    let kernel = format!("{version} (its rule on the processor)");
+    let found = format!("a fitness that is off by {error:e}");
+    let expected = format!("within {bound:e} of the function's value");
+    Err(wrong_kernel(&WORK, kernel, size(setting), found, expected))
 }
 
 /// Does the rule of a version, looks at its values, and times it.
@@ -291,13 +281,7 @@ fn on_gpu(
         swarm.advance()?;
     }
     if let Some((found, expected)) = expected.difference(&swarm.state()?) {
-        let size = format!("{} x {}", setting.particles, setting.dims);
-        return Err(Error::WrongKernel {
-            kernel: format!("boudoudouh {version}"),
-            size,
-            found,
-            expected,
-        });
+        return Err(wrong_kernel(&WORK, version, size(setting), found, expected));
     }
     swarm.timed(TIMES)
 }

@@ -13,15 +13,18 @@ use flockwork_device::{
     random::{Draw, Key, Purpose, philox},
 };
 
-use super::{Check, Ours, Report, Request, Row, Table, Tell, Work};
+use super::{Check, Ours, Report, Request, Row, Table, Tell, Work, wrong_kernel};
 #[cfg(feature = "cuda")]
-use crate::backend::Cuda;
+use crate::backend::{Cuda, lineage::cupso::THREADS};
 #[cfg(any(feature = "cuda", test))]
-use crate::backend::{Machine, lineage::cupso as kernels};
+use crate::backend::{
+    Machine,
+    lineage::cupso::{Running, Version},
+};
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Backend, Cpu, Way},
-    bench::{Care, Measurement, iteration_of},
+    backend::{AnyBackend, Backend, Cpu, Spread, Way, lineage::cupso::State},
+    bench::{Care, Measurement, iteration_of, long_enough},
     swarm::{Coefficients, Mode, Options, Precision, Problem, Rule},
 };
 
@@ -121,9 +124,9 @@ fn on_gpu(
     let synchronous = ours(oracle, Mode::Synchronous, at_least, cuda)?;
     let asynchronous = ours(oracle, Mode::Asynchronous, at_least, cuda)?;
     let mut fastest = ("", f64::INFINITY);
-    for measured in on_machine(&cuda.machine()?, kernels::THREADS, at_least, oracle)? {
-        if measured.median() < fastest.1 {
-            fastest = (measured.kernel, measured.median());
+    for measured in on_machine(&cuda.machine()?, THREADS, at_least, oracle)? {
+        if measured.times.median < fastest.1 {
+            fastest = (measured.kernel, measured.times.median);
         }
         // Its blocks do not wait for each other either.
         let own = if measured.kernel == "queue lock" { &asynchronous } else { &synchronous };
@@ -160,18 +163,14 @@ impl Own {
         self.measured.way.name()
     }
 
+    fn ours(&self) -> Ours {
+        Ours { way: self.way(), seconds: self.seconds() }
+    }
+
     fn row(&self, extent: &Extent, particles: u32) -> Row {
-        Row {
-            work: WORK.name,
-            table: extent.table.name,
-            size: particles.to_string(),
-            kernel: self.name,
-            published: None,
-            seconds: self.seconds(),
-            range: self.measured.range,
-            ours: Some(Ours { way: self.way(), seconds: self.seconds() }),
-            checked: self.checked.clone(),
-        }
+        let (size, times) = (particles.to_string(), self.measured.spread());
+        let row = Row::new(&WORK, extent.table, size, self.name, times, self.checked.clone());
+        Row { ours: Some(self.ours()), ..row }
     }
 }
 
@@ -221,31 +220,19 @@ fn summary(extent: &Extent, lines: &[String]) -> String {
     )
 }
 
-/// A version as it was measured: seconds of an iteration, ascending.
+/// A version as it was measured: times of an iteration.
 #[derive(Debug)]
 struct Measured {
     kernel: &'static str,
-    seconds: [f64; REPETITIONS],
+    times: Spread,
     checked: Check,
 }
 
 impl Measured {
-    fn median(&self) -> f64 {
-        self.seconds[REPETITIONS / 2]
-    }
-
     fn row(self, extent: &Extent, particles: u32, own: &Own) -> Row {
-        Row {
-            work: WORK.name,
-            table: extent.table.name,
-            size: particles.to_string(),
-            kernel: self.kernel,
-            published: None,
-            seconds: self.median(),
-            range: (self.seconds[0], self.seconds[REPETITIONS - 1]),
-            ours: Some(Ours { way: own.way(), seconds: own.seconds() }),
-            checked: self.checked,
-        }
+        let Self { kernel, times, checked } = self;
+        let row = Row::new(&WORK, extent.table, particles.to_string(), kernel, times, checked);
+        Row { ours: Some(own.ours()), ..row }
     }
 }
 
@@ -258,20 +245,8 @@ fn looked_at(particles: usize, dims: usize) -> u32 {
 struct Oracle {
     particles: usize,
     dims: usize,
-    start: Arrays,
-    end: Arrays,
-}
-
-/// For each dimension the coordinate of each particle, for each particle its fitness, and of the swarm's best the
-/// fitness and then the position.
-#[derive(Clone, Debug, PartialEq)]
-struct Arrays {
-    positions: Vec<f64>,
-    velocities: Vec<f64>,
-    own_positions: Vec<f64>,
-    fitness: Vec<f64>,
-    own_fitness: Vec<f64>,
-    best: Vec<f64>,
+    start: State,
+    end: State,
 }
 
 /// The columns of so many rows one after the other; in tiles, since a column of a large swarm is spread over as many
@@ -325,7 +300,7 @@ impl Oracle {
         let fitness = values(&positions, dims);
         let first = first_greatest(&fitness);
         let position = (0..dims).map(|d| positions[d * particles + first]);
-        let start = Arrays {
+        let start = State {
             best: [fitness[first]].into_iter().chain(position).collect(),
             own_positions: positions.clone(),
             own_fitness: fitness.clone(),
@@ -335,7 +310,7 @@ impl Oracle {
         };
         let mut end = start.clone();
         for iteration in 1..=looked_at(particles, dims) {
-            end.step(iteration, particles, dims);
+            step(&mut end, iteration, particles, dims);
         }
         Ok(Self { particles, dims, start, end })
     }
@@ -344,21 +319,18 @@ impl Oracle {
         looked_at(self.particles, self.dims)
     }
 
-    fn wrong(&self, kernel: &str, found: &Arrays, expected: &str) -> Error {
-        Error::WrongKernel {
-            kernel: format!("cupso: {kernel}"),
-            size: format!("{} x {}", self.particles, self.dims),
-            found: format!(
-                "a best of {} after {} iterations, with other bits somewhere",
-                found.best[0],
-                self.looked_at()
-            ),
-            expected: expected.to_owned(),
-        }
+    fn wrong(&self, kernel: &str, found: &State, expected: &str) -> Error {
+        let size = format!("{} x {}", self.particles, self.dims);
+        let found = format!(
+            "a best of {} after {} iterations, with other bits somewhere",
+            found.best[0],
+            self.looked_at()
+        );
+        wrong_kernel(&WORK, kernel, size, found, expected)
     }
 
     /// Whether all numbers are this one's.
-    fn check(&self, kernel: &str, found: &Arrays) -> Result<Check> {
+    fn check(&self, kernel: &str, found: &State) -> Result<Check> {
         match *found == self.end {
             true => Ok(Check::Equal),
             false => Err(self.wrong(kernel, found, &format!("a best of {}", self.end.best[0]))),
@@ -369,7 +341,7 @@ impl Oracle {
     /// stands where the function has that value and one of the particles was, and is not worse than at the start
     /// or better than the function's maximum.
     #[cfg(any(feature = "cuda", test))]
-    fn check_best(&self, kernel: &str, found: &Arrays) -> Result<Check> {
+    fn check_best(&self, kernel: &str, found: &State) -> Result<Check> {
         let dims = self.dims;
         let (best, position) = (found.best[0], &found.best[1..]);
         let greatest = found.own_fitness.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -393,35 +365,34 @@ fn first_greatest(fitness: &[f64]) -> usize {
     (1..fitness.len()).fold(0, |best, i| if fitness[i] > fitness[best] { i } else { best })
 }
 
-impl Arrays {
-    fn step(&mut self, iteration: u32, particles: usize, dims: usize) {
-        for dimension in 0..dims {
-            let guide = self.best[1 + dimension];
-            for particle in 0..particles {
-                let place = dimension * particles + particle;
-                let (r1, r2) = pair(Purpose::Velocity, iteration, particle, dimension);
-                let (x, v) = (self.positions[place], self.velocities[place]);
-                let own = self.own_positions[place];
-                let v = v + 2.0 * r1 * (own - x) + 2.0 * r2 * (guide - x);
-                self.velocities[place] = v.clamp(-200.0, 200.0);
-                self.positions[place] = (x + self.velocities[place]).clamp(-100.0, 100.0);
-            }
-        }
-        self.fitness = values(&self.positions, dims);
+/// One iteration of the oracle.
+fn step(state: &mut State, iteration: u32, particles: usize, dims: usize) {
+    for dimension in 0..dims {
+        let guide = state.best[1 + dimension];
         for particle in 0..particles {
-            if self.fitness[particle] > self.own_fitness[particle] {
-                self.own_fitness[particle] = self.fitness[particle];
-                for place in (particle..dims * particles).step_by(particles) {
-                    self.own_positions[place] = self.positions[place];
-                }
+            let place = dimension * particles + particle;
+            let (r1, r2) = pair(Purpose::Velocity, iteration, particle, dimension);
+            let (x, v) = (state.positions[place], state.velocities[place]);
+            let own = state.own_positions[place];
+            let v = v + 2.0 * r1 * (own - x) + 2.0 * r2 * (guide - x);
+            state.velocities[place] = v.clamp(-200.0, 200.0);
+            state.positions[place] = (x + state.velocities[place]).clamp(-100.0, 100.0);
+        }
+    }
+    state.fitness = values(&state.positions, dims);
+    for particle in 0..particles {
+        if state.fitness[particle] > state.own_fitness[particle] {
+            state.own_fitness[particle] = state.fitness[particle];
+            for place in (particle..dims * particles).step_by(particles) {
+                state.own_positions[place] = state.positions[place];
             }
         }
-        let first = first_greatest(&self.fitness);
-        if self.fitness[first] > self.best[0] {
-            self.best[0] = self.fitness[first];
-            for dimension in 0..dims {
-                self.best[1 + dimension] = self.positions[dimension * particles + first];
-            }
+    }
+    let first = first_greatest(&state.fitness);
+    if state.fitness[first] > state.best[0] {
+        state.best[0] = state.fitness[first];
+        for dimension in 0..dims {
+            state.best[1 + dimension] = state.positions[dimension * particles + first];
         }
     }
 }
@@ -479,14 +450,14 @@ impl Serial {
         }
     }
 
-    fn arrays(&self) -> Arrays {
+    fn state(&self) -> State {
         let dims = self.dims;
         let width = 3 * dims + 2;
         let mut all = transposed(&self.particles, self.particles.len() / width);
         let mut split = |first: usize| all.split_off(first * (self.particles.len() / width));
         let (own_fitness, fitness) = (split(width - 1), split(width - 2));
         let (own_positions, velocities) = (split(2 * dims), split(dims));
-        Arrays {
+        State {
             own_fitness,
             fitness,
             own_positions,
@@ -503,15 +474,15 @@ fn serial(oracle: &Oracle, at_least: Duration) -> Result<Measured> {
     for _ in 0..oracle.looked_at() {
         swarm.step();
     }
-    let checked = oracle.check("serial", &swarm.arrays())?;
-    let seconds = timed(at_least, |iterations| {
+    let checked = oracle.check("serial", &swarm.state())?;
+    let times = timed(at_least, |iterations| {
         let began = Instant::now();
         for _ in 0..iterations {
             swarm.step();
         }
         Ok(began.elapsed())
     })?;
-    Ok(Measured { kernel: "serial", seconds, checked })
+    Ok(Measured { kernel: "serial", times, checked })
 }
 
 /// Measures the kernels on a machine.
@@ -522,17 +493,10 @@ fn on_machine<M: Machine>(
     at_least: Duration,
     oracle: &Oracle,
 ) -> Result<Vec<Measured>> {
-    use kernels::{Running, State, Version};
-
-    let Arrays { positions, velocities, own_positions, fitness, own_fitness, best } =
-        oracle.start.clone();
-    let start = State { positions, velocities, own_positions, fitness, own_fitness, best };
     let one = |version: Version| -> Result<Measured> {
-        let mut running = Running::new(machine, version, threads, KEY, &start)?;
+        let mut running = Running::new(machine, version, threads, KEY, &oracle.start)?;
         running.timed(oracle.looked_at())?;
-        let State { positions, velocities, own_positions, fitness, own_fitness, best } =
-            running.state()?;
-        let found = Arrays { positions, velocities, own_positions, fitness, own_fitness, best };
+        let found = running.state()?;
         // Of one block alone it is defined which particle comes first.
         let checked = match version {
             Version::QueueLock if running.blocks() > 1 => {
@@ -540,33 +504,19 @@ fn on_machine<M: Machine>(
             }
             _ => oracle.check(version.name(), &found)?,
         };
-        let seconds = timed(at_least, |iterations| running.timed(iterations))?;
-        Ok(Measured { kernel: version.name(), seconds, checked })
+        let times = timed(at_least, |iterations| running.timed(iterations))?;
+        Ok(Measured { kernel: version.name(), times, checked })
     };
     Version::ALL.into_iter().map(one).collect()
 }
 
-/// The seconds of an iteration in some runs, each of so many that it lasts so long; ascending.
-fn timed(
-    at_least: Duration,
-    mut run: impl FnMut(u32) -> Result<Duration>,
-) -> Result<[f64; REPETITIONS]> {
-    let mut iterations = 1;
-    loop {
-        // The lesser of two: whatever held up one of them did not need so long.
-        let elapsed = run(iterations)?.min(run(iterations)?);
-        if elapsed >= at_least || iterations >= 1 << 20 {
-            break;
-        }
-        let wanted = at_least.as_secs_f64() / elapsed.as_secs_f64().max(1e-9);
-        iterations = (f64::from(iterations) * (1.1 * wanted).clamp(1.5, 100.0)).ceil() as u32;
-    }
-    let mut seconds = [0.0; REPETITIONS];
-    for of in &mut seconds {
-        *of = run(iterations)?.as_secs_f64() / f64::from(iterations);
-    }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds)
+/// The times of an iteration in some runs, each of so many that it lasts so long.
+fn timed(at_least: Duration, mut run: impl FnMut(u32) -> Result<Duration>) -> Result<Spread> {
+    let iterations = long_enough(at_least, 1 << 20, &mut run)?;
+    let seconds = (0..REPETITIONS)
+        .map(|_| Ok(run(iterations)?.as_secs_f64() / f64::from(iterations)))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Spread::of_seconds(seconds))
 }
 
 #[cfg(test)]
@@ -582,10 +532,11 @@ mod tests {
             let measured = on_machine(&machine, threads, Duration::ZERO, &oracle).unwrap();
             let names: Vec<_> = measured.iter().map(|of| of.kernel).collect();
             assert_eq!(names, ["reduction", "loop unrolling", "queue", "queue lock"]);
-            for Measured { kernel, seconds, checked } in measured {
+            for Measured { kernel, times, checked } in measured {
                 let is_defined = kernel != "queue lock" || particles <= threads;
                 assert_eq!(checked == Check::Equal, is_defined, "{kernel}: {checked}");
-                assert!(seconds[0] > 0.0 && seconds.is_sorted());
+                let (least, most) = times.range;
+                assert!(0.0 < least && least <= times.median && times.median <= most);
             }
         }
     }
@@ -604,7 +555,7 @@ mod tests {
         let right = oracle.end.clone();
         assert_eq!(oracle.check("none", &right).unwrap(), Check::Equal);
         assert!(matches!(oracle.check_best("none", &right), Ok(Check::Holds(_))));
-        let spoilt = |spoil: &dyn Fn(&mut Arrays)| {
+        let spoilt = |spoil: &dyn Fn(&mut State)| {
             let mut wrong = right.clone();
             spoil(&mut wrong);
             wrong

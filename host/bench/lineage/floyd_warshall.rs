@@ -13,15 +13,15 @@ use flockwork_device::paths::Weight;
 use rayon::prelude::*;
 
 use self::published::FIGURES;
-use super::{Check, Ours, Report, Request, Row, Table, Tell, Work};
+use super::{Check, Ours, Report, Request, Row, Table, Tell, Work, wrong_kernel};
 #[cfg(any(feature = "cuda", test))]
 use crate::backend::lineage::floyd_warshall::{Ready, Version, path};
 #[cfg(any(feature = "cuda", test))]
 use crate::backend::machine::Machine;
 use crate::{
-    Error, Result,
-    backend::{AnyBackend, Cpu},
-    bench::paths::{Asked, Repeated, look, repeated},
+    Result,
+    backend::{AnyBackend, Cpu, Spread},
+    bench::paths::{Asked, Repeated, look, repeated, scattered},
     paths::Solver,
 };
 
@@ -119,13 +119,8 @@ fn graph(n: usize) -> Vec<i32> {
         .into_par_iter()
         .map(|at| {
             let (row, column) = (at / n, at % n);
-            let (from, to) = (row.min(column) as u64, row.max(column) as u64);
-            // SplitMix64's finalizer: pairs in order give numbers without order.
-            let mut bits = ((from << 32 | to) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            bits ^= bits >> 31;
-            match (from == to, bits % 100 <= 60) {
+            let bits = scattered(row.min(column), row.max(column));
+            match (row == column, bits % 100 <= 60) {
                 (true, _) => 0,
                 (false, true) => 1 + ((bits >> 32) % 20) as i32,
                 (false, false) => i32::UNREACHABLE,
@@ -155,9 +150,9 @@ impl Case {
     fn new(n: u32, by_loops: bool, solver: &impl Solver) -> Result<Self> {
         let given = graph(n as usize);
         let asked = Asked { n: n as usize, symmetric: false, vias: false };
-        let Repeated { seconds, with_copies, entries, .. } =
+        let Repeated { relaxing, with_copies, entries } =
             repeated(asked, &given, solver, |found| look(n as usize, &given, found))?;
-        let case = Self { n, given, expected: entries, seconds, with_copies };
+        let case = Self { n, given, expected: entries, seconds: relaxing.median, with_copies };
         if by_loops {
             let mut distances = case.given.clone();
             processor::classic(n as usize, &mut distances);
@@ -171,12 +166,8 @@ impl Case {
         let differ = |at: &usize| found[*at] != self.expected[*at];
         (0..self.expected.len()).find(differ).map_or(Ok(()), |at| {
             let (from, to) = (at / self.n as usize, at % self.n as usize);
-            Err(Error::WrongKernel {
-                kernel: format!("floyd_warshall {kernel}"),
-                size: size.to_owned(),
-                found: format!("{} from {from} to {to}", found[at]),
-                expected: self.expected[at].to_string(),
-            })
+            let found = format!("{} from {from} to {to}", found[at]);
+            Err(wrong_kernel(&WORK, kernel, size, found, self.expected[at].to_string()))
         })
     }
 
@@ -202,12 +193,6 @@ fn too_long(found: &[i32], expected: &[i32]) -> Option<(usize, i32)> {
     })
 }
 
-/// Median, least and greatest.
-fn summary(mut seconds: Vec<f64>) -> (f64, (f64, f64)) {
-    seconds.sort_by(f64::total_cmp);
-    (seconds[seconds.len() / 2], (seconds[0], seconds[seconds.len() - 1]))
-}
-
 fn measure(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
     if request.wants(&TABLES[0]) {
         on_processor(request, tell)?;
@@ -225,28 +210,19 @@ fn on_processor(request: &Request<'_>, tell: Tell<'_>) -> Result<()> {
     let (one, repetitions) = (Cpu::new(1)?, repetitions(request));
     let mut cases: Vec<Case> = Vec::new();
     let mut row = |case: &Case, size: String, kernel, compute: &dyn Fn(&mut [i32])| -> Result<()> {
-        let (mut seconds, began) = (Vec::new(), Instant::now());
-        while seconds.is_empty() || (seconds.len() < repetitions && began.elapsed() < LONG) {
+        let (mut times, began) = (Vec::new(), Instant::now());
+        while times.is_empty() || (times.len() < repetitions && began.elapsed() < LONG) {
             let mut distances = case.given.clone();
             let began = Instant::now();
             compute(&mut distances);
-            seconds.push(began.elapsed().as_secs_f64());
-            if seconds.len() == 1 {
+            times.push(began.elapsed());
+            if times.len() == 1 {
                 case.check(kernel, &size, &distances)?;
             }
         }
-        let (seconds, range) = summary(seconds);
-        tell(Report::Row(Row {
-            work: WORK.name,
-            table: TABLES[0].name,
-            size,
-            kernel,
-            published: None,
-            seconds,
-            range,
-            ours: Some(Ours { way: "one thread", seconds: case.seconds }),
-            checked: Check::Equal,
-        }))
+        let row = Row::new(&WORK, &TABLES[0], size, kernel, Spread::of(times), Check::Equal);
+        let ours = Some(Ours { way: "one thread", seconds: case.seconds });
+        tell(Report::Row(Row { ours, ..row }))
     };
     for (edge, ..) in PAIRS {
         for n in sizes(request, edge) {
@@ -297,16 +273,10 @@ fn on_machine<M: Machine>(
                 let Measured { launches, whole, checked } =
                     run(machine, version, edge, case, repetitions(request))?;
                 let published = published::of(version, edge, n).filter(|_| request.is_published());
-                let row = |table: &Table, published, (seconds, range), ours| Row {
-                    work: WORK.name,
-                    table: table.name,
-                    size: n.to_string(),
-                    kernel: version.name(),
-                    published,
-                    seconds,
-                    range,
-                    ours: Some(Ours { way: "i32", seconds: ours }),
-                    checked: checked.clone(),
+                let row = |table: &Table, published, times, seconds| {
+                    let (size, checked) = (n.to_string(), checked.clone());
+                    let row = Row::new(&WORK, table, size, version.name(), times, checked);
+                    Row { published, ours: Some(Ours { way: "i32", seconds }), ..row }
                 };
                 // Nothing was published of the others' runs.
                 if published.is_some() || !request.is_published() {
@@ -341,29 +311,22 @@ fn large<M: Machine>(
         tell(Report::Progress(format!("{n} vertices")))?;
         let case = Case::new(n, false, solver)?;
         for &version in versions {
-            let Measured { launches: (seconds, range), checked, .. } =
+            let Measured { launches, checked, .. } =
                 run(machine, version, 32, &case, repetitions(request))?;
-            tell(Report::Row(Row {
-                work: WORK.name,
-                table: TABLES[9].name,
-                size: n.to_string(),
-                kernel: version.name(),
-                published: None,
-                seconds,
-                range,
-                ours: Some(Ours { way: "i32", seconds: case.seconds }),
-                checked,
-            }))?;
+            let (size, kernel) = (n.to_string(), version.name());
+            let row = Row::new(&WORK, &TABLES[9], size, kernel, launches, checked);
+            let ours = Some(Ours { way: "i32", seconds: case.seconds });
+            tell(Report::Row(Row { ours, ..row }))?;
         }
     }
     Ok(())
 }
 
-/// What a version took: median, least and greatest; and how its result was checked.
+/// What a version took, and how its result was checked.
 #[cfg(any(feature = "cuda", test))]
 struct Measured {
-    launches: (f64, (f64, f64)),
-    whole: (f64, (f64, f64)),
+    launches: Spread,
+    whole: Spread,
     checked: Check,
 }
 
@@ -399,8 +362,7 @@ fn run<M: Machine>(
     if runs.len() > 1 {
         runs.remove(0);
     }
-    let times =
-        |of: fn(&_) -> Duration| summary(runs.iter().map(|run| of(run).as_secs_f64()).collect());
+    let times = |of: fn(&_) -> Duration| Spread::of(runs.iter().map(of));
     Ok(Measured { launches: times(|run| run.launches), whole: times(|run| run.whole), checked })
 }
 

@@ -30,7 +30,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::{Error, Result, backend::AnyBackend};
+use crate::{
+    Error, Result,
+    backend::{AnyBackend, Spread},
+};
 
 /// A publication.
 ///
@@ -223,6 +226,19 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row without a published figure or this project's.
+    fn new(
+        work: &Work,
+        table: &Table,
+        size: impl Into<String>,
+        kernel: &'static str,
+        Spread { median: seconds, range }: Spread,
+        checked: Check,
+    ) -> Self {
+        let (work, table, size) = (work.name, table.name, size.into());
+        Self { work, table, size, kernel, published: None, seconds, range, ours: None, checked }
+    }
+
     /// How many times as long as this project it takes.
     ///
     /// ```
@@ -284,6 +300,22 @@ impl fmt::Display for Check {
             Self::Holds(what) => f.write_str(what),
             Self::KnownError(error) => write!(f, "known error: {error}"),
         }
+    }
+}
+
+/// A kernel of a publication whose result is not what it should be.
+fn wrong_kernel(
+    work: &Work,
+    kernel: impl fmt::Display,
+    size: impl Into<String>,
+    found: impl Into<String>,
+    expected: impl Into<String>,
+) -> Error {
+    Error::WrongKernel {
+        kernel: format!("{} {kernel}", work.name),
+        size: size.into(),
+        found: found.into(),
+        expected: expected.into(),
     }
 }
 

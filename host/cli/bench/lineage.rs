@@ -1,8 +1,7 @@
 //! `flockwork bench lineage`: the published kernels beside this project's.
 
 use std::{
-    fs,
-    io::{self, IsTerminal, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -10,29 +9,20 @@ use anyhow::Context;
 use clap::Args;
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Choice},
+    backend::{AnyBackend, Backend},
     bench::lineage::{self, Effort, Report, Request, Row, Table, WORKS, Work},
     plot::{self, Bar, Bars},
 };
+use indicatif::ProgressBar;
 
-use crate::cli::parse::choice;
+use crate::cli::{machine::Device, progress};
 
 #[derive(Args)]
 pub struct Lineage {
     /// Only this publication; may be several. All, if none is given.
     name: Vec<String>,
-    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one and else the CPU, which has few
-    /// of the kernels.
-    #[arg(
-        long,
-        short = 'b',
-        value_parser = choice(Choice::ALL, Choice::name),
-        default_value_t = Choice::default()
-    )]
-    backend: Choice,
-    /// CPU threads [default: one per core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
+    #[command(flatten)]
+    device: Device,
     /// Only this table, as "table 3"; may be given several times.
     #[arg(long, value_name = "NAME")]
     table: Vec<String>,
@@ -78,7 +68,7 @@ pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
-    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
+    let backend = arguments.device.select()?;
     let effort = if arguments.brief { Effort::Brief } else { Effort::Published };
     let request = Request { effort, tables: &arguments.table };
     if !arguments.json {
@@ -88,17 +78,19 @@ pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
         }
     }
     for work in works {
-        let mut output = Output { work, arguments, table: None, rows: Vec::new() };
+        let bar = progress::line();
+        let mut output = Output { work, arguments, bar: &bar, table: None, rows: Vec::new() };
         if !arguments.json {
             say!("\n## {}\n\n{}", work.title, work.source);
         }
-        lineage::measure(work, &request, &backend, &mut |report| {
+        let measured = lineage::measure(work, &request, &backend, &mut |report| {
             output.tell(report).map_err(|error| Error::File {
                 path: PathBuf::from("the standard output"),
-                source: io::Error::other(error.to_string()),
+                source: error.downcast().unwrap_or_else(io::Error::other),
             })
-        })?;
-        progress("");
+        });
+        bar.finish_and_clear();
+        measured?;
         if let Some(folder) = &arguments.plot {
             for table in work.tables {
                 let rows: Vec<_> = output.rows.iter().filter(|r| r.table == table.name).collect();
@@ -118,6 +110,8 @@ pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
 struct Output<'a> {
     work: &'static Work,
     arguments: &'a Lineage,
+    /// What is being done, below the rows.
+    bar: &'a ProgressBar,
     /// The name of the table whose rows are being printed.
     table: Option<&'static str>,
     /// For charts.
@@ -126,29 +120,27 @@ struct Output<'a> {
 
 impl Output<'_> {
     fn tell(&mut self, report: Report) -> anyhow::Result<()> {
+        let bar = self.bar;
         match report {
-            Report::Progress(text) => {
-                progress(&format!("{}: {text}", self.work.name));
-                Ok(())
-            }
-            Report::Note(text) => {
-                progress("");
-                if self.arguments.json {
-                    say!("{}", serde_json::json!({ "work": self.work.name, "note": text }));
-                } else {
-                    // What follows is a table again only with its head.
-                    self.table = None;
-                    say!("\n{text}");
-                }
-                Ok(())
-            }
+            Report::Progress(text) => bar.set_message(format!("{}: {text}", self.work.name)),
+            Report::Note(text) => bar.suspend(|| self.note(&text))?,
             Report::Row(row) => {
-                progress("");
-                self.row(&row)?;
+                bar.suspend(|| self.row(&row))?;
                 self.rows.push(row);
-                Ok(())
             }
         }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> anyhow::Result<()> {
+        if self.arguments.json {
+            say!("{}", serde_json::json!({ "work": self.work.name, "note": text }));
+        } else {
+            // What follows is a table again only with its head.
+            self.table = None;
+            say!("\n{text}");
+        }
+        Ok(())
     }
 
     fn row(&mut self, row: &Row) -> anyhow::Result<()> {
@@ -256,15 +248,6 @@ fn time(seconds: f64) -> String {
         _ => 2,
     };
     format!("{value:.decimals$} {unit}")
-}
-
-/// Says on a terminal what is being done, in a line that the next one replaces.
-fn progress(text: &str) {
-    let mut terminal = io::stderr();
-    if terminal.is_terminal() {
-        // Nothing depends on it.
-        let _ = write!(terminal, "\r\x1b[K{text}").and_then(|()| terminal.flush());
-    }
 }
 
 #[cfg(test)]

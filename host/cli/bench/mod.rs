@@ -3,13 +3,14 @@
 use clap::Subcommand;
 use flockwork::backend::{AnyBackend, Backend};
 
-/// Prints a line. Whoever reads it may stop before the end.
+/// Prints a line. If nobody reads it any more, nothing more is measured.
 macro_rules! say {
     ($($text:tt)*) => {
-        crate::cli::print(&format!("{}\n", format_args!($($text)*)))?
+        crate::cli::write(&format!("{}\n", format_args!($($text)*)))?
     };
 }
 
+mod evaluation;
 mod fit;
 mod lineage;
 mod paths;
@@ -19,18 +20,27 @@ mod swarm;
 pub enum Command {
     /// Time one iteration of swarms of many sizes, done in each way that the machine has.
     Swarm(swarm::Swarm),
+    /// Time one iteration of swarms on a GPU's chip with one thread for a particle, and with several.
+    Evaluation(evaluation::Evaluations),
     /// Time all distances of random graphs of some sizes, in each type of weights.
     Paths(paths::Paths),
     /// Time one iteration of swarms that fit a linear model to many rows, next to what memory and
     /// arithmetic allow.
     Fit(fit::Fit),
     /// Run published kernels, look at their results, and time them next to what this program uses.
+    #[command(
+        mut_arg("backend", |arg| arg.help(
+            "What to run on: the CPU, the first NVIDIA GPU, or (auto) the GPU if there is one and else the \
+             CPU, which has few of the kernels"
+        ))
+    )]
     Lineage(lineage::Lineage),
 }
 
 pub fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Swarm(arguments) => swarm::run(arguments),
+        Command::Evaluation(arguments) => evaluation::run(arguments),
         Command::Paths(arguments) => paths::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
         Command::Lineage(arguments) => lineage::run(arguments),

@@ -2,24 +2,21 @@
 
 use clap::Args;
 use flockwork::{
-    backend::{AnyBackend, Backend, Choice, Residence},
+    backend::{AnyBackend, Backend, Residence},
     bench::{self, paths::Kind},
     paths::Weights,
 };
 
 use super::clocks;
-use crate::cli::parse::{bytes, choice};
+use crate::cli::{
+    machine::{Device, GpuMemory},
+    parse::choice,
+};
 
 #[derive(Args)]
 pub struct Paths {
-    /// What to run on: the CPU, the first NVIDIA GPU, or the GPU if there is one and else the CPU.
-    #[arg(
-        long,
-        short = 'b',
-        value_parser = choice(Choice::ALL, Choice::name),
-        default_value_t = Choice::default()
-    )]
-    backend: Choice,
+    #[command(flatten)]
+    device: Device,
     /// Whether a GPU closes a matrix with one launch (resident) or with some for each pair of pivot
     /// blocks (streaming); auto: the former for small graphs.
     #[arg(
@@ -28,14 +25,8 @@ pub struct Paths {
         default_value_t = Residence::default()
     )]
     residence: Residence,
-    /// CPU threads [default: one per core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
-    threads: usize,
-    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
-    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
-    /// same.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    gpu_memory: Option<u64>,
+    #[command(flatten)]
+    gpu_memory: GpuMemory,
     /// Only this number of vertices; may be given several times.
     #[arg(long)]
     vertices: Vec<usize>,
@@ -51,9 +42,8 @@ pub struct Paths {
 }
 
 pub fn run(arguments: &Paths) -> anyhow::Result<()> {
-    let backend = AnyBackend::select(arguments.backend, arguments.threads)?;
-    let backend = backend.with_residence(arguments.residence);
-    let backend = backend.with_memory(arguments.gpu_memory.unwrap_or(u64::MAX));
+    let backend = arguments.device.select()?.with_residence(arguments.residence);
+    let backend = arguments.gpu_memory.limit(backend);
     let sizes = match (&*arguments.vertices, &backend) {
         ([], AnyBackend::Cpu(..)) => bench::paths::SIZES,
         #[cfg(feature = "cuda")]

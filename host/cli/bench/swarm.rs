@@ -36,7 +36,7 @@ pub struct Swarm {
     json: bool,
 }
 
-fn size(text: &str) -> Result<(u32, u32), String> {
+pub fn size(text: &str) -> Result<(u32, u32), String> {
     text.split_once('x')
         .and_then(|(particles, dims)| Some((particles.parse().ok()?, dims.parse().ok()?)))
         .ok_or_else(|| format!("{text:?} is not a size; expected two numbers, as 65536x32"))

@@ -190,6 +190,10 @@ impl Machine for Delayed {
         self.work(*mark)
     }
 
+    fn room(&self) -> Capacity {
+        self.machine.room()
+    }
+
     fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity {
         self.machine.capacity(kernel)
     }

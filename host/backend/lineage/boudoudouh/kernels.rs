@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::{Setting, State, Version};
 use crate::{
     Result,
-    backend::{lineage::Spread, machine::Machine},
+    backend::{Spread, machine::Machine},
 };
 
 /// The shared memory that the programs count on, in bytes.
@@ -91,6 +91,35 @@ unsafe fn part<'m, M: Machine, K: Kernel + 'm>(
         unsafe { machine.launch(&kernel, blocks, threads, &arguments(iteration)) }
     };
     Ok((name, Box::new(launch)))
+}
+
+/// The part that finds the least fitness: the launches of all levels, with the arguments that a level has by its
+/// number, its entries and the first block of the launch.
+///
+/// # Safety
+/// As [`part`].
+unsafe fn least<'m, M: Machine, K: Kernel + 'm>(
+    machine: &'m M,
+    levels: &[Level],
+    arguments: impl Fn(usize, u32, u32) -> K::Arguments,
+) -> Result<(&'static str, Launch<'m>)>
+where
+    K::Arguments: 'm,
+{
+    let kernel = machine.load::<K>()?;
+    let mut launches = Vec::new();
+    for (nth, (inputs, pieces)) in levels.iter().enumerate() {
+        for &(first, blocks, threads) in pieces {
+            launches.push((blocks, threads, arguments(nth, *inputs, first)));
+        }
+    }
+    let launch = move |_| {
+        launches.iter().try_for_each(|(blocks, threads, arguments)| {
+            // SAFETY: the caller's promise.
+            unsafe { machine.launch(&kernel, *blocks, *threads, arguments) }
+        })
+    };
+    Ok(("find_min_fitness_parallel", Box::new(launch)))
 }
 
 impl<'m, M: Machine> OnMachine<'m, M> {
@@ -173,35 +202,23 @@ impl<'m, M: Machine> OnMachine<'m, M> {
                 }
             }
         }
-        let least = machine.load::<FindMinStructures>()?;
-        let mut launches = Vec::new();
-        for (nth, (inputs, pieces)) in levels.iter().enumerate() {
-            for &(offset, blocks, threads) in pieces {
-                // SAFETY: as above; a level reads what the one before it has left, and leaves its own. The first
-                // reads nothing but particles.
-                let arguments = unsafe {
-                    structures::LevelArguments {
-                        dims,
-                        inputs: *inputs,
-                        offset,
-                        is_first: u32::from(nth == 0),
-                        is_last: u32::from(nth + 1 == levels.len()),
-                        structures: machine.read_write(&structures),
-                        entries: machine.read_only(&entries[nth.saturating_sub(1)]),
-                        least: machine.read_write(&entries[nth]),
-                        best: machine.read_write(&best),
-                    }
-                };
-                launches.push((blocks, threads, arguments));
-            }
-        }
-        let reduce = move |_| {
-            launches.iter().try_for_each(|(blocks, threads, arguments)| {
-                // SAFETY: as above.
-                unsafe { machine.launch(&least, *blocks, *threads, arguments) }
-            })
-        };
-        parts.push(("find_min_fitness_parallel", Box::new(reduce)));
+        // SAFETY: as above; a level reads what the one before it has left, and leaves its own. The first reads
+        // nothing but particles.
+        parts.push(unsafe {
+            least::<M, FindMinStructures>(machine, &levels, |nth, inputs, offset| {
+                structures::LevelArguments {
+                    dims,
+                    inputs,
+                    offset,
+                    is_first: u32::from(nth == 0),
+                    is_last: u32::from(nth + 1 == levels.len()),
+                    structures: machine.read_write(&structures),
+                    entries: machine.read_only(&entries[nth.saturating_sub(1)]),
+                    least: machine.read_write(&entries[nth]),
+                    best: machine.read_write(&best),
+                }
+            })?
+        });
         let particles = Particles::Structures(structures);
         let (iteration, _others) = (start.iteration, (target, entries));
         Ok(Self { machine, setting, iteration, particles, best, parts, _others })
@@ -278,35 +295,21 @@ impl<'m, M: Machine> OnMachine<'m, M> {
                 ]
             }
         };
-        let least = machine.load::<FindMinArrays>()?;
-        let mut launches = Vec::new();
-        for (nth, (inputs, pieces)) in levels.iter().enumerate() {
-            for &(_, blocks, threads) in pieces {
-                // SAFETY: as above; a level reads what the one before it has left, and leaves its own. The first
-                // reads nothing but particles.
-                let arguments = unsafe {
-                    arrays::LevelArguments {
-                        width: width as u32,
-                        inputs: *inputs,
-                        is_first: u32::from(nth == 0),
-                        is_last: u32::from(nth + 1 == levels.len()),
-                        fitness: machine.read_only(&fitness),
-                        positions: machine.read_only(&positions),
-                        entries: machine.read_only(&entries[nth.saturating_sub(1)]),
-                        least: machine.read_write(&entries[nth]),
-                        best: machine.read_write(&best),
-                    }
-                };
-                launches.push((blocks, threads, arguments));
-            }
-        }
-        let reduce = move |_| {
-            launches.iter().try_for_each(|(blocks, threads, arguments)| {
-                // SAFETY: as above.
-                unsafe { machine.launch(&least, *blocks, *threads, arguments) }
-            })
-        };
-        parts.push(("find_min_fitness_parallel", Box::new(reduce)));
+        // SAFETY: as above; a level reads what the one before it has left, and leaves its own. The first reads
+        // nothing but particles.
+        parts.push(unsafe {
+            least::<M, FindMinArrays>(machine, &levels, |nth, inputs, _| arrays::LevelArguments {
+                width: width as u32,
+                inputs,
+                is_first: u32::from(nth == 0),
+                is_last: u32::from(nth + 1 == levels.len()),
+                fitness: machine.read_only(&fitness),
+                positions: machine.read_only(&positions),
+                entries: machine.read_only(&entries[nth.saturating_sub(1)]),
+                least: machine.read_write(&entries[nth]),
+                best: machine.read_write(&best),
+            })?
+        });
         let all = [positions, velocities, own_bests, fitness, best_fitness];
         let particles = Particles::Arrays(all, width);
         let (iteration, _others) = (start.iteration, (target, entries));

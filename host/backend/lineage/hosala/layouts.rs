@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Result,
-    backend::{Machine, Number, lineage::Spread},
+    backend::{Machine, Number, Spread},
 };
 
 /// Threads of a block that has particles for its threads.

@@ -7,8 +7,10 @@ pub(crate) mod sums;
 
 use std::time::Duration;
 
-use super::Spread;
-use crate::{Result, backend::Machine};
+use crate::{
+    Result,
+    backend::{Machine, Spread},
+};
 
 /// Threads of a block, where nothing else is said.
 const THREADS: u32 = 256;

@@ -9,7 +9,7 @@ use flockwork_device::{
 use super::{Patience, THREADS, times};
 use crate::{
     Result,
-    backend::{Machine, lineage::Spread},
+    backend::{Machine, Spread},
 };
 
 /// What a generator took and drew.

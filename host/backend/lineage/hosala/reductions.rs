@@ -11,7 +11,7 @@ use flockwork_device::{
 use super::{Patience, THREADS, times};
 use crate::{
     Result,
-    backend::{Machine, Number, lineage::Spread},
+    backend::{Machine, Number, Spread},
 };
 
 /// What a reduction took and found.

@@ -9,7 +9,7 @@ use flockwork_device::{
 use super::{Patience, THREADS, times};
 use crate::{
     Error, Result,
-    backend::{Machine, Number, lineage::Spread},
+    backend::{Machine, Number, Spread},
 };
 
 /// What a kernel took and found.

@@ -15,15 +15,12 @@ use super::{
 use crate::{
     Result,
     backend::{
-        Machine, Number,
-        lineage::{
-            Spread,
-            hosala::{
-                Patience,
-                layouts::{Rules, State, layouts},
-                random, reductions,
-                sums::{Summed, sums},
-            },
+        Machine, Number, Spread,
+        lineage::hosala::{
+            Patience,
+            layouts::{Rules, State, layouts},
+            random, reductions,
+            sums::{Summed, sums},
         },
     },
     bench::lineage::Check,

@@ -18,10 +18,10 @@ use flockwork_device::{
 };
 use reference::Plain;
 
-use super::{Check, Ours, Report, Request, Row, Table, Tell, Work};
+use super::{Check, Ours, Report, Request, Row, Table, Tell, Work, wrong_kernel};
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Backend, Cpu, Number, Plan, lineage::Spread},
+    backend::{AnyBackend, Backend, Cpu, Number, Plan, Spread},
     bench::{Care, FITS, FitCase, iteration_of},
     fit::{Data, Fit, Linear, synthetic},
     swarm::{Options, Precision, Problem, Rule},
@@ -104,20 +104,14 @@ impl Measured {
     }
 
     fn row(self, table: &Table, size: &str, ours: Option<Ours>) -> Row {
-        let Self { kernel, times: Spread { median: seconds, range }, checked } = self;
-        let (work, table, size) = (WORK.name, table.name, size.to_owned());
-        Row { work, table, size, kernel, published: None, seconds, range, ours, checked }
+        let Self { kernel, times, checked } = self;
+        Row { ours, ..Row::new(&WORK, table, size, kernel, times, checked) }
     }
 }
 
 /// A kernel whose result is not what it should be.
 fn wrong(kernel: &str, size: &str, found: String, expected: String) -> Error {
-    Error::WrongKernel {
-        kernel: format!("hosala {kernel}"),
-        size: size.to_owned(),
-        found,
-        expected,
-    }
+    wrong_kernel(&WORK, kernel, size, found, expected)
 }
 
 /// Half the distance from 1 to the next greater number.

@@ -1,4 +1,4 @@
-//! cuPSO's kernels on a machine: see [`flockwork_device::lineage::cupso`].
+//! The versions' launches.
 
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use flockwork_device::{
     random::Key,
 };
 
+use super::State;
 use crate::{Result, backend::machine::Machine};
 
 /// Threads of a block, as in the programs unless an option says otherwise.
@@ -37,18 +38,6 @@ impl Version {
             Self::QueueLock => "queue lock",
         }
     }
-}
-
-/// A swarm at some time: for each dimension the coordinate of each particle, for each particle its fitness, and
-/// of the swarm's best the fitness and then the position.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct State {
-    pub positions: Vec<f64>,
-    pub velocities: Vec<f64>,
-    pub own_positions: Vec<f64>,
-    pub fitness: Vec<f64>,
-    pub own_fitness: Vec<f64>,
-    pub best: Vec<f64>,
 }
 
 /// Makes the launches of an iteration.

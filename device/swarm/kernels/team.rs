@@ -1,0 +1,251 @@
+//! Several threads for a particle: who does what, and where it lies.
+//!
+//! Particles that lie side by side are a *chunk*, and the threads that work for one are a *team*: one thread for
+//! each of its particles and each *part*. A thread moves its particle in every so many-th group of four dimensions
+//! (a draw of random numbers serves as many), and makes every so many-th of the function's terms or those of its
+//! coordinates. 32 particles and some parts make it the layout that Hošala's thesis calls MOD (the lanes of a warp
+//! are particles, and warps share the dimensions); one particle makes it a warp or a block per particle.
+//!
+//! Terms go through shared memory, where each run of the sum's defined order
+//! ([`objective::sum`](crate::objective::sum)) is made by one thread, and what the runs make is put together by
+//! every thread for itself: the same operations in the same order as one thread would do them, so the same bits.
+//!
+//! Where a chunk has fewer particles than lanes are served at once, rows are skewed by one in four: groups that
+//! lanes beside each other work for lie in different banks.
+
+use crate::{
+    gpu::{thread, warp},
+    objective::sum::{RUNS_AT_ONCE, run_length},
+};
+
+/// The threads that work for a chunk of particles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Team {
+    /// Particles of a chunk: a power of two up to 32.
+    pub particles: u32,
+    /// Threads for each of them.
+    pub parts: u32,
+}
+
+impl Team {
+    /// A thread for each particle, a warp for a chunk.
+    pub const ALONE: Self = Self { particles: warp::LANES, parts: 1 };
+
+    /// Threads of a team.
+    #[inline(always)]
+    pub const fn threads(self) -> u32 {
+        self.particles * self.parts
+    }
+
+    /// The row of a dimension.
+    #[inline(always)]
+    pub const fn row(self, dimension: u32) -> u32 {
+        // Half a warp is served at once where numbers are loaded two by two.
+        let skewed = self.particles < warp::LANES / 2;
+        dimension + if skewed { dimension / 4 } else { 0 }
+    }
+
+    /// Rows of so many dimensions.
+    #[inline(always)]
+    const fn rows(self, dims: u32) -> u32 {
+        self.row(dims.next_multiple_of(4))
+    }
+
+    /// Numbers from one row of positions and velocities to the next.
+    #[inline(always)]
+    pub const fn motion_row(self) -> u32 {
+        2 * self.particles
+    }
+
+    /// Numbers from one row of own bests to the next.
+    #[inline(always)]
+    pub const fn own_best_row(self) -> u32 {
+        self.particles
+    }
+
+    /// Where the own bests begin: behind positions and velocities.
+    #[inline(always)]
+    pub const fn own_bests(self, dims: u32) -> u32 {
+        self.rows(dims) * self.motion_row()
+    }
+
+    /// Where the own best fitness lies.
+    #[inline(always)]
+    pub const fn fitness(self, dims: u32) -> u32 {
+        self.own_bests(dims) + self.rows(dims) * self.own_best_row()
+    }
+
+    /// Numbers that a chunk takes in `dims` dimensions.
+    #[inline(always)]
+    pub const fn chunk_numbers(self, dims: u32) -> u32 {
+        // Pairs are loaded as such.
+        (self.fitness(dims) + self.particles).next_multiple_of(2)
+    }
+}
+
+/// Where the terms of a team's chunk lie, and what their runs make: in words, each word of all of them before
+/// the next word.
+#[derive(Clone, Copy, Debug)]
+pub struct Sheet {
+    /// Particles of the chunk.
+    particles: u32,
+    /// Terms of each.
+    terms: u32,
+    /// Terms of a run.
+    run: u32,
+}
+
+impl Sheet {
+    /// For so many terms of each particle.
+    #[inline(always)]
+    pub const fn new(team: Team, terms: u32) -> Self {
+        Self { particles: team.particles, terms, run: run_length(terms) }
+    }
+
+    /// Runs of terms of a particle: one at least.
+    #[inline(always)]
+    pub const fn runs(self) -> u32 {
+        let runs = self.terms.div_ceil(self.run);
+        if runs == 0 { 1 } else { runs }
+    }
+
+    /// Places for what runs make: as [`of_runs`](crate::objective::sum::of_runs) asks for them.
+    #[inline(always)]
+    pub const fn places_of_runs(self) -> u32 {
+        self.runs().next_multiple_of(RUNS_AT_ONCE)
+    }
+
+    /// The terms of a run: from the first on, and behind the last; none if there is no such run.
+    #[inline(always)]
+    pub const fn terms_of(self, run: u32) -> (u32, u32) {
+        let (first, end) = (run * self.run, (run + 1) * self.run);
+        let terms = self.terms;
+        (if first < terms { first } else { terms }, if end < terms { end } else { terms })
+    }
+
+    /// The place of a term. A place is left free behind each run, so that runs begin in different banks.
+    #[inline(always)]
+    pub const fn term(self, term: u32, particle: u32) -> u32 {
+        self.term_within(term / self.run, term, particle)
+    }
+
+    /// The same of a term that is known to be of this run.
+    #[inline(always)]
+    pub const fn term_within(self, run: u32, term: u32, particle: u32) -> u32 {
+        (term + run) * self.particles + particle
+    }
+
+    /// The place of what a run makes.
+    #[inline(always)]
+    pub const fn made(self, run: u32, particle: u32) -> u32 {
+        (self.terms + self.runs() + run) * self.particles + particle
+    }
+
+    /// Number of places.
+    #[inline(always)]
+    pub const fn places(self) -> u32 {
+        (self.terms + self.runs() + self.places_of_runs()) * self.particles
+    }
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Which team of the block it is in; beyond the last one if it is in none.
+    pub team: u32,
+    /// Its part of the work.
+    pub part: u32,
+    /// Its particle in the chunk.
+    pub particle: u32,
+}
+
+impl Role {
+    /// This thread's, whose team is [`Team::ALONE`] unless they are `SHARED`.
+    #[inline(always)]
+    pub fn here<const SHARED: bool>(team: Team) -> Self {
+        if !SHARED {
+            return Self { team: warp::index(), part: 0, particle: warp::lane() };
+        }
+        let threads = team.threads();
+        let within = thread::index() % threads;
+        let particle = within & (team.particles - 1);
+        let part = within >> team.particles.trailing_zeros();
+        Self { team: thread::index() / threads, part, particle }
+    }
+
+    /// How many teams the block has.
+    #[inline(always)]
+    pub fn teams<const SHARED: bool>(team: Team) -> u32 {
+        thread::block_threads() / if SHARED { team.threads() } else { warp::LANES }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec;
+
+    use super::*;
+
+    #[test]
+    fn everything_has_a_place_of_its_own() {
+        for (particles, dims) in [(1, 1), (1, 1024), (4, 33), (8, 240), (16, 64), (32, 65)] {
+            let team = Team { particles, parts: 8 };
+            let mut taken = vec![false; team.chunk_numbers(dims) as usize];
+            let mut take = |index: u32| {
+                assert!(!core::mem::replace(&mut taken[index as usize], true));
+            };
+            for particle in 0..particles {
+                for dimension in 0..dims {
+                    let motion = team.row(dimension) * team.motion_row() + 2 * particle;
+                    take(motion);
+                    take(motion + 1);
+                    take(
+                        team.own_bests(dims) + team.row(dimension) * team.own_best_row() + particle,
+                    );
+                }
+                take(team.fitness(dims) + particle);
+            }
+            for terms in [0, 1, 32, 33, 100, 1024] {
+                let sheet = Sheet::new(team, terms);
+                let mut taken = vec![false; sheet.places() as usize];
+                let mut take = |place: u32| {
+                    assert!(!core::mem::replace(&mut taken[place as usize], true));
+                };
+                let mut next = 0;
+                for run in 0..sheet.runs() {
+                    let (first, end) = sheet.terms_of(run);
+                    assert!(first == next && (end > first || terms == 0));
+                    next = end;
+                }
+                assert!(next == terms && sheet.runs() <= 32);
+                for particle in 0..particles {
+                    (0..terms).for_each(|term| take(sheet.term(term, particle)));
+                    (0..sheet.places_of_runs()).for_each(|run| take(sheet.made(run, particle)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_of_a_warp_use_different_banks() {
+        for particles in [1, 2, 4, 8, 16, 32] {
+            let (team, dims) = (Team { particles, parts: 32 }, 1024);
+            let sheet = Sheet::new(team, dims);
+            let (mut pairs, mut own_bests, mut runs) = ([0_u32; 16], [0_u32; 32], [0_u32; 32]);
+            for lane in 0..32 {
+                let (part, particle) = (lane / particles, lane % particles);
+                let row = team.row(4 * part);
+                let motion = row * team.motion_row() + 2 * particle;
+                assert!(motion.is_multiple_of(2));
+                pairs[motion as usize / 2 % 16] += 1;
+                own_bests[(row * team.own_best_row() + particle) as usize % 32] += 1;
+                runs[sheet.term(32 * part, particle) as usize % 32] += 1;
+            }
+            assert_eq!(pairs, [2; 16], "{particles}");
+            assert_eq!(runs, [1; 32], "{particles}");
+            let most = if particles == 16 { 2 } else { 1 };
+            assert!(own_bests.iter().all(|&lanes| lanes <= most), "{particles}: {own_bests:?}");
+        }
+    }
+}
