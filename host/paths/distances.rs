@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{
-    Graph, Length, Matrix, Solver, Weight, check,
+    Graph, Length, Matrix, Solver, Weight, check, cpu,
     route::{From, NONE, Routes},
     solver::{Closed, Closing},
 };
@@ -166,8 +166,9 @@ fn needed<W>(n: usize, paths: bool, keep: bool) -> u128 {
     let (n, side) = (n as u128, n.next_multiple_of(PIVOT) as u128);
     let (weight, via) = (size_of::<W>() as u128, if paths { 4 } else { 0 });
     let kept = if keep { n * n * weight } else { 0 };
-    // The matrix, and the panels of a row and a column of tiles before and after each step.
-    side * side * (weight + via) + side * PIVOT as u128 * (5 * weight + 8) + kept
+    // The matrix, the factors of a pass (a column and a row of tiles, the latter both ways round), and their vias.
+    let factors = 3 * cpu::AT_ONCE as u128 * weight + 8;
+    side * side * (weight + via) + side * PIVOT as u128 * factors + kept
 }
 
 impl<W: Weight> Distances<W> {

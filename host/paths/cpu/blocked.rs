@@ -1,6 +1,11 @@
-//! The three steps of each block of pivots.
+//! The three steps of each block of pivots, some blocks in a pass through the matrix.
+//!
+//! A matrix is larger than a core's caches, and a tile that is brought there for one block of pivots waits for
+//! memory as long as it is relaxed. So a pass takes [`AT_ONCE`] blocks of pivots: it does all three steps of each
+//! for the tiles in their rows and columns, in order, and then goes once through all other tiles, which it relaxes
+//! with each block in order. Every tile sees the same steps in the same order as block by block.
 
-use std::time::Instant;
+use std::{ops::Range, time::Instant};
 
 use flockwork_device::paths::{DIRECT, PIVOT};
 use rayon::prelude::*;
@@ -15,8 +20,14 @@ use crate::{
     backend::{Cpu, Simd},
 };
 
+/// Blocks of pivots in a pass.
+pub const AT_ONCE: usize = 4;
+
+/// Bytes of a pass's right factors that stay in a core's cache while left factors and tiles go by.
+const KEPT_BYTES: usize = 256 << 10;
+
 /// Closes a matrix: distances, and vias if they were wanted, both row by row. `watch` is told after each
-/// block of pivots how many of how many are done, and may end it.
+/// pass how many of how many blocks of pivots are done, and may end it.
 pub fn close<W: Kernels>(
     cpu: &Cpu,
     closing: Closing<W>,
@@ -33,14 +44,15 @@ pub fn close<W: Kernels>(
             symmetric,
             entries,
             vias,
-            columns: Panel::new(bands),
-            rows: Panel::new(bands),
-            rows_across: vec![W::UNREACHABLE; bands * TILE],
+            factors: [(); AT_ONCE].map(|()| Factors::new(bands)),
+            column_vias: vec![DIRECT; bands * TILE],
+            row_vias: vec![DIRECT; bands * TILE],
         };
         let began = Instant::now();
-        for pivot in 0..bands {
-            state.step(pivot);
-            if watch(pivot + 1, bands).is_break() {
+        for first in (0..bands).step_by(AT_ONCE) {
+            let end = bands.min(first + AT_ONCE);
+            state.pass(first..end);
+            if watch(end, bands).is_break() {
                 return Err(Error::Interrupted);
             }
         }
@@ -57,18 +69,53 @@ pub fn close<W: Kernels>(
     })
 }
 
-/// The tiles of a row or a column: before step 2, and after it.
-struct Panel<W> {
-    before: Vec<W>,
-    after: Vec<W>,
-    vias: Vec<u32>,
+/// What a block of pivots relaxes other tiles with: the tiles of its column and of its row after step 2.
+struct Factors<W> {
+    columns: Vec<W>,
+    rows: Vec<W>,
+    /// The tiles of `rows` with rows and columns exchanged: needed for vias.
+    rows_across: Vec<W>,
 }
 
-impl<W: Kernels> Panel<W> {
+impl<W: Kernels> Factors<W> {
     fn new(bands: usize) -> Self {
         let tiles = vec![W::UNREACHABLE; bands * TILE];
-        Self { before: tiles.clone(), after: tiles, vias: vec![DIRECT; bands * TILE] }
+        Self { columns: tiles.clone(), rows: tiles.clone(), rows_across: tiles }
     }
+
+    /// Step 3 of one tile, for the block of pivots that begins with `first`.
+    fn relax(&self, simd: Simd, place: &mut Place<'_, W>, first: u32) {
+        let (left, right) = (place.i * TILE, place.j * TILE);
+        let track = place.via.as_deref_mut().map(|via| Track {
+            via,
+            right_across: &self.rows_across[right..][..TILE],
+            first,
+        });
+        W::relax(simd, place.tile, &self.columns[left..], &self.rows[right..], track);
+    }
+}
+
+/// A tile of the matrix, in row `i` and column `j` of tiles.
+struct Place<'a, W> {
+    i: usize,
+    j: usize,
+    tile: &'a mut [W],
+    via: Option<&'a mut [u32]>,
+}
+
+/// The tiles of a matrix that are wanted, row by row.
+fn places<'a, W>(
+    entries: &'a mut [W],
+    vias: Option<&'a mut Vec<u32>>,
+    bands: usize,
+    wanted: impl Fn(usize, usize) -> bool,
+) -> Vec<Place<'a, W>> {
+    let mut vias = vias.map(|vias| vias.chunks_exact_mut(TILE));
+    let places = entries.chunks_exact_mut(TILE).enumerate().map(|(nth, tile)| {
+        let via = vias.as_mut().and_then(Iterator::next);
+        Place { i: nth / bands, j: nth % bands, tile, via }
+    });
+    places.filter(|place| wanted(place.i, place.j)).collect()
 }
 
 struct State<W> {
@@ -79,136 +126,123 @@ struct State<W> {
     symmetric: bool,
     entries: Vec<W>,
     vias: Option<Vec<u32>>,
-    columns: Panel<W>,
-    rows: Panel<W>,
-    /// The tiles of `rows.after` with rows and columns exchanged: needed for vias.
-    rows_across: Vec<W>,
+    /// Of each block of pivots of a pass.
+    factors: [Factors<W>; AT_ONCE],
+    /// The vias of what is in the present block's [`Factors`].
+    column_vias: Vec<u32>,
+    row_vias: Vec<u32>,
 }
 
 impl<W: Kernels> State<W> {
-    fn step(&mut self, pivot: usize) {
+    fn pass(&mut self, pivots: Range<usize>) {
+        for pivot in pivots.clone() {
+            self.step(pivot, &pivots);
+        }
+        let Self { simd, bands, symmetric, entries, vias, factors, .. } = self;
+        let mut rest = places(entries, vias.as_mut(), *bands, |i, j| {
+            !pivots.contains(&i) && !pivots.contains(&j) && (!*symmetric || j <= i)
+        });
+        // Some columns at a time, whose right factors are used by every row.
+        let columns = (KEPT_BYTES / (AT_ONCE * TILE * size_of::<W>())).max(1);
+        rest.sort_unstable_by_key(|place| (place.j / columns, place.i, place.j));
+        rest.par_iter_mut().for_each(|place| {
+            for (pivot, factors) in pivots.clone().zip(&*factors) {
+                factors.relax(*simd, place, (pivot * PIVOT) as u32);
+            }
+        });
+    }
+
+    /// All three steps of one of the blocks of a pass, on the tiles in their rows and columns.
+    fn step(&mut self, pivot: usize, pivots: &Range<usize>) {
         let first = (pivot * PIVOT) as u32;
-        let (bands, simd) = (self.bands, self.simd);
-        let at = (pivot * bands + pivot) * TILE;
+        let at = (pivot * self.bands + pivot) * TILE;
 
         // 1.
         let via = self.vias.as_mut().map(|vias| &mut vias[at..][..TILE]);
-        W::close(simd, &mut self.entries[at..][..TILE], via, first);
+        W::close(self.simd, &mut self.entries[at..][..TILE], via, first);
         let closed = self.entries[at..][..TILE].to_vec();
 
         // 2.
-        self.take_panels(pivot);
-        self.relax_panels(pivot, &closed);
+        let nth = pivot - pivots.start;
+        self.make_factors(nth, pivot, &closed);
 
-        // 3. The panels go back to where they were taken from.
-        let Self { entries, vias, columns, rows, rows_across, .. } = self;
-        let skip = |i: usize, j: usize| (i == pivot && j == pivot) || (self.symmetric && j > i);
-        let panel = |i: usize, j: usize| {
-            let nth = if i == pivot { j } else { i };
-            (if i == pivot { &*rows } else { &*columns }, nth * TILE)
-        };
-        if let Some(vias) = vias {
-            let tiles = entries.par_chunks_mut(TILE).zip(vias.par_chunks_mut(TILE)).enumerate();
-            tiles.for_each(|(nth, (tile, via))| {
-                let (i, j) = (nth / bands, nth % bands);
-                if skip(i, j) {
-                } else if i == pivot || j == pivot {
-                    let (panel, at) = panel(i, j);
-                    tile.copy_from_slice(&panel.after[at..][..TILE]);
-                    via.copy_from_slice(&panel.vias[at..][..TILE]);
-                } else {
-                    let (left, right) = (&columns.after[i * TILE..], &rows.after[j * TILE..]);
-                    let right_across = &rows_across[j * TILE..][..TILE];
-                    W::relax(simd, tile, left, right, Some(Track { via, right_across, first }));
-                }
-            });
-        } else {
-            entries.par_chunks_mut(TILE).enumerate().for_each(|(nth, tile)| {
-                let (i, j) = (nth / bands, nth % bands);
-                if skip(i, j) {
-                } else if i == pivot || j == pivot {
-                    let (panel, at) = panel(i, j);
-                    tile.copy_from_slice(&panel.after[at..][..TILE]);
-                } else {
-                    let (left, right) = (&columns.after[i * TILE..], &rows.after[j * TILE..]);
-                    W::relax(simd, tile, left, right, None);
-                }
-            });
-        }
+        // 3. The factors go back to where they were taken from.
+        let Self { simd, bands, symmetric, entries, vias, factors, column_vias, row_vias } = self;
+        let mut crossing = places(entries, vias.as_mut(), *bands, |i, j| {
+            (pivots.contains(&i) || pivots.contains(&j))
+                && (i != pivot || j != pivot)
+                && (!*symmetric || j <= i)
+        });
+        let factors = &factors[nth];
+        crossing.par_iter_mut().for_each(|place| {
+            let (made, vias, at) = match (place.i == pivot, place.j == pivot) {
+                (true, _) => (&factors.rows, &*row_vias, place.j * TILE),
+                (_, true) => (&factors.columns, &*column_vias, place.i * TILE),
+                _ => return factors.relax(*simd, place, first),
+            };
+            place.tile.copy_from_slice(&made[at..][..TILE]);
+            if let Some(via) = &mut place.via {
+                via.copy_from_slice(&vias[at..][..TILE]);
+            }
+        });
     }
 
-    /// Copies the tiles in the pivots' column and row.
-    fn take_panels(&mut self, pivot: usize) {
-        let Self { bands, symmetric, entries, vias, columns, rows, .. } = self;
-        for nth in 0..*bands {
-            let to = nth * TILE;
-            let column = (nth * *bands + pivot) * TILE;
-            let row = (pivot * *bands + nth) * TILE;
-            // Above the diagonal there is nothing to be had.
-            let mirrored = *symmetric && nth < pivot;
-            if mirrored {
-                across(&entries[row..], &mut columns.before[to..]);
-            } else {
-                columns.before[to..][..TILE].copy_from_slice(&entries[column..][..TILE]);
-            }
-            if !*symmetric {
-                rows.before[to..][..TILE].copy_from_slice(&entries[row..][..TILE]);
-            }
-            if let Some(vias) = vias {
-                if mirrored {
-                    across(&vias[row..], &mut columns.vias[to..]);
-                } else {
-                    columns.vias[to..][..TILE].copy_from_slice(&vias[column..][..TILE]);
-                }
-                if !*symmetric {
-                    rows.vias[to..][..TILE].copy_from_slice(&vias[row..][..TILE]);
-                }
-            }
-        }
-    }
-
-    fn relax_panels(&mut self, pivot: usize, closed: &[W]) {
-        let Self { simd, columns, rows, rows_across, vias, symmetric, .. } = self;
-        let (simd, symmetric, track) = (*simd, *symmetric, vias.is_some());
+    /// Step 2.
+    fn make_factors(&mut self, nth: usize, pivot: usize, closed: &[W]) {
+        let Self { simd, bands, symmetric, entries, vias, factors, column_vias, row_vias } = self;
+        let (simd, bands, symmetric, track) = (*simd, *bands, *symmetric, vias.is_some());
+        let Factors { columns, rows, rows_across } = &mut factors[nth];
         let first = (pivot * PIVOT) as u32;
         let mut closed_across = vec![W::UNREACHABLE; TILE];
         across(closed, &mut closed_across);
+        let take = |i: usize, j: usize, tile: &mut [W], via: &mut [u32]| {
+            // Above the diagonal of a symmetric matrix there is nothing to be had.
+            let mirrored = symmetric && j > i;
+            let at = if mirrored { j * bands + i } else { i * bands + j } * TILE;
+            let (from, vias) = (&entries[at..][..TILE], vias.as_ref().map(|vias| &vias[at..]));
+            if mirrored {
+                across(from, tile);
+                vias.inspect(|vias| across(vias, via));
+            } else {
+                tile.copy_from_slice(from);
+                vias.inspect(|vias| via.copy_from_slice(&vias[..TILE]));
+            }
+        };
+        let scratch = || vec![W::UNREACHABLE; TILE];
 
-        let after = columns.after.par_chunks_mut(TILE).zip(columns.vias.par_chunks_mut(TILE));
-        let before = &columns.before;
-        after.enumerate().for_each(|(nth, (tile, via))| {
-            let before = &before[nth * TILE..][..TILE];
-            tile.copy_from_slice(before);
+        let tiles = columns.par_chunks_mut(TILE).zip(column_vias.par_chunks_mut(TILE));
+        tiles.enumerate().for_each_init(scratch, |before, (i, (tile, via))| {
+            take(i, pivot, tile, via);
+            before.copy_from_slice(tile);
             let track = track.then_some(Track { via, right_across: &closed_across, first });
             W::relax(simd, tile, before, closed, track);
         });
 
-        let after = rows.after.par_chunks_mut(TILE).zip(rows.vias.par_chunks_mut(TILE));
-        let (columns, before) = (&*columns, &rows.before);
-        after.zip(rows_across.par_chunks_mut(TILE)).enumerate().for_each(
-            |(nth, ((tile, via), crossed))| {
-                if symmetric {
-                    // The row is the column, seen from the other side.
-                    let column = &columns.after[nth * TILE..][..TILE];
-                    across(column, tile);
-                    if track {
-                        crossed.copy_from_slice(column);
-                        across(&columns.vias[nth * TILE..], via);
-                    }
-                    return;
-                }
-                let before = &before[nth * TILE..][..TILE];
-                tile.copy_from_slice(before);
+        let (columns, column_vias) = (&*columns, &*column_vias);
+        let tiles = rows.par_chunks_mut(TILE).zip(row_vias.par_chunks_mut(TILE));
+        let tiles = tiles.zip(rows_across.par_chunks_mut(TILE)).enumerate();
+        tiles.for_each_init(scratch, |before, (j, ((tile, via), crossed))| {
+            if symmetric {
+                // The row is the column, seen from the other side.
+                let column = &columns[j * TILE..][..TILE];
+                across(column, tile);
                 if track {
-                    across(before, crossed);
+                    crossed.copy_from_slice(column);
+                    across(&column_vias[j * TILE..], via);
                 }
-                let tracked = track.then_some(Track { via, right_across: crossed, first });
-                W::relax(simd, tile, closed, before, tracked);
-                if track {
-                    across(tile, crossed);
-                }
-            },
-        );
+                return;
+            }
+            take(pivot, j, tile, via);
+            before.copy_from_slice(tile);
+            if track {
+                across(before, crossed);
+            }
+            let tracked = track.then_some(Track { via, right_across: crossed, first });
+            W::relax(simd, tile, closed, before, tracked);
+            if track {
+                across(tile, crossed);
+            }
+        });
     }
 }
 

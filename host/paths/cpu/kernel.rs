@@ -25,6 +25,37 @@ pub struct Track<'a, W> {
     pub first: u32,
 }
 
+impl<W: Weight> Track<'_, W> {
+    /// Vias of the entries of a vector that are not what they were `before`. `place` is the first one's in the
+    /// tile.
+    ///
+    /// # Safety
+    /// As [`Vector`]; both pointers lead to tiles, and all of the vector is in the first.
+    #[inline(always)]
+    unsafe fn renew<V: Vector<Weight = W>>(
+        &mut self,
+        place: usize,
+        before: V,
+        tile: *const W,
+        left: *const W,
+    ) {
+        let (row, column) = (place / PIVOT, place % PIVOT);
+        let via = &mut self.via[place..][..V::LANES];
+        // SAFETY: the caller sees to the instructions; row and column are below PIVOT.
+        unsafe {
+            let (entry, left) = (tile.add(place), left.add(row * PIVOT));
+            let mut changed = !V::load(entry).same(before) & (u64::MAX >> (64 - V::LANES));
+            while changed != 0 {
+                let lane = changed.trailing_zeros() as usize;
+                changed &= changed - 1;
+                let across = &self.right_across[(column + lane) * PIVOT..][..PIVOT];
+                let k = attaining::<V>(entry.add(lane).read(), left, across.as_ptr());
+                via[lane] = self.first + k;
+            }
+        }
+    }
+}
+
 /// A weight that this processor has kernels for, and GPUs.
 pub trait Kernels: OnKernels {
     /// Step 1, with vias if a slice is given; `first` is the first pivot's index.
@@ -90,7 +121,18 @@ unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
     const { assert!(PIVOT.is_multiple_of(ROWS) && PIVOT.is_multiple_of(VECTORS * V::LANES)) };
     let tile = tile[..TILE].as_mut_ptr();
     let (left, right) = (left[..TILE].as_ptr(), right[..TILE].as_ptr());
+    // Made for some rows at a time where a weight takes another form to be in every lane.
+    let is_wide = const { size_of::<V::Wide>() != size_of::<V::Weight>() };
+    let mut wide = [[V::Wide::default(); PIVOT]; ROWS];
     for i in (0..PIVOT).step_by(ROWS) {
+        if is_wide {
+            for (r, wide) in wide.iter_mut().enumerate() {
+                for (k, wide) in wide.iter_mut().enumerate() {
+                    // SAFETY: i + r and k are below PIVOT.
+                    *wide = V::widen(unsafe { left.add((i + r) * PIVOT + k).read() });
+                }
+            }
+        }
         for j in (0..PIVOT).step_by(VECTORS * V::LANES) {
             // SAFETY: the caller sees to the instructions. All three have PIVOT * PIVOT weights; k, i + r
             // and what follows j in a block are below PIVOT, as the sides of a block divide it.
@@ -107,8 +149,12 @@ unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
                     for (v, from) in from.iter_mut().enumerate() {
                         *from = V::load(right.add(k * PIVOT + j + v * V::LANES));
                     }
-                    for (r, least) in least.iter_mut().enumerate() {
-                        let to = V::splat(left.add((i + r) * PIVOT + k).read());
+                    for (r, (least, wide)) in least.iter_mut().zip(&wide).enumerate() {
+                        let to = if is_wide {
+                            V::splat_wide(wide[k])
+                        } else {
+                            V::splat(left.add((i + r) * PIVOT + k).read())
+                        };
                         for (least, from) in least.iter_mut().zip(from) {
                             *least = to.plus(from).least(*least);
                         }
@@ -118,19 +164,10 @@ unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
                     for (v, least) in least.iter().enumerate() {
                         let entry = tile.add(at(r, v));
                         if let Some(track) = &mut track {
-                            let same = least.same(V::load(entry));
+                            let before = V::load(entry);
                             least.store(entry);
-                            let mut changed = !same & (u64::MAX >> (64 - V::LANES));
-                            while changed != 0 {
-                                let lane = changed.trailing_zeros() as usize;
-                                changed &= changed - 1;
-                                let column = j + v * V::LANES + lane;
-                                let across = &track.right_across[column * PIVOT..][..PIVOT];
-                                let left = left.add((i + r) * PIVOT);
-                                let k =
-                                    attaining::<V>(entry.add(lane).read(), left, across.as_ptr());
-                                track.via[(i + r) * PIVOT + column] = track.first + k as u32;
-                            }
+                            let place = (i + r) * PIVOT + j + v * V::LANES;
+                            track.renew(place, before, tile, left);
                         } else {
                             least.store(entry);
                         }
@@ -150,7 +187,7 @@ unsafe fn attaining<V: Vector>(
     entry: V::Weight,
     left: *const V::Weight,
     right: *const V::Weight,
-) -> usize {
+) -> u32 {
     // All of them and no branch: where the first one is cannot be guessed.
     let mut all = 0;
     for k in (0..PIVOT).step_by(V::LANES) {
@@ -160,7 +197,7 @@ unsafe fn attaining<V: Vector>(
         all |= same << k;
     }
     debug_assert!(all != 0, "the entry has just been computed from these");
-    all.trailing_zeros() as usize
+    all.trailing_zeros()
 }
 
 /// # Safety
@@ -172,9 +209,13 @@ unsafe fn ceiling<V: Vector, const ROWS: usize, const VECTORS: usize>(
 ) -> (u64, V::Weight) {
     let seed = seed[..2 * PIVOT].as_ptr();
     let mut lanes = [V::Weight::ZERO; PIVOT];
+    let mut wide = [V::Wide::default(); 32];
     // SAFETY: the caller sees to the instructions. `seed` has 128 weights, and none is read beyond the
     // 32nd and a vector; a vector has PIVOT lanes at most.
     unsafe {
+        for (nth, wide) in wide.iter_mut().enumerate() {
+            *wide = V::widen(seed.add(nth).read());
+        }
         let mut least = [[V::load(seed); VECTORS]; ROWS];
         let mut from = [V::load(seed); VECTORS];
         for (v, from) in from.iter_mut().enumerate() {
@@ -183,7 +224,7 @@ unsafe fn ceiling<V: Vector, const ROWS: usize, const VECTORS: usize>(
         for round in 0..rounds as usize {
             // The shape of a block of a product, whose right factor stays where it is.
             for (r, least) in least.iter_mut().enumerate() {
-                let to = V::splat(seed.add((round + r) % 32).read());
+                let to = V::splat_wide(wide[(round + r) % 32]);
                 for (least, from) in least.iter_mut().zip(from) {
                     *least = to.plus(from).least(*least);
                 }

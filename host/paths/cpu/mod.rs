@@ -6,7 +6,7 @@
 //! | `vector` | some weights in a register |
 //! | `kernel` | products of tiles, in registers |
 //! | `tiles` | a matrix as tiles |
-//! | `blocked` | the three steps of each block of pivots |
+//! | `blocked` | the three steps of each block of pivots, some blocks in a pass |
 //! | `product` | the min-plus product of two matrices |
 
 mod blocked;
@@ -15,6 +15,6 @@ mod product;
 mod tiles;
 mod vector;
 
-pub use blocked::close;
+pub use blocked::{AT_ONCE, close};
 pub use kernel::Kernels;
 pub use product::{Block, min_plus};

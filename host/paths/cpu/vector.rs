@@ -16,12 +16,22 @@ pub unsafe trait Vector: Copy {
     type Weight: Weight;
     /// How many.
     const LANES: usize;
+    /// A weight as a load brings it to every lane by itself: 32 bits at least, since 16 take another instruction.
+    type Wide: Copy + Default;
 
     /// From so many weights in memory, wherever they start, that may be read.
     unsafe fn load(from: *const Self::Weight) -> Self;
     /// To so many weights in memory, wherever they start, that may be written.
     unsafe fn store(self, to: *mut Self::Weight);
-    unsafe fn splat(one: Self::Weight) -> Self;
+    fn widen(one: Self::Weight) -> Self::Wide;
+    /// The weight in every lane.
+    unsafe fn splat_wide(one: Self::Wide) -> Self;
+    /// The weight in every lane.
+    #[inline(always)]
+    unsafe fn splat(one: Self::Weight) -> Self {
+        // SAFETY: the caller sees to the instructions.
+        unsafe { Self::splat_wide(Self::widen(one)) }
+    }
     /// [`Weight::plus`] in every lane.
     unsafe fn plus(self, other: Self) -> Self;
     /// [`Weight::least`] in every lane.
@@ -38,6 +48,7 @@ pub struct Plain<W, const N: usize>([W; N]);
 unsafe impl<W: Weight, const N: usize> Vector for Plain<W, N> {
     type Weight = W;
     const LANES: usize = N;
+    type Wide = W;
 
     #[inline(always)]
     unsafe fn load(from: *const W) -> Self {
@@ -50,7 +61,11 @@ unsafe impl<W: Weight, const N: usize> Vector for Plain<W, N> {
         unsafe { to.cast::<[W; N]>().write_unaligned(self.0) }
     }
     #[inline(always)]
-    unsafe fn splat(one: W) -> Self {
+    fn widen(one: W) -> W {
+        one
+    }
+    #[inline(always)]
+    unsafe fn splat_wide(one: W) -> Self {
         Self([one; N])
     }
     #[inline(always)]
@@ -79,14 +94,14 @@ pub use x86::*;
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::*;
+    use std::{arch::x86_64::*, convert::identity};
 
     use super::Vector;
 
     macro_rules! vector {
         (
             $(#[$doc:meta])*
-            $name:ident: $register:ident of $weight:ident as $passed:ident,
+            $name:ident: $register:ident of $weight:ident as $wide:ident by $widen:path,
             $splat:ident, $plus:ident, $least:ident, |$one:ident, $other:ident| $same:expr
         ) => {
             $(#[$doc])*
@@ -97,6 +112,7 @@ mod x86 {
             unsafe impl Vector for $name {
                 type Weight = $weight;
                 const LANES: usize = size_of::<$register>() / size_of::<$weight>();
+                type Wide = $wide;
 
                 #[inline(always)]
                 unsafe fn load(from: *const $weight) -> Self {
@@ -109,9 +125,13 @@ mod x86 {
                     unsafe { to.cast::<$register>().write_unaligned(self.0) }
                 }
                 #[inline(always)]
-                unsafe fn splat(one: $weight) -> Self {
+                fn widen(one: $weight) -> $wide {
+                    $widen(one)
+                }
+                #[inline(always)]
+                unsafe fn splat_wide(one: $wide) -> Self {
                     // SAFETY: the caller sees to the instructions.
-                    unsafe { Self($splat(one as $passed)) }
+                    unsafe { Self($splat(one)) }
                 }
                 #[inline(always)]
                 unsafe fn plus(self, other: Self) -> Self {
@@ -133,26 +153,40 @@ mod x86 {
         };
     }
 
-    vector!(F32x16: __m512 of f32 as f32, _mm512_set1_ps, _mm512_add_ps, _mm512_min_ps,
+    vector!(F32x16: __m512 of f32 as f32 by identity,
+        _mm512_set1_ps, _mm512_add_ps, _mm512_min_ps,
         |one, other| _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(one, other).into());
-    vector!(F64x8: __m512d of f64 as f64, _mm512_set1_pd, _mm512_add_pd, _mm512_min_pd,
+    vector!(F64x8: __m512d of f64 as f64 by identity,
+        _mm512_set1_pd, _mm512_add_pd, _mm512_min_pd,
         |one, other| _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(one, other).into());
-    vector!(I32x16: __m512i of i32 as i32, _mm512_set1_epi32, _mm512_add_epi32, _mm512_min_epi32,
+    vector!(I32x16: __m512i of i32 as i32 by identity,
+        _mm512_set1_epi32, _mm512_add_epi32, _mm512_min_epi32,
         |one, other| _mm512_cmpeq_epi32_mask(one, other).into());
-    vector!(U16x32: __m512i of u16 as i16, _mm512_set1_epi16, _mm512_add_epi16, _mm512_min_epu16,
+    vector!(U16x32: __m512i of u16 as i32 by twice,
+        _mm512_set1_epi32, _mm512_add_epi16, _mm512_min_epu16,
         |one, other| _mm512_cmpeq_epi16_mask(one, other).into());
-    vector!(F32x8: __m256 of f32 as f32, _mm256_set1_ps, _mm256_add_ps, _mm256_min_ps,
+    vector!(F32x8: __m256 of f32 as f32 by identity,
+        _mm256_set1_ps, _mm256_add_ps, _mm256_min_ps,
         |one, other| _mm256_movemask_ps(_mm256_cmp_ps::<_CMP_EQ_OQ>(one, other)) as u64);
-    vector!(F64x4: __m256d of f64 as f64, _mm256_set1_pd, _mm256_add_pd, _mm256_min_pd,
+    vector!(F64x4: __m256d of f64 as f64 by identity,
+        _mm256_set1_pd, _mm256_add_pd, _mm256_min_pd,
         |one, other| _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_EQ_OQ>(one, other)) as u64);
-    vector!(I32x8: __m256i of i32 as i32, _mm256_set1_epi32, _mm256_add_epi32, _mm256_min_epi32,
+    vector!(I32x8: __m256i of i32 as i32 by identity,
+        _mm256_set1_epi32, _mm256_add_epi32, _mm256_min_epi32,
         |one, other| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(one, other))) as u64);
     vector!(
     /// A byte of the comparison for each lane: the halves of each 16-byte part are packed together.
-    U16x16: __m256i of u16 as i16, _mm256_set1_epi16, _mm256_add_epi16, _mm256_min_epu16,
+    U16x16: __m256i of u16 as i32 by twice,
+        _mm256_set1_epi32, _mm256_add_epi16, _mm256_min_epu16,
     |one, other| {
         let same = _mm256_cmpeq_epi16(one, other);
         let parts = (_mm256_castsi256_si128(same), _mm256_extracti128_si256::<1>(same));
         _mm_movemask_epi8(_mm_packs_epi16(parts.0, parts.1)) as u32 as u64
     });
+
+    /// In both halves.
+    #[inline(always)]
+    fn twice(one: u16) -> i32 {
+        (u32::from(one) * 0x1_0001) as i32
+    }
 }
