@@ -19,6 +19,8 @@ use crate::backend::{Evaluator, Judged, Simd, dispatched};
 /// stay in registers, and a parameter or a number of a row is loaded once for all of them.
 const LANES: usize = 16;
 const AT_ONCE: usize = 4;
+/// As many with the 32 registers of AVX-512.
+const AT_ONCE_WIDE: usize = 8;
 /// Bytes of rows that are read again for each group of lanes: they should stay in the second-level
 /// cache.
 const GROUP_BYTES: usize = 256 * 1024;
@@ -40,6 +42,8 @@ pub struct Setup<T> {
 /// Some of the rows.
 struct Held<'a, T> {
     columns: usize,
+    /// The last argument, or the target if there is none.
+    last: usize,
     numbers: &'a [T],
     weights: &'a [T],
 }
@@ -49,20 +53,19 @@ impl<'a, T: Scalar> Held<'a, T> {
         let columns = setup.shape.columns as usize;
         assert_eq!(setup.numbers.len(), setup.rows * (columns + 1), "rows of numbers");
         assert!(setup.weights.is_empty() || setup.weights.len() == setup.rows, "a weight each");
-        Self { columns, numbers: &setup.numbers, weights: &setup.weights }
+        let last = columns.saturating_sub(1);
+        Self { columns, last, numbers: &setup.numbers, weights: &setup.weights }
     }
 }
 
 impl<T: Scalar> Rows<T> for Held<'_, T> {
     #[inline(always)]
     fn argument(&self, row: usize, column: u32) -> T {
-        if column as usize >= self.columns {
-            return T::nearest(f64::NAN);
-        }
-        let index = row * (self.columns + 1) + column as usize;
+        // The last one for any beyond, without a branch: vectors are filled with it.
+        let index = row * (self.columns + 1) + (column as usize).min(self.last);
         debug_assert!(index < self.numbers.len());
-        // SAFETY: the numbers are whole rows; who reads them asks for rows that there are (`group`
-        // compares them), and a model cannot ask for another than the one it is given.
+        // SAFETY: the numbers are whole rows of one at least; who reads them asks for rows that there
+        // are (`group` compares them), and a model cannot ask for another than the one it is given.
         unsafe { *self.numbers.get_unchecked(index) }
     }
 
@@ -178,14 +181,14 @@ pub(super) fn judge<T: Scalar>(view: &View<T>, tile: &mut Judged<'_, T>, sums: &
 
 impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
     fn evaluate(&self, view: &View<T>, mut tile: Judged<'_, T>) {
-        let Self { model, simd, setup } = self;
+        let Self { simd, setup, .. } = self;
         gather(&setup.fixed, view, tile.positions, tile.image);
         let (parameters, particles) = (&**tile.image, tile.particles);
         let bytes = setup.numbers.len() / setup.rows.max(1) * size_of::<T>();
         let sums = over_groups(setup.rows, bytes, &|first, count| {
             let mut sums = [T::ZERO; TILE];
             let range = (first, count);
-            group(*simd, model, setup, parameters, particles, range, &mut sums);
+            group(*simd, self, parameters, particles, range, &mut sums);
             sums
         });
         judge(view, &mut tile, &sums);
@@ -199,8 +202,7 @@ impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
 dispatched! {
     /// The sum over an aligned group of rows for each particle of a tile.
     fn group<M: Model, T: Scalar>(
-        model: &M,
-        setup: &Setup<T>,
+        on: &OnRows<M, T>,
         parameters: &[T],
         particles: usize,
         range: (usize, usize),
@@ -210,8 +212,7 @@ dispatched! {
 
 #[inline(always)]
 fn group_inlined<M: Model, T: Scalar>(
-    model: &M,
-    setup: &Setup<T>,
+    OnRows { model, simd, setup }: &OnRows<M, T>,
     parameters: &[T],
     particles: usize,
     (first, count): (usize, usize),
@@ -233,8 +234,11 @@ fn group_inlined<M: Model, T: Scalar>(
             break;
         }
         let point = Part { parameters, first: nth * LANES };
-        let sum: Lanes<T, LANES> =
-            evaluate::group::<M, _, AT_ONCE>(model, shape, loss, &point, &rows, first, count);
+        let sum: Lanes<T, LANES> = if *simd == Simd::Avx512 {
+            evaluate::group::<M, _, AT_ONCE_WIDE>(model, shape, loss, &point, &rows, first, count)
+        } else {
+            evaluate::group::<M, _, AT_ONCE>(model, shape, loss, &point, &rows, first, count)
+        };
         sums.copy_from_slice(&sum.0);
     }
 }
