@@ -1,8 +1,8 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
-//! One thread per particle, no host in between. The usual iteration of a single swarm is one launch,
-//! or many are one launch with the particles on the chip; anything else is two: a move, and an
-//! evaluation.
+//! A thread for each particle, or several for one that is on the chip; no host in between. The usual
+//! iteration of a single swarm is one launch, or many are one launch with the particles on the chip;
+//! anything else is two: a move, and an evaluation.
 
 use std::{sync::Arc, time::Duration};
 

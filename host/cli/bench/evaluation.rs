@@ -5,33 +5,19 @@ use flockwork::{
     Error,
     backend::{AnyBackend, Backend, Evaluation, Residence, Way},
     bench::{self, Measurement, Trial},
-    objective::{Objective, Rastrigin},
-    swarm::{Mode, Precision, Problem},
+    swarm::{Mode, Problem},
 };
 use serde::Serialize;
 
-use super::{clocks, swarm::size};
-use crate::cli::machine::Machine;
+use super::{clocks, swarms::Swarms};
 
 #[derive(Args)]
 pub struct Evaluations {
-    #[command(flatten)]
-    machine: Machine,
-    /// Compute in f64 instead of f32.
-    #[arg(long)]
-    f64: bool,
-    /// The function.
-    #[arg(long, value_name = "NAME", default_value = Rastrigin::INFO.name)]
-    function: String,
-    /// Only this size, as PARTICLESxDIMS; may be given several times.
-    #[arg(long, value_parser = size)]
-    size: Vec<(u32, u32)>,
     /// Swarms whose particles do not wait for each other.
     #[arg(long)]
     asynchronous: bool,
-    /// Print one JSON object per line.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    swarms: Swarms,
 }
 
 /// A line of JSON.
@@ -42,14 +28,13 @@ struct Row {
     measured: Measurement,
 }
 
-pub fn run(arguments: &Evaluations) -> anyhow::Result<()> {
-    let backend = arguments.machine.select()?;
+pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result<()> {
+    let backend = swarms.machine.select()?;
     if backend.name() == "cpu" {
         anyhow::bail!("bench evaluation compares what a GPU's threads do; {}", backend.reason());
     }
-    let precision = if arguments.f64 { Precision::F64 } else { Precision::F32 };
-    let sizes = if arguments.size.is_empty() { bench::SHARED } else { &arguments.size };
-    if !arguments.json {
+    let precision = swarms.precision();
+    if !swarms.json {
         say!("{}: {}", backend.name(), backend.description());
         if let Some(clocks) = clocks(&backend) {
             say!("{clocks}");
@@ -57,25 +42,25 @@ pub fn run(arguments: &Evaluations) -> anyhow::Result<()> {
         say!(
             "\n{}, {precision}, shifted, on the chip; microseconds per iteration; each result looked at before \
              it is timed\n",
-            arguments.function
+            swarms.function
         );
         let names: Vec<_> = Evaluation::ALL.iter().map(|evaluation| evaluation.name()).collect();
         say!("| particles x dims | {} | auto / best |", names.join(" | "));
         say!("|---:|{}---:|", "---:|".repeat(names.len()));
     }
-    for &(particles, dims) in sizes {
-        let problem = Problem::named(&arguments.function, dims)?.shifted(1)?;
-        let mode = if arguments.asynchronous { Mode::Asynchronous } else { Mode::Synchronous };
+    for &(particles, dims) in swarms.sizes(bench::SHARED) {
+        let problem = swarms.problem(dims)?;
+        let mode = if *asynchronous { Mode::Asynchronous } else { Mode::Synchronous };
         let trial = Trial { particles, precision, mode, history: None };
         let mut row = Vec::new();
         for &evaluation in Evaluation::ALL {
             let measured = measure(&backend, &problem, trial, evaluation)?;
-            if let Some(measured) = measured.filter(|_| arguments.json) {
+            if let Some(measured) = measured.filter(|_| swarms.json) {
                 say!("{}", serde_json::to_string(&Row { evaluation, measured })?);
             }
             row.push(measured.map(|measured| measured.seconds));
         }
-        if !arguments.json {
+        if !swarms.json {
             let best = row.iter().flatten().copied().fold(f64::INFINITY, f64::min);
             let ratio = row[0].map_or("".to_owned(), |auto| format!("{:.2}", auto / best));
             let cells = row.iter().map(|seconds| match seconds {

@@ -15,6 +15,7 @@ mod fit;
 mod lineage;
 mod paths;
 mod swarm;
+mod swarms;
 
 #[derive(Subcommand)]
 pub enum Command {

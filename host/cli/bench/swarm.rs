@@ -5,49 +5,29 @@ use flockwork::{
     Error,
     backend::{AnyBackend, Backend, Residence, Way},
     bench::{self, Ceilings, Measurement, Trial},
-    objective::{Objective, Rastrigin},
-    swarm::{Mode, Precision, Problem},
+    swarm::Mode,
 };
 
-use super::clocks;
-use crate::cli::{machine::Machine, parse::choice};
+use super::{clocks, swarms::Swarms};
+use crate::cli::parse::choice;
 
 #[derive(Args)]
 pub struct Swarm {
-    #[command(flatten)]
-    machine: Machine,
-    /// Compute in f64 instead of f32.
-    #[arg(long)]
-    f64: bool,
-    /// The function.
-    #[arg(long, value_name = "NAME", default_value = Rastrigin::INFO.name)]
-    function: String,
-    /// Only this size, as PARTICLESxDIMS; may be given several times.
-    #[arg(long, value_parser = size)]
-    size: Vec<(u32, u32)>,
     /// Only this way to do iterations; may be given several times.
     #[arg(long, value_parser = choice(Way::ALL, Way::name))]
     way: Vec<Way>,
     /// Keep a record of the swarm after so many iterations each, as `optimize --history` does.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     history: Option<u32>,
-    /// Print one JSON object per line.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    swarms: Swarms,
 }
 
-pub fn size(text: &str) -> Result<(u32, u32), String> {
-    text.split_once('x')
-        .and_then(|(particles, dims)| Some((particles.parse().ok()?, dims.parse().ok()?)))
-        .ok_or_else(|| format!("{text:?} is not a size; expected two numbers, as 65536x32"))
-}
-
-pub fn run(arguments: &Swarm) -> anyhow::Result<()> {
-    let backend = arguments.machine.select()?;
-    let precision = if arguments.f64 { Precision::F64 } else { Precision::F32 };
-    let sizes = if arguments.size.is_empty() { bench::SIZES } else { &arguments.size };
+pub fn run(Swarm { swarms, way, history }: &Swarm) -> anyhow::Result<()> {
+    let backend = swarms.machine.select()?;
+    let precision = swarms.precision();
     let ceilings = bench::ceilings(&backend)?;
-    if !arguments.json {
+    if !swarms.json {
         say!("{}: {}", backend.name(), backend.description());
         if let Some(Ceilings { copy_bytes_per_second, launch_seconds }) = ceilings {
             say!(
@@ -62,7 +42,7 @@ pub fn run(arguments: &Swarm) -> anyhow::Result<()> {
         say!(
             "\n{}, {precision}, shifted; each result looked at before it is timed; floor: the \
              bytes that an iteration moves\nif the particles lie in device memory, over the copy rate\n",
-            arguments.function
+            swarms.function
         );
         say!(
             "| particles x dims | way | us per iteration | least to most | floor us | \
@@ -70,10 +50,10 @@ pub fn run(arguments: &Swarm) -> anyhow::Result<()> {
         );
         say!("|---:|:---|---:|---:|---:|---:|---:|");
     }
-    for &(particles, dims) in sizes {
-        let problem = Problem::named(&arguments.function, dims)?.shifted(1)?;
-        for (mode, residence) in ways(&backend, &arguments.way) {
-            let trial = Trial { particles, precision, mode, history: arguments.history };
+    for &(particles, dims) in swarms.sizes(bench::SIZES) {
+        let problem = swarms.problem(dims)?;
+        for (mode, residence) in ways(&backend, way) {
+            let trial = Trial { particles, precision, mode, history: *history };
             let backend = backend.clone().with_residence(residence);
             let measured = match bench::iteration(&problem, trial, &backend) {
                 Ok(measured) => measured,
@@ -81,14 +61,14 @@ pub fn run(arguments: &Swarm) -> anyhow::Result<()> {
                 Err(Error::Option { option: "residence", .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
-            if arguments.json {
+            if swarms.json {
                 say!("{}", serde_json::to_string(&measured)?);
             } else {
                 print_row(&measured, ceilings)?;
             }
         }
     }
-    if let Some(clocks) = clocks(&backend).filter(|_| !arguments.json) {
+    if let Some(clocks) = clocks(&backend).filter(|_| !swarms.json) {
         say!("\n{clocks}");
     }
     Ok(())
