@@ -181,14 +181,15 @@ pub(super) fn judge<T: Scalar>(view: &View<T>, tile: &mut Judged<'_, T>, sums: &
 
 impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
     fn evaluate(&self, view: &View<T>, mut tile: Judged<'_, T>) {
-        let Self { simd, setup, .. } = self;
+        let Self { model, simd, setup } = self;
         gather(&setup.fixed, view, tile.positions, tile.image);
         let (parameters, particles) = (&**tile.image, tile.particles);
         let bytes = setup.numbers.len() / setup.rows.max(1) * size_of::<T>();
         let sums = over_groups(setup.rows, bytes, &|first, count| {
             let mut sums = [T::ZERO; TILE];
             let range = (first, count);
-            group(*simd, self, parameters, particles, range, &mut sums);
+            let many = *simd == Simd::Avx512;
+            group(*simd, model, setup, parameters, (particles, many), range, &mut sums);
             sums
         });
         judge(view, &mut tile, &sums);
@@ -200,11 +201,13 @@ impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
 }
 
 dispatched! {
-    /// The sum over an aligned group of rows for each particle of a tile.
+    /// The sum over an aligned group of rows for each of so many particles of a tile; many rows at once where
+    /// a model gains by it, if there are registers for them.
     fn group<M: Model, T: Scalar>(
-        on: &OnRows<M, T>,
+        model: &M,
+        setup: &Setup<T>,
         parameters: &[T],
-        particles: usize,
+        particles: (usize, bool),
         range: (usize, usize),
         sums: &mut [T; TILE],
     ) => group_inlined
@@ -212,9 +215,10 @@ dispatched! {
 
 #[inline(always)]
 fn group_inlined<M: Model, T: Scalar>(
-    OnRows { model, simd, setup }: &OnRows<M, T>,
+    model: &M,
+    setup: &Setup<T>,
     parameters: &[T],
-    particles: usize,
+    (particles, many): (usize, bool),
     (first, count): (usize, usize),
     sums: &mut [T; TILE],
 ) {
@@ -234,7 +238,7 @@ fn group_inlined<M: Model, T: Scalar>(
             break;
         }
         let point = Part { parameters, first: nth * LANES };
-        let sum: Lanes<T, LANES> = if *simd == Simd::Avx512 {
+        let sum: Lanes<T, LANES> = if many {
             evaluate::group::<M, _, AT_ONCE_WIDE>(model, shape, loss, &point, &rows, first, count)
         } else {
             evaluate::group::<M, _, AT_ONCE>(model, shape, loss, &point, &rows, first, count)
