@@ -21,7 +21,8 @@ use crate::{
             ceiling::{Ceiling, MatrixCeiling},
             judge::Judge,
             matrix::{
-                Matrix4By16, Matrix4By64, Matrix8By16, Matrix8By64, Matrix16By16, Matrix16By64,
+                Matrix4By16, Matrix4By64, Matrix8By16, Matrix8By64, Matrix16By16, Matrix16By32,
+                Matrix16By64,
             },
             squares::{
                 Squares4By2, Squares4By4, Squares4By4Halved, Squares8By2, Squares8By4,
@@ -106,6 +107,7 @@ macro_rules! for_each_double_family {
                 fit_matrix_8_by_16: Matrix8By16,
                 fit_matrix_8_by_64: Matrix8By64,
                 fit_matrix_16_by_16: Matrix16By16,
+                fit_matrix_16_by_32: Matrix16By32,
                 fit_matrix_16_by_64: Matrix16By64
             ] $($rest)*
         }

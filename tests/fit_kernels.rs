@@ -58,8 +58,9 @@ fn particles_lie_in_a_warp_as_the_work_suggests() {
 
 #[test]
 fn matrices_are_multiplied_as_the_work_suggests() {
-    // 16 particles a warp up to 24 warps' worth of four chunks, then 64; warps of a block share rows where
-    // particles fill them. The last four chunks are one to four.
+    // 16 particles a warp up to 24 warps' worth of four chunks, then 64, or 32 with 16 columns where that takes
+    // less (320 particles, not 40); warps of a block share rows where particles fill them. The last four chunks are
+    // one to four.
     for (columns, particles, rows) in [
         (3, 48, 3 * 1024 + 1),
         (4, 256, 5 * 1024 + 257),

@@ -1,7 +1,7 @@
 //! An NVIDIA GPU.
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    cuda::{Buffer, Capability, Event, Gpu, LoadedKernel, Pinned, Stream},
+    cuda::{Batch, Buffer, Capability, Event, Gpu, LoadedKernel, Pinned, Replays, Stream},
     kernels::IMAGES,
     swarm::Function,
 };
@@ -207,6 +207,9 @@ struct GpuMachine {
     copies: OnceLock<[Stream; 2]>,
     /// Bytes that buffers may have, if less than is free.
     memory: Option<u64>,
+    /// Launches that are put together, while some are.
+    batch: Mutex<Option<Batch>>,
+    replays: Mutex<Replays>,
     gpu: Gpu,
 }
 
@@ -224,7 +227,23 @@ struct Beside {
 impl GpuMachine {
     fn new(gpu: &Gpu) -> Result<Self> {
         let (beside, copies) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { stream: gpu.stream()?, beside, copies, memory: None, gpu: gpu.clone() })
+        let (batch, replays) = (Mutex::default(), Mutex::default());
+        let (stream, gpu) = (gpu.stream()?, gpu.clone());
+        Ok(Self { stream, beside, copies, memory: None, batch, replays, gpu })
+    }
+
+    /// The launches that are being put together, if some are.
+    fn collected(&self) -> MutexGuard<'_, Option<Batch>> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes the launches that have been put together so far: before anything that may depend on them, and
+    /// before a buffer is made in place of one that they use.
+    fn flush(&self) -> Result<()> {
+        if let Some(batch) = &mut *self.collected() {
+            batch.launch_each(&self.stream)?;
+        }
+        Ok(())
     }
 
     fn beside(&self) -> Result<&Beside> {
@@ -245,6 +264,7 @@ impl GpuMachine {
     }
 
     fn queue(&self, queue: Queue) -> Result<&Stream> {
+        self.flush()?;
         Ok(match queue {
             Queue::Launches => &self.stream,
             Queue::Beside => &self.beside()?.stream,
@@ -265,19 +285,33 @@ impl Machine for GpuMachine {
         Ok(self.gpu.kernel::<K>()?)
     }
 
+    fn load_for<K: Kernel>(&self, threads: u32) -> Result<LoadedKernel<K>> {
+        Ok(self.gpu.kernel_for::<K>(threads)?)
+    }
+
+    fn stated<K: Kernel>(&self) -> Result<Capacity> {
+        let room = self.room();
+        let threads = self.gpu.stated_threads::<K>()?.unwrap_or(room.threads).min(room.threads);
+        Ok(Capacity { threads, ..room })
+    }
+
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {
+        self.flush()?;
         Ok(self.gpu.upload(elements)?)
     }
 
     fn zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
+        self.flush()?;
         Ok(self.gpu.alloc_zeroed(length)?)
     }
 
     fn download<T: Pod>(&self, buffer: &Buffer<T>, length: usize) -> Result<Vec<T>> {
+        self.flush()?;
         Ok(buffer.download_range(0..length)?)
     }
 
     fn download_into<T: Pod>(&self, buffer: &Buffer<T>, elements: &mut [T]) -> Result<()> {
+        self.flush()?;
         Ok(buffer.read_at(0, elements)?)
     }
 
@@ -372,6 +406,7 @@ impl Machine for GpuMachine {
     }
 
     fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
+        self.flush()?;
         let (start, end) = (self.gpu.event()?, self.gpu.event()?);
         self.stream.record(&start)?;
         launches()?;
@@ -386,8 +421,24 @@ impl Machine for GpuMachine {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<()> {
+        // Those put together run in their order with all others.
+        if K::COOPERATIVE {
+            self.flush()?;
+        } else if let Some(batch) = &mut *self.collected() {
+            // SAFETY: the caller's promise, and `flush` before a buffer is replaced.
+            return Ok(unsafe { batch.add(kernel, blocks, threads, arguments) }?);
+        }
         // SAFETY: the caller's promise; one stream runs its launches in order.
         Ok(unsafe { self.stream.launch(kernel, blocks, threads, arguments) }?)
+    }
+
+    fn batch(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        *self.collected() = Some(Batch::default());
+        let made = launches();
+        let Some(batch) = self.collected().take() else { return made };
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        // Also those before one that could not be made.
+        made.and(replays.put(&self.stream, batch).map_err(Into::into))
     }
 
     unsafe fn launch_beside<K: Kernel>(
@@ -397,23 +448,27 @@ impl Machine for GpuMachine {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<()> {
+        self.flush()?;
         // SAFETY: the caller's promise.
         Ok(unsafe { self.beside()?.stream.launch(kernel, blocks, threads, arguments) }?)
     }
 
     fn beside_waits(&self) -> Result<()> {
+        self.flush()?;
         let Beside { stream, here, .. } = self.beside()?;
         self.stream.record(here)?;
         Ok(stream.wait_for(here)?)
     }
 
     fn waits_for_beside(&self) -> Result<()> {
+        self.flush()?;
         let Beside { stream, there, .. } = self.beside()?;
         stream.record(there)?;
         Ok(self.stream.wait_for(there)?)
     }
 
     fn finish(&self) -> Result<()> {
+        self.flush()?;
         // All of them, also if one has failed: what they copy to may be freed next.
         let beside = self.beside.get().map(|beside| &beside.stream);
         let others = self.copies.get().into_iter().flatten().chain(beside);

@@ -19,6 +19,10 @@ use super::{
 };
 use crate::Result;
 
+/// Threads of a block up to which a kernel with particles on the chip is compiled for blocks of that size: a
+/// thread waits less the more registers it has, and fewer warps fill each other's waits.
+const MOST_NARROWED: u32 = 384;
+
 /// Blocks, and threads in each.
 pub(super) type Shape = (u32, u32);
 
@@ -131,11 +135,8 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     }
 
     fn capacity(&mut self, machine: &M, shared: bool) -> Result<Capacity> {
-        Ok(if shared {
-            machine.capacity(self.together.get(machine)?)
-        } else {
-            machine.capacity(self.resident.get(machine)?)
-        })
+        // Which blocks it is compiled for follows from this.
+        if shared { machine.stated::<Together<O, T>>() } else { machine.stated::<Resident<O, T>>() }
     }
 
     unsafe fn resident(
@@ -145,12 +146,13 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
+        let most = (threads <= MOST_NARROWED).then_some(threads);
         // SAFETY: the caller's promise.
         unsafe {
             if arguments.team == Team::ALONE {
-                machine.launch(self.resident.get(machine)?, blocks, threads, &arguments)
+                machine.launch(self.resident.get_for(machine, most)?, blocks, threads, &arguments)
             } else {
-                machine.launch(self.together.get(machine)?, blocks, threads, &arguments)
+                machine.launch(self.together.get_for(machine, most)?, blocks, threads, &arguments)
             }
         }
     }

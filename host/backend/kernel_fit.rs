@@ -11,7 +11,7 @@ use flockwork_device::{
             judge::{self, Judge},
             matrix::{
                 self, Matrix4By16, Matrix4By64, Matrix8By16, Matrix8By64, Matrix16By16,
-                Matrix16By64,
+                Matrix16By32, Matrix16By64,
             },
             squares::{
                 self, Squares4By2, Squares4By4, Squares4By4Halved, Squares8By2, Squares8By4,
@@ -142,6 +142,7 @@ struct FitKernels<M: Machine, Mo: Model, T: Number> {
     matrix_8_by_16: OnDemand<M, Matrix8By16<T>>,
     matrix_8_by_64: OnDemand<M, Matrix8By64<T>>,
     matrix_16_by_16: OnDemand<M, Matrix16By16<T>>,
+    matrix_16_by_32: OnDemand<M, Matrix16By32<T>>,
     matrix_16_by_64: OnDemand<M, Matrix16By64<T>>,
 }
 
@@ -209,6 +210,8 @@ impl Lanes {
 enum Tiles {
     /// One.
     One,
+    /// Two.
+    Two,
     /// Four.
     Four,
 }
@@ -217,15 +220,37 @@ impl Tiles {
     const fn count(self) -> usize {
         match self {
             Self::One => 1,
+            Self::Two => 2,
             Self::Four => 4,
         }
     }
 
+    /// How long the least level takes, in fifths of what two blocks of 64 particles a warp take side by side on a
+    /// multiprocessor, where three of 32 take four (16 columns, H200): whole rounds, also if few blocks are left
+    /// for the last.
+    fn time(self, slots: u32, chunks: usize, multiprocessors: u32) -> usize {
+        let (side_by_side, fifths) = if self == Self::Two { (3, 4) } else { (2, 5) };
+        let count = self.count();
+        let groups = chunks.div_ceil(matrix::chunks(slots, count, matrix::LEAST_LEVEL) as usize);
+        let blocks = groups * slots.div_ceil(matrix::tile(slots, count)) as usize;
+        blocks.div_ceil(side_by_side * multiprocessors.max(1) as usize) * fifths
+    }
+
     /// What keeps so many multiprocessors busy. The more particles in a warp, the less often a row is loaded.
-    fn for_work(slots: u32, chunks: usize, multiprocessors: u32) -> Self {
+    fn for_work(columns: Columns, slots: u32, chunks: usize, multiprocessors: u32) -> Self {
         let enough = multiprocessors.max(1) as usize * WARPS_EACH;
         let warps = slots.div_ceil(64) as usize * chunks.div_ceil(1 << matrix::LEAST_LEVEL);
-        if slots > 32 && warps >= enough { Self::Four } else { Self::One }
+        if slots <= 32 || warps < enough {
+            return Self::One;
+        }
+        if columns == Columns::Sixteen
+            && Self::Two.time(slots, chunks, multiprocessors)
+                < Self::Four.time(slots, chunks, multiprocessors)
+        {
+            Self::Two
+        } else {
+            Self::Four
+        }
     }
 }
 
@@ -316,6 +341,7 @@ impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
             matrix_8_by_16: OnDemand::new(),
             matrix_8_by_64: OnDemand::new(),
             matrix_16_by_16: OnDemand::new(),
+            matrix_16_by_32: OnDemand::new(),
             matrix_16_by_64: OnDemand::new(),
         })
     }
@@ -334,7 +360,7 @@ impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
         let multiprocessors = machine.capacity(self.judge.get(machine)?).blocks;
         let chunks = sum::chunks(self.task.rows);
         if T::PRECISION == Precision::F64 && machine.multiplies_matrices() {
-            let tiles = Tiles::for_work(slots, chunks, multiprocessors);
+            let tiles = Tiles::for_work(columns, slots, chunks, multiprocessors);
             return Ok(Way::Matrix(columns, tiles));
         }
         Ok(Way::Squares(columns, Lanes::for_work(columns, slots, chunks, multiprocessors)))
@@ -431,6 +457,10 @@ impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, M
                 Way::Matrix(Columns::Eight, Tiles::One) => by!(matrix_8_by_16),
                 Way::Matrix(Columns::Eight, Tiles::Four) => by!(matrix_8_by_64),
                 Way::Matrix(Columns::Sixteen, Tiles::One) => by!(matrix_16_by_16),
+                Way::Matrix(Columns::Four | Columns::Eight, Tiles::Two) => {
+                    unreachable!("chosen for 16 columns alone")
+                }
+                Way::Matrix(Columns::Sixteen, Tiles::Two) => by!(matrix_16_by_32),
                 Way::Matrix(Columns::Sixteen, Tiles::Four) => by!(matrix_16_by_64),
             }
             let level = groups.div_ceil(MOST_WARPS).next_power_of_two().ilog2();
@@ -552,10 +582,14 @@ mod tests {
             cut(Lanes::FourHalved, 64, 6_980_011),
             Cut { blocks: 1705, groups: 1705, level: 1 }
         );
-        let tiles = |slots, rows| Tiles::for_work(slots, sum::chunks(rows), 132);
+        let tiles = |slots, rows| Tiles::for_work(Columns::Four, slots, sum::chunks(rows), 132);
         assert_eq!(tiles(64, 131_072), Tiles::One);
         assert_eq!(tiles(64, 6_980_011), Tiles::Four);
         assert_eq!(tiles(128, 1_088_576), Tiles::Four);
+        let wide = |slots| Tiles::for_work(Columns::Sixteen, slots, sum::chunks(1_088_576), 132);
+        // 532 blocks in rounds of 264, or 1064 in rounds of 396; 8,512 or 17,024.
+        assert_eq!(wide(128), Tiles::Two);
+        assert_eq!(wide(2048), Tiles::Four);
         let matrix = Way::Matrix(Columns::Four, Tiles::Four);
         let cut_matrix = |slots, rows| {
             Cut::new(matrix, slots, sum::chunks(rows), 8).map(|cut| (cut.blocks, cut.level))

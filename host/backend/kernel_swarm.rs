@@ -52,6 +52,9 @@ const MOST_ITERATIONS: u32 = 1 << 14;
 /// The fewest for which it is worth taking the particles there and back.
 const FEWEST_ITERATIONS: u32 = 4;
 
+/// Iterations whose launches are put together, at most.
+const AT_ONCE: u32 = 32;
+
 /// Iterations for which a block holds particles, if it has more than it can hold.
 const STAY: u32 = 32;
 
@@ -682,7 +685,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         let usual = self.plan.is_usual();
         let mut left = iterations;
         while left > 0 {
-            let mut done = 1;
+            let done;
             let next = self.iteration + 1;
             let most = until_record(self.iteration, left, self.history).min(MOST_ITERATIONS);
             let worth = self.plan.asynchronous || most >= FEWEST_ITERATIONS;
@@ -692,10 +695,15 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             if worth && matches!(self.place, Place::Chip(_)) {
                 done = most;
                 self.on_chip(next, done)?;
-            } else if usual {
-                self.step(next)?;
             } else {
-                self.general(next)?;
+                done = most.min(AT_ONCE);
+                let machine = self.machine.clone();
+                machine.batch(&mut || {
+                    (next..next + done).try_for_each(|iteration| match usual {
+                        true => self.step(iteration),
+                        false => self.general(iteration),
+                    })
+                })?;
             }
             self.iteration += done;
             left -= done;

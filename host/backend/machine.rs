@@ -38,6 +38,12 @@ pub trait Machine {
     /// Makes a kernel ready.
     fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
 
+    /// The same for blocks of at most so many threads, so that each has what that leaves.
+    fn load_for<K: Kernel>(&self, threads: u32) -> Result<Self::Loaded<K>> {
+        let _ = threads;
+        self.load()
+    }
+
     /// A buffer with these elements.
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<Self::Buffer<T>>;
 
@@ -111,6 +117,11 @@ pub trait Machine {
     /// What it has for launches of any kernel: none has more.
     fn room(&self) -> Capacity;
 
+    /// What it has for launches of a kernel by what is stated of its blocks, before it is made ready.
+    fn stated<K: Kernel>(&self) -> Result<Capacity> {
+        Ok(self.room())
+    }
+
     /// What it has for launches of a kernel.
     fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
 
@@ -161,6 +172,12 @@ pub trait Machine {
         arguments: &K::Arguments,
     ) -> Result<()>;
 
+    /// Makes the launches that `launches` makes, which takes less time if the same kernels in the same shapes have
+    /// been launched so before: they may begin only when it has returned, or asks for anything else.
+    fn batch(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<()> {
+        launches()
+    }
+
     /// Launches a kernel beside the others: after [`Machine::launch`]es that were made before the last
     /// [`Machine::beside_waits`], and perhaps before or during later ones. These launches run one after the
     /// other, too.
@@ -208,5 +225,13 @@ impl<M: Machine, K: Kernel> OnDemand<M, K> {
             self.0 = Some(machine.load()?);
         }
         Ok(self.0.as_ref().expect("loaded above"))
+    }
+
+    /// The kernel for blocks of at most so many threads; the number is the same each time.
+    pub fn get_for(&mut self, machine: &M, threads: Option<u32>) -> Result<&M::Loaded<K>> {
+        if let (None, Some(threads)) = (&self.0, threads) {
+            self.0 = Some(machine.load_for(threads)?);
+        }
+        self.get(machine)
     }
 }

@@ -168,11 +168,19 @@ pub fn apart<T: Scalar>(
     if fitting == 0 {
         return None;
     }
-    if fitting < whole.capacity && fitting > warps {
+    let mut shape = whole;
+    if fitting < warps && threads.is_none() {
+        // The fewer threads, the more registers each has; and none of a multiprocessor's four schedulers has
+        // more warps than another, once each has some.
+        if fitting > 8 {
+            fitting -= fitting % 4;
+        }
+        shape.threads = fitting * warp::LANES;
+    } else if fitting < whole.capacity && fitting > warps {
         // No warp idles while the others go through their last chunk.
         fitting -= fitting % warps;
     }
-    Some(Shape { capacity: fitting, ..whole })
+    Some(Shape { capacity: fitting, ..shape })
 }
 
 /// Threads that a multiprocessor has if several share a particle: two warps for each of its schedulers.
@@ -305,7 +313,10 @@ mod tests {
     fn what_does_not_fit_as_a_whole_is_held_in_turn() {
         let shape = |particles, dims| apart::<f32>(LARGE, None, &load(particles, dims), None);
         assert_eq!(shape(1_048_576, 16).unwrap().capacity, 32);
-        assert_eq!(shape(1_048_576, 64).unwrap().capacity, 9);
+        let wide = shape(1_048_576, 64).unwrap();
+        assert_eq!((wide.capacity, wide.threads), (8, 256));
+        let wider = shape(65_536, 100).unwrap();
+        assert_eq!((wider.capacity, wider.threads), (6, 192));
         assert_eq!(shape(65_536, 1), together::<f32>(LARGE, None, &load(65_536, 1), None));
         assert_eq!(shape(40, 500).unwrap().blocks, 2);
         assert_eq!(shape(40, 1_000), None);

@@ -119,8 +119,10 @@ entries! {
     cuSurfObjectGetResourceDesc cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc
     cuTexObjectGetResourceViewDesc
 
-    cuFuncGetParamInfo cuFuncSetAttribute cuGetErrorName cuLaunchCooperativeKernel cuMemHostAlloc
-    cuMemHostRegister_v2 cuMemHostUnregister cuMemcpyPeer cuStreamCreate cuStreamQuery
+    cuFuncGetParamInfo cuFuncSetAttribute cuGetErrorName cuGraphExecDestroy
+    cuGraphExecKernelNodeSetParams cuGraphInstantiateWithFlags cuGraphLaunch
+    cuLaunchCooperativeKernel cuMemHostAlloc cuMemHostRegister_v2 cuMemHostUnregister cuMemcpyPeer
+    cuStreamCreate cuStreamQuery
 }
 
 /// The address each trampoline jumps to.

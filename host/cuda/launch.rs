@@ -44,7 +44,28 @@ impl Gpu {
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
     /// [`CudaError::Arguments`], or what the driver said.
     pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        let loaded = self.modules().get(&K::NAME.to_string())?;
+        self.kernel_in_blocks(None)
+    }
+
+    /// The same for blocks of at most so many threads, each of which gets as many registers as that leaves.
+    /// They count in steps of 128.
+    ///
+    /// # Errors
+    /// As [`Gpu::kernel`].
+    pub fn kernel_for<K: Kernel>(&self, threads: u32) -> Result<LoadedKernel<K>> {
+        self.kernel_in_blocks(Some(threads.next_multiple_of(128)))
+    }
+
+    /// How many threads kernel `K` states that its blocks have at most, if it does: without compiling it.
+    ///
+    /// # Errors
+    /// [`CudaError::NoKernel`].
+    pub fn stated_threads<K: Kernel>(&self) -> Result<Option<u32>> {
+        self.modules().stated_threads(&K::NAME.to_string())
+    }
+
+    fn kernel_in_blocks<K: Kernel>(&self, threads: Option<u32>) -> Result<LoadedKernel<K>> {
+        let loaded = self.modules().get(&K::NAME.to_string(), threads)?;
         let passed = size_of::<K::Arguments>();
         if let Some(taken) = loaded.parameter
             && taken != passed
@@ -83,8 +104,12 @@ impl<K: Kernel> LoadedKernel<K> {
         Ok(blocks.max(0) as u32 * self.multiprocessors)
     }
 
+    pub(super) fn loaded(&self) -> &Arc<Loaded> {
+        &self.loaded
+    }
+
     /// Refuses a shape that the kernel does not run in; returns its shared memory in bytes.
-    fn check(&self, blocks: u32, threads: u32, arguments: &K::Arguments) -> Result<u32> {
+    pub(super) fn check(&self, blocks: u32, threads: u32, arguments: &K::Arguments) -> Result<u32> {
         let Information { most_threads, most_shared_bytes, .. } = self.loaded.information;
         let shared = K::shared_bytes(threads, arguments);
         shape(blocks, threads, most_threads, shared, most_shared_bytes)

@@ -25,6 +25,7 @@
 //! - `launch` ties a kernel to its arguments, its block and its shared memory. A launch is
 //!   unsafe in one respect: that the buffers are what the kernel asks for. `Buffer::read_only`
 //!   and `Buffer::read_write`, which make a kernel's arguments, belong to the same promise.
+//! - `graph` puts many launches together, which the driver then replays with other arguments.
 //!
 //! `cust` gives the driver's types and functions. Its own wrappers are not used: they drop the
 //! driver's code where it is none of CUDA 11.4's, and ask the driver to format an error where
@@ -38,6 +39,7 @@ mod driver;
 mod error;
 mod event;
 mod gpu;
+mod graph;
 mod launch;
 mod module;
 mod stream;
@@ -52,5 +54,6 @@ pub use version::{Capability, Version};
 pub(crate) use buffer::{Buffer, Pinned};
 pub(crate) use event::Event;
 pub(crate) use gpu::Gpu;
+pub(crate) use graph::{Batch, Replays};
 pub(crate) use launch::LoadedKernel;
 pub(crate) use stream::Stream;

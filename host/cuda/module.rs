@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::fmt;
+use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,35 +58,48 @@ pub(super) struct Modules {
     context: Arc<Context>,
     /// A kernel's slot is locked while it is loaded, the map only while the slot is looked up: so
     /// each is compiled once, and different ones at the same time.
-    slots: Mutex<HashMap<String, Arc<Slot>>>,
+    slots: Mutex<HashMap<Key, Arc<Slot>>>,
 }
 
 type Slot = Mutex<Option<Arc<Loaded>>>;
+
+/// A kernel's name, and the threads of its blocks at most, if it is compiled for fewer than it states.
+type Key = (String, Option<u32>);
 
 impl Modules {
     pub(super) fn new(image: &'static Image, device: &Device, context: Arc<Context>) -> Self {
         Self { image, shared_per_block: device.shared_per_block, context, slots: Mutex::default() }
     }
 
-    /// The kernel of that name, loaded now if it is not yet.
-    pub(super) fn get(&self, name: &str) -> Result<Arc<Loaded>> {
+    /// The kernel of that name, loaded now if it is not yet: for blocks of at most so many threads, if
+    /// that is given and fewer than it states.
+    pub(super) fn get(&self, name: &str, threads: Option<u32>) -> Result<Arc<Loaded>> {
+        let text = self.text(name)?;
+        let narrowed = threads.and_then(|threads| narrowed(text, threads));
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            match slots.get(name) {
-                Some(slot) => slot.clone(),
-                None => slots.entry(name.to_owned()).or_default().clone(),
-            }
+            let key = (name.to_owned(), narrowed.as_ref().and(threads));
+            slots.entry(key).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*slot {
             return Ok(loaded.clone());
         }
-        let text = self.image.text(name).ok_or_else(|| CudaError::NoKernel {
-            name: name.to_owned(),
-            target: Capability::of_target(self.image.target),
-        })?;
+        let text = narrowed.as_deref().unwrap_or(text);
         let loaded = Loaded::load(name, text, self.shared_per_block, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
+    }
+
+    /// The threads that a kernel states its blocks to have at most, if it does.
+    pub(super) fn stated_threads(&self, name: &str) -> Result<Option<u32>> {
+        Ok(stated_threads(self.text(name)?).map(|(_, threads)| threads))
+    }
+
+    fn text(&self, name: &str) -> Result<&'static str> {
+        self.image.text(name).ok_or_else(|| CudaError::NoKernel {
+            name: name.to_owned(),
+            target: Capability::of_target(self.image.target),
+        })
     }
 
     /// The kernels loaded so far and the time each took, by name.
@@ -93,7 +107,7 @@ impl Modules {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let mut loaded: Vec<_> = slots
             .iter()
-            .filter_map(|(name, slot)| {
+            .filter_map(|((name, _), slot)| {
                 // One that is being loaded right now is not loaded yet.
                 let time = slot.try_lock().ok()?.as_ref()?.information.load_time;
                 Some((name.clone(), time))
@@ -102,6 +116,26 @@ impl Modules {
         loaded.sort();
         loaded
     }
+}
+
+/// Where the number stands in a module's text that states the threads of a block at most, and that number.
+fn stated_threads(text: &str) -> Option<(Range<usize>, u32)> {
+    const DIRECTIVE: &str = "\n.maxntid ";
+
+    let start = text.find(DIRECTIVE)? + DIRECTIVE.len();
+    let end = start + text[start..].find(|c: char| !c.is_ascii_digit())?;
+    Some((start..end, text[start..end].parse().ok()?))
+}
+
+/// A module's text that states so many threads of a block at most, if it states more.
+fn narrowed(text: &str, threads: u32) -> Option<String> {
+    let (place, stated) = stated_threads(text)?;
+    if threads >= stated {
+        return None;
+    }
+    let mut text = text.to_owned();
+    text.replace_range(place, &threads.to_string());
+    Some(text)
 }
 
 /// What the driver's compiler made of a kernel.
@@ -303,6 +337,15 @@ mod tests {
     fn entries_are_found_by_their_whole_name() {
         assert_eq!(IMAGES[0].text("b"), Some("old b"));
         assert_eq!(IMAGES[1].text("b"), None);
+    }
+
+    #[test]
+    fn fewer_threads_than_stated_can_be_stated() {
+        let text = ".entry a(\n)\n.maxntid 1024, 1, 1\n{\n}\n";
+        assert_eq!(stated_threads(text).map(|(_, threads)| threads), Some(1024));
+        assert_eq!(narrowed(text, 256).as_deref(), Some(&*text.replace("1024", "256")));
+        assert_eq!(narrowed(text, 1024), None);
+        assert_eq!(narrowed("no PTX", 32), None);
     }
 
     #[test]

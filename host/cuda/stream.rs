@@ -227,6 +227,10 @@ impl Stream {
         &self.context
     }
 
+    pub(super) fn shared_context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
     /// Refuses what belongs to another GPU.
     pub(super) fn owns(&self, context: &Context, what: &'static str) -> Result<()> {
         if self.context.is(context) { Ok(()) } else { Err(CudaError::OtherGpu { what }) }

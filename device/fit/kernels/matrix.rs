@@ -56,6 +56,8 @@ pub type Matrix8By16<T> = Matrix<T, 2, 1, 4>;
 pub type Matrix8By64<T> = Matrix<T, 2, 4, 1>;
 /// [`Matrix`] of up to 16 arguments, 16 particles a warp.
 pub type Matrix16By16<T> = Matrix<T, 4, 1, 2>;
+/// [`Matrix`] of up to 16 arguments, 32 particles a warp.
+pub type Matrix16By32<T> = Matrix<T, 4, 2, 1>;
 /// [`Matrix`] of up to 16 arguments, 64 particles a warp.
 pub type Matrix16By64<T> = Matrix<T, 4, 4, 1>;
 
@@ -371,6 +373,7 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize> Kern
             (2, 1) => "fit_matrix_8_by_16",
             (2, 4) => "fit_matrix_8_by_64",
             (4, 1) => "fit_matrix_16_by_16",
+            (4, 2) => "fit_matrix_16_by_32",
             (4, 4) => "fit_matrix_16_by_64",
             _ => panic!("no kernel of this size is registered"),
         },
