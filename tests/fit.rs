@@ -85,6 +85,46 @@ fn the_sum_has_one_order() {
     check::<f64>(700, true);
 }
 
+/// Of few columns, which have code of their own, and of more; for full tiles and parts of one.
+#[test]
+fn linear_models_have_the_same_order_whatever_their_columns() {
+    fn check<T: flockwork::backend::Number>(columns: u32, count: u32, weighted: bool) {
+        let data = near_columns(columns, count, 0.7);
+        let weights: Vec<f64> = (0..count).map(|i| f64::from(i % 5)).collect();
+        let fit = Fit::new(Linear, data.clone()).unwrap();
+        let fit = if weighted { fit.weighted(weights.clone()).unwrap() } else { fit };
+        let dims = columns as usize;
+        let points: Vec<f64> = (0..67 * dims).map(|i| 0.5 + 0.01 * (i % 89) as f64).collect();
+        let expected: Vec<T> = points
+            .chunks_exact(dims)
+            .map(|point| {
+                let residual = |row: usize| {
+                    let pairs = point.iter().zip(data.arguments(row));
+                    let target = T::nearest(data.target(row));
+                    let r =
+                        pairs.fold(target, |r, (&b, &x)| (-T::nearest(b)).fma(T::nearest(x), r));
+                    (if weighted { T::nearest(weights[row]) * r } else { r }, r)
+                };
+                oracle((0..count as usize).map(residual))
+            })
+            .collect();
+        for cpu in every_cpu() {
+            let found: Vec<T> = sums(&fit, &points, &cpu);
+            let size = format!("{columns} columns, {count} rows, weighted: {weighted}");
+            assert!(found == expected, "{size}, on {}", cpu.description());
+        }
+    }
+    for columns in (1..=10).chain([16, 19]) {
+        for weighted in [false, true] {
+            check::<f64>(columns, 1030, weighted);
+            check::<f32>(columns, 515, weighted);
+        }
+    }
+    // Several groups of rows, each of which asks for the next.
+    check::<f64>(5, 30_001, false);
+    check::<f32>(17, 20_000, false);
+}
+
 #[test]
 fn the_linear_model_is_the_calibration_function() {
     // Up to one chunk the two orders agree: there is one run of terms each.

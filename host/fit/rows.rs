@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use flockwork_device::{
     fit::{
-        Loss, Model, Row, Rows, Shape, evaluate,
+        Kind, Loss, Model, Row, Rows, Shape, evaluate,
         sum::{CHUNK, Tree, chunks},
     },
-    math::{Lanes, Partial, Scalar},
+    math::{Lanes, Partial, Real, Scalar},
     objective::Point,
     swarm::{layout::TILE, view::View},
 };
@@ -88,6 +88,53 @@ impl<T: Scalar> Rows<T> for Held<'_, T> {
     }
 }
 
+/// Some of the rows, without weights, of so many columns: where the compiler knows how many and that squares are
+/// summed, it keeps the parameters in registers.
+struct Known<'a, T, const COLUMNS: usize> {
+    numbers: &'a [T],
+}
+
+impl<T: Scalar, const COLUMNS: usize> Rows<T> for Known<'_, T, COLUMNS> {
+    #[inline(always)]
+    fn argument(&self, row: usize, column: u32) -> T {
+        let index = row * (COLUMNS + 1) + (column as usize).min(COLUMNS - 1);
+        debug_assert!(index < self.numbers.len());
+        // SAFETY: as in `Held`, from which it is made.
+        unsafe { *self.numbers.get_unchecked(index) }
+    }
+
+    #[inline(always)]
+    fn target(&self, row: usize) -> T {
+        let index = row * (COLUMNS + 1) + COLUMNS;
+        debug_assert!(index < self.numbers.len());
+        // SAFETY: as above.
+        unsafe { *self.numbers.get_unchecked(index) }
+    }
+
+    #[inline(always)]
+    fn is_weighted(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn weight(&self, _: usize) -> T {
+        T::of(1.0)
+    }
+}
+
+/// Has the second-level cache get what lies there, if anything does.
+#[inline(always)]
+fn prefetch(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: whatever the address, nothing is read that a program sees, and nothing fails.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T1>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// Parameters of a tile: a row of 64 for each.
 struct Part<'a, T> {
     parameters: &'a [T],
@@ -103,17 +150,18 @@ impl<T: Scalar, const N: usize> Point<Lanes<T, N>> for Part<'_, T> {
 }
 
 /// The sum over all rows, from those over aligned groups of chunks: `of` is given the first row and
-/// how many, and is called on several threads where that is worth it.
+/// how many, and is called on several threads where that is worth it. Compiled once and not for every
+/// model: a group is thousands of times as dear as the call.
 pub(super) fn over_groups<T: Scalar, const N: usize>(
     rows: usize,
     bytes_per_row: usize,
-    of: &(impl Fn(usize, usize) -> [T; N] + Sync),
+    of: &(dyn Fn(usize, usize) -> [T; N] + Sync),
 ) -> [T; N] {
     fn node<T: Scalar, const N: usize>(
         first: usize,
         level: u32,
         (chunks, rows, leaf, shared): (usize, usize, u32, bool),
-        of: &(impl Fn(usize, usize) -> [T; N] + Sync),
+        of: &(dyn Fn(usize, usize) -> [T; N] + Sync),
     ) -> [T; N] {
         let all = (chunks, rows, leaf, shared);
         if level <= leaf {
@@ -218,12 +266,14 @@ fn group_inlined<M: Model, T: Scalar>(
     model: &M,
     setup: &Setup<T>,
     parameters: &[T],
-    (particles, many): (usize, bool),
+    tile: (usize, bool),
     (first, count): (usize, usize),
     sums: &mut [T; TILE],
 ) {
     let rows = Held::new(setup);
     assert!(first + count <= setup.rows, "rows that there are");
+    let after = &setup.numbers[(first + count) * (rows.columns + 1)..];
+    let part = (first, count, after);
     let (shape, loss) = (&setup.shape, &setup.loss);
     if !M::SHARES {
         let point = Part { parameters, first: 0 };
@@ -232,19 +282,84 @@ fn group_inlined<M: Model, T: Scalar>(
         *sums = sum.0;
         return;
     }
-    for (nth, sums) in sums.chunks_exact_mut(LANES).enumerate() {
-        // Lanes without particles exist in memory only.
-        if nth * LANES >= particles {
-            break;
+    if loss.kind == Kind::Squares && !rows.is_weighted() {
+        let (numbers, loss) = (rows.numbers, &Loss::SQUARES);
+        macro_rules! known {
+            ($($columns:literal)*) => {
+                match shape.columns {
+                    $($columns => {
+                        let shape = &Shape { columns: $columns, ..*shape };
+                        let rows = &Known::<T, $columns> { numbers };
+                        return in_lanes(model, (shape, loss), parameters, tile, rows, part, sums);
+                    })*
+                    _ => {}
+                }
+            };
         }
+        known!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    }
+    in_lanes(model, (shape, loss), parameters, tile, &rows, part, sums);
+}
+
+/// The sum over a group of rows for the particles of a tile, [`LANES`] of them at once: a pass over the rows for
+/// each. `after` are the numbers of those that come after the group.
+#[inline(always)]
+fn in_lanes<M: Model, T: Scalar>(
+    model: &M,
+    to_sum: (&Shape, &Loss<T>),
+    parameters: &[T],
+    (particles, many): (usize, bool),
+    rows: &impl Rows<T>,
+    (first, count, after): (usize, usize, &[T]),
+    sums: &mut [T; TILE],
+) {
+    // Lanes without particles exist in memory only.
+    let passes = particles.div_ceil(LANES);
+    let step = (to_sum.0.columns as usize + 1) * size_of::<T>() / passes.max(1);
+    for (nth, sums) in sums.chunks_exact_mut(LANES).enumerate().take(passes) {
         let point = Part { parameters, first: nth * LANES };
+        let next = after.as_ptr().cast::<u8>().wrapping_add(nth * count * step);
+        let (some, next) = ((first, count), (next, step));
         let sum: Lanes<T, LANES> = if many {
-            evaluate::group::<M, _, AT_ONCE_WIDE>(model, shape, loss, &point, &rows, first, count)
+            pass::<M, _, AT_ONCE_WIDE>(model, to_sum, &point, rows, some, next)
         } else {
-            evaluate::group::<M, _, AT_ONCE>(model, shape, loss, &point, &rows, first, count)
+            pass::<M, _, AT_ONCE>(model, to_sum, &point, rows, some, next)
         };
         sums.copy_from_slice(&sum.0);
     }
+}
+
+/// [`evaluate::group`], which on its way has the cache get what is to be used next: so many bytes with each row.
+#[inline(always)]
+fn pass<M: Model, V: Real, const AT_ONCE: usize>(
+    model: &M,
+    (shape, loss): (&Shape, &Loss<V::Scalar>),
+    point: &impl Point<V>,
+    rows: &impl Rows<V::Scalar>,
+    (first, count): (usize, usize),
+    (next, step): (*const u8, usize),
+) -> V {
+    /// So many that the lines asked for at once are few.
+    const SOME: usize = 32;
+    const LINE: usize = 64;
+
+    let (mut tree, mut sum) = (Tree::new(), V::of(0.0));
+    let (mut row, end) = (first, first + count);
+    let mut line = 0;
+    while row < end {
+        let some = SOME.min(end - row);
+        while line < (row - first + some) * step {
+            prefetch(next.wrapping_add(line));
+            line += LINE;
+        }
+        sum = evaluate::onto::<M, V, AT_ONCE>(sum, model, shape, loss, point, rows, (row, some));
+        row += some;
+        if (row - first).is_multiple_of(CHUNK) || row == end {
+            tree.push(sum);
+            sum = V::of(0.0);
+        }
+    }
+    tree.finish()
 }
 
 /// The same for a function of plain numbers that gives the prediction.
