@@ -99,7 +99,7 @@ fn both<O: Objective, T: Number>(
     machine: &impl Machine,
     advances: &[u32],
 ) -> [Snapshot<T>; 2] {
-    let problem = problem(objective, dims);
+    let problem = problem(O::INFO.name, dims);
     [Mode::Synchronous, Mode::Asynchronous].map(|mode| {
         let options = Options { mode, ..options.clone() };
         let plan = Plan::<T>::new(&problem, &options).unwrap();

@@ -58,6 +58,19 @@ fn many_sizes_under_many_schedules() {
     }
 }
 
+/// Blocks meet after every iteration, in many orders.
+#[test]
+fn blocks_that_wait_know_the_same_best_under_many_schedules() {
+    for seed in 0..60 {
+        let particles = 33 + 7 * (seed as u32 % 11);
+        let case = Case { particles, dims: 1 + seed as u32 % 5, looks: &[1, 25] };
+        let objective = ["sphere", "rastrigin", "rosenbrock"][seed as usize % 3];
+        let dims = case.dims.max(2);
+        let emulated = Emulated::new(seed, [32, 64][seed as usize % 2]);
+        same_bits(objective, Case { dims, ..case }, &cpu(), &emulated).unwrap();
+    }
+}
+
 #[test]
 fn a_thousand_particles_in_the_emulator() {
     let case = Case { particles: 1000, dims: 129, looks: &[1, 2] };

@@ -103,7 +103,7 @@ fn whole_fits_are_those_of_the_cpu() {
 #[test]
 fn options_of_the_swarm_apply() {
     let watch = |_: &Progress| ControlFlow::Continue(());
-    let fit = common::fits::fit(Polynomial, &Case::of(80, 50)).polish(false);
+    let fit = common::fits::fit("polynomial", &Case::of(80, 50)).polish(false);
     let changes: [fn(&mut flockwork::swarm::Options); 5] = [
         |o| o.rule = Rule::Standard2011,
         |o| o.rule = Rule::Comprehensive,
@@ -129,7 +129,7 @@ fn options_of_the_swarm_apply() {
 
 #[test]
 fn several_swarms_at_once_have_the_bits_of_the_cpu() {
-    let fit = common::fits::fit(Linear, &Case { columns: 4, ..Case::of(900, 70) });
+    let fit = common::fits::fit("linear", &Case { columns: 4, ..Case::of(900, 70) });
     let problem = fit.problem().unwrap();
     let options = fit.swarm_options();
     let three = [1, 2, 3].map(|seed| Variation { seed, coefficients: None });
@@ -148,7 +148,7 @@ fn several_swarms_at_once_have_the_bits_of_the_cpu() {
 fn what_a_gpu_does_not_do_gets_a_sentence() {
     let watch = |_: &Progress| ControlFlow::Continue(());
     let emulated = Emulated::new(1, 32);
-    let fit = common::fits::fit(Logistic, &Case::of(20, 20));
+    let fit = common::fits::fit("logistic", &Case::of(20, 20));
     let asynchronous = fit.clone().with(|options| options.mode = Mode::Asynchronous);
     let message =
         asynchronous.run_on(&emulated.with_model(Logistic), watch).err().unwrap().to_string();
@@ -164,7 +164,7 @@ fn what_a_gpu_does_not_do_gets_a_sentence() {
 
 #[test]
 fn small_fits_stay_on_the_cpu() {
-    let fit = common::fits::fit(Linear, &Case::of(1000, 64));
+    let fit = common::fits::fit("linear", &Case::of(1000, 64));
     let chosen = fit.select(Choice::Auto, 1).unwrap();
     assert_eq!(chosen.name(), "cpu");
     assert!(chosen.reason().contains("too small"), "{}", chosen.reason());

@@ -337,7 +337,7 @@ mod gpu {
 
     fn rows_stay() -> Result<(), Failed> {
         let before = live_allocations();
-        let fit = fit_of(fit::Linear, &FitCase { columns: 4, ..FitCase::of(10_000, 64) });
+        let fit = fit_of("linear", &FitCase { columns: 4, ..FitCase::of(10_000, 64) });
         let (gpu, watch) = (Cuda::open(0)?, |_: &Progress| ControlFlow::Continue(()));
         fit.run_on(&gpu, watch)?;
         let kept = live_allocations();

@@ -3,30 +3,17 @@
 
 mod common;
 
-use common::{Case, Machine, cpu, problem, same_bits};
+use common::{Machine, problem};
 use flockwork::{
     backend::{Backend, Emulated, Evaluation, Plan, Residence, Snapshot, Way},
     objective::{Rastrigin, Sphere},
     swarm::{Neighbourhood, Options, Problem, Rule},
 };
 
-/// Blocks meet after every iteration, in many orders.
-#[test]
-fn blocks_that_wait_know_the_same_best_under_many_schedules() {
-    for seed in 0..60 {
-        let particles = 33 + 7 * (seed as u32 % 11);
-        let case = Case { particles, dims: 1 + seed as u32 % 5, looks: &[1, 25] };
-        let objective = ["sphere", "rastrigin", "rosenbrock"][seed as usize % 3];
-        let dims = case.dims.max(2);
-        let emulated = Emulated::new(seed, [32, 64][seed as usize % 2]);
-        same_bits(objective, Case { dims, ..case }, &cpu(), &emulated).unwrap();
-    }
-}
-
 /// The state after so many iterations, in advances of these lengths.
 fn after(residence: Residence, advances: &[u32]) -> (Snapshot<f32>, Way) {
     let options = Options { particles: 140, ..Options::for_rule(Rule::Inertia) };
-    let problem = problem(Rastrigin, 6);
+    let problem = problem("rastrigin", 6);
     let plan = Plan::<f32>::new(&problem, &options).unwrap();
     let emulated = Emulated::new(5, 32).with_residence(residence);
     let mut swarm = Machine::swarm(&emulated, Rastrigin, &problem, plan).unwrap();

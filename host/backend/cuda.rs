@@ -246,7 +246,9 @@ impl GpuMachine {
         Ok(())
     }
 
+    /// What launches beside need; all others so far have been made.
     fn beside(&self) -> Result<&Beside> {
+        self.flush()?;
         if let Some(beside) = self.beside.get() {
             return Ok(beside);
         }
@@ -448,20 +450,17 @@ impl Machine for GpuMachine {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<()> {
-        self.flush()?;
         // SAFETY: the caller's promise.
         Ok(unsafe { self.beside()?.stream.launch(kernel, blocks, threads, arguments) }?)
     }
 
     fn beside_waits(&self) -> Result<()> {
-        self.flush()?;
         let Beside { stream, here, .. } = self.beside()?;
         self.stream.record(here)?;
         Ok(stream.wait_for(here)?)
     }
 
     fn waits_for_beside(&self) -> Result<()> {
-        self.flush()?;
         let Beside { stream, there, .. } = self.beside()?;
         stream.record(there)?;
         Ok(self.stream.wait_for(there)?)

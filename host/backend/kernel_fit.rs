@@ -109,15 +109,45 @@ pub(super) fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
             accepted: "synchronous for a fit on a GPU; the CPU has both".to_owned(),
         });
     }
-    let kernels = FitKernels::<M, Mo, T>::new(&machine, task, numbers)?;
+    let sums = Box::new(OnDemand::<M, Sums<Mo, T>>::new());
+    let is_linear = Mo::INFO.name == "linear";
+    of_sums(machine, task, numbers, plan, residence, (sums, is_linear))
+}
+
+/// The same, with the kernel that sums for the model, and whether that is linear.
+fn of_sums<M: Machine + 'static, T: Number>(
+    machine: M,
+    task: Task<T>,
+    numbers: Arc<M::Buffer<[u32; 4]>>,
+    plan: Plan<T>,
+    residence: Residence,
+    (sums, is_linear): (Box<dyn Summing<M, T>>, bool),
+) -> Result<KernelSwarm<M, T>> {
+    let kernels = FitKernels::new(&machine, task, numbers, (sums, is_linear))?;
     // Moves and evaluations are launches of their own.
     let plan = plan.in_general();
     let asked = Asked { residence, ..Asked::default() };
     KernelSwarm::of_kernels(machine, Box::new(kernels), plan, BLOCK, asked)
 }
 
-/// The kernels of a model of this type over some data.
-struct FitKernels<M: Machine, Mo: Model, T: Number> {
+/// A kernel that sums, one of some model: so the rest is compiled once and not for every model.
+trait Summing<M: Machine, T> {
+    /// Launches it, or says what is too large for it.
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn launch(&mut self, machine: &M, blocks: u32, arguments: &Arguments<T>) -> Result<()>;
+}
+
+impl<M: Machine, K: Kernel<Arguments = Arguments<T>>, T: Number> Summing<M, T> for OnDemand<M, K> {
+    unsafe fn launch(&mut self, machine: &M, blocks: u32, arguments: &Arguments<T>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { machine.launch(self.get(machine)?, blocks, THREADS, arguments) }
+    }
+}
+
+/// The kernels of a model over some data.
+struct FitKernels<M: Machine, T: Number> {
     numbers: Arc<M::Buffer<[u32; 4]>>,
     weights: M::Buffer<[u32; 4]>,
     sources: M::Buffer<u32>,
@@ -128,7 +158,7 @@ struct FitKernels<M: Machine, Mo: Model, T: Number> {
     /// What there is for sums of squares of a linear model.
     is_linear: bool,
     judge: OnDemand<M, Judge<T>>,
-    sums: OnDemand<M, Sums<Mo, T>>,
+    sums: Box<dyn Summing<M, T>>,
     squares_4_by_2: OnDemand<M, Squares4By2<T>>,
     squares_4_by_4: OnDemand<M, Squares4By4<T>>,
     squares_4_by_4_halved: OnDemand<M, Squares4By4Halved<T>>,
@@ -301,8 +331,13 @@ impl Cut {
     }
 }
 
-impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
-    fn new(machine: &M, task: Task<T>, numbers: Arc<M::Buffer<[u32; 4]>>) -> Result<Self> {
+impl<M: Machine, T: Number> FitKernels<M, T> {
+    fn new(
+        machine: &M,
+        task: Task<T>,
+        numbers: Arc<M::Buffer<[u32; 4]>>,
+        (sums, is_linear): (Box<dyn Summing<M, T>>, bool),
+    ) -> Result<Self> {
         let mut dimension = 0;
         let source = |fixed: &Option<T>| match fixed {
             Some(_) => FIXED,
@@ -324,10 +359,10 @@ impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
             fixed: machine.upload(&fixed)?,
             partials: machine.zeroed(0)?,
             room: 0,
-            is_linear: Mo::INFO.name == "linear",
+            is_linear,
             task,
             judge: OnDemand::new(),
-            sums: OnDemand::new(),
+            sums,
             squares_4_by_2: OnDemand::new(),
             squares_4_by_4: OnDemand::new(),
             squares_4_by_4_halved: OnDemand::new(),
@@ -367,21 +402,7 @@ impl<M: Machine, Mo: Model, T: Number> FitKernels<M, Mo, T> {
     }
 }
 
-/// Launches a kernel that sums, or says what is too large for it.
-///
-/// # Safety
-/// As [`Machine::launch`].
-unsafe fn launch<M: Machine, K: Kernel<Arguments = Arguments<T>>, T: Number>(
-    machine: &M,
-    kernel: &mut OnDemand<M, K>,
-    blocks: u32,
-    arguments: &Arguments<T>,
-) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe { machine.launch(kernel.get(machine)?, blocks, THREADS, arguments) }
-}
-
-impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, Mo, T> {
+impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
     // It sees positions as they are, turned by nothing.
     fn reach(&self) -> Reach {
         Reach::Own
@@ -437,7 +458,7 @@ impl<M: Machine, Mo: Model, T: Number> FunctionKernels<M, T> for FitKernels<M, M
             };
             macro_rules! by {
                 ($kernel:ident) => {
-                    launch(machine, &mut self.$kernel, summing, &arguments)?
+                    self.$kernel.launch(machine, summing, &arguments)?
                 };
             }
             match way {

@@ -15,7 +15,7 @@ use flockwork_device::kernel::Kernel;
 use super::context::Context;
 use super::driver::call;
 use super::error::Result;
-use super::launch::LoadedKernel;
+use super::launch::{LoadedKernel, Shape};
 use super::module::Loaded;
 use super::stream::Stream;
 
@@ -43,15 +43,12 @@ struct Launch {
 #[derive(Clone)]
 struct Step {
     kernel: Arc<Loaded>,
-    blocks: u32,
-    threads: u32,
-    shared: u32,
+    shape: Shape,
 }
 
 impl PartialEq for Step {
     fn eq(&self, other: &Self) -> bool {
-        let shape = |step: &Self| (step.blocks, step.threads, step.shared);
-        Arc::ptr_eq(&self.kernel, &other.kernel) && shape(self) == shape(other)
+        Arc::ptr_eq(&self.kernel, &other.kernel) && self.shape == other.shape
     }
 }
 
@@ -72,18 +69,21 @@ impl Batch {
     ) -> Result<()> {
         const { assert!(align_of::<K::Arguments>() <= align_of::<u64>()) };
         debug_assert!(!K::COOPERATIVE, "its blocks are counted when it is launched");
-        let shared = kernel.check(blocks, threads, arguments)?;
-        let word = self.words.len();
+        let shape = kernel.shape(blocks, threads, arguments);
+        kernel.loaded().check(shape)?;
         let words = size_of::<K::Arguments>().div_ceil(size_of::<u64>());
-        self.words.resize(word + words, MaybeUninit::uninit());
+        let place = self.push(Step { kernel: kernel.loaded().clone(), shape }, words);
         // SAFETY: there are as many words, aligned well enough; no value is made of them here.
-        unsafe {
-            let place = self.words[word..].as_mut_ptr().cast();
-            ptr::from_ref(arguments).copy_to_nonoverlapping(place, 1);
-        }
-        let step = Step { kernel: kernel.loaded().clone(), blocks, threads, shared };
-        self.launches.push(Launch { step, word });
+        unsafe { ptr::from_ref(arguments).copy_to_nonoverlapping(place.cast(), 1) };
         Ok(())
+    }
+
+    /// Adds a launch, and says where its arguments are to lie: so many words.
+    fn push(&mut self, step: Step, words: usize) -> *mut MaybeUninit<u64> {
+        let word = self.words.len();
+        self.words.resize(word + words, MaybeUninit::uninit());
+        self.launches.push(Launch { step, word });
+        self.words[word..].as_mut_ptr()
     }
 
     /// Puts the launches into a stream one by one, and forgets them.
@@ -91,36 +91,17 @@ impl Batch {
     /// # Errors
     /// What the driver said.
     pub fn launch_each(&mut self, stream: &Stream) -> Result<()> {
-        stream.context().make_current()?;
-        for Launch { step, word } in &self.launches {
-            stream.owns(step.kernel.context(), "the kernel")?;
-            let Step { kernel, blocks, threads, shared } = step;
-            let mut parameters = [self.arguments(*word)];
-            // SAFETY: the kernel's arguments, which the driver copies before it returns and does not write;
-            // what it does with them is the promise given to `add`.
-            unsafe {
-                call!(cuLaunchKernel(
-                    kernel.function,
-                    *blocks,
-                    1,
-                    1,
-                    *threads,
-                    1,
-                    1,
-                    *shared,
-                    stream.raw(),
-                    parameters.as_mut_ptr(),
-                    ptr::null_mut(),
-                ))
-            }?;
+        for Launch { step: Step { kernel, shape }, word } in &self.launches {
+            // SAFETY: the kernel's arguments; what it does with them is the promise given to `add`.
+            unsafe { stream.put(kernel, *shape, self.arguments(*word)) }?;
         }
         self.launches.clear();
         self.words.clear();
         Ok(())
     }
 
-    fn arguments(&self, word: usize) -> *mut c_void {
-        self.words.as_ptr().wrapping_add(word).cast_mut().cast()
+    fn arguments(&self, word: usize) -> *const c_void {
+        self.words.as_ptr().wrapping_add(word).cast()
     }
 
     fn is_of(&self, steps: &[Step]) -> bool {
@@ -133,17 +114,17 @@ impl Batch {
         launch: &Launch,
         parameters: &mut [*mut c_void; 1],
     ) -> sys::CUDA_KERNEL_NODE_PARAMS {
-        let Launch { step: Step { kernel, blocks, threads, shared }, word } = launch;
-        *parameters = [self.arguments(*word)];
+        let Launch { step: Step { kernel, shape }, word } = launch;
+        *parameters = [self.arguments(*word).cast_mut()];
         sys::CUDA_KERNEL_NODE_PARAMS {
             func: kernel.function,
-            gridDimX: *blocks,
+            gridDimX: shape.blocks,
             gridDimY: 1,
             gridDimZ: 1,
-            blockDimX: *threads,
+            blockDimX: shape.threads,
             blockDimY: 1,
             blockDimZ: 1,
-            sharedMemBytes: *shared,
+            sharedMemBytes: shape.shared,
             kernelParams: parameters.as_mut_ptr(),
             extra: ptr::null_mut(),
         }

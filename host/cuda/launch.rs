@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use flockwork_device::kernel::Kernel;
+use flockwork_device::kernel::{Kernel, Name};
 
 use super::driver::call;
 use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
@@ -17,17 +17,12 @@ use super::stream::Stream;
 /// Kernel `K`, loaded on a GPU. Cheap to clone; a launch of it costs little beyond the driver's.
 pub struct LoadedKernel<K> {
     loaded: Arc<Loaded>,
-    multiprocessors: u32,
     _kernel: PhantomData<fn() -> K>,
 }
 
 impl<K> Clone for LoadedKernel<K> {
     fn clone(&self) -> Self {
-        Self {
-            loaded: self.loaded.clone(),
-            multiprocessors: self.multiprocessors,
-            _kernel: PhantomData,
-        }
+        Self { loaded: self.loaded.clone(), _kernel: PhantomData }
     }
 }
 
@@ -35,6 +30,19 @@ impl<K> fmt::Debug for LoadedKernel<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.loaded.fmt(f)
     }
+}
+
+// There are hundreds of kernels: what can be is compiled once and not for each of them, by its name, the
+// shape of its launch and the place of its arguments.
+
+/// A launch but for its kernel and its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub blocks: u32,
+    pub threads: u32,
+    /// Bytes of shared memory of a block.
+    pub shared: u32,
+    pub cooperative: bool,
 }
 
 impl Gpu {
@@ -65,15 +73,19 @@ impl Gpu {
     }
 
     fn kernel_in_blocks<K: Kernel>(&self, threads: Option<u32>) -> Result<LoadedKernel<K>> {
-        let loaded = self.modules().get(&K::NAME.to_string(), threads)?;
-        let passed = size_of::<K::Arguments>();
+        let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads)?;
+        Ok(LoadedKernel { loaded, _kernel: PhantomData })
+    }
+
+    /// The kernel of that name, which is passed so many bytes of arguments.
+    fn load(&self, name: Name, passed: usize, threads: Option<u32>) -> Result<Arc<Loaded>> {
+        let loaded = self.modules().get(&name.to_string(), threads)?;
         if let Some(taken) = loaded.parameter
             && taken != passed
         {
             return Err(CudaError::Arguments { kernel: loaded.name.clone(), taken, passed });
         }
-        let multiprocessors = self.device().multiprocessors;
-        Ok(LoadedKernel { loaded, multiprocessors, _kernel: PhantomData })
+        Ok(loaded)
     }
 }
 
@@ -89,45 +101,52 @@ impl<K: Kernel> LoadedKernel<K> {
     /// # Errors
     /// [`CudaError::Launch`] for a block that no launch takes, or what the driver said.
     pub fn resident_blocks(&self, threads: u32, arguments: &K::Arguments) -> Result<u32> {
-        let shared = self.check(1, threads, arguments)?;
-        self.loaded.context().make_current()?;
-        let mut blocks: c_int = 0;
-        // SAFETY: `blocks` is written before the call returns; the module is loaded.
-        unsafe {
-            call!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                self.loaded.function,
-                threads as c_int,
-                shared as usize,
-            ))
-        }?;
-        Ok(blocks.max(0) as u32 * self.multiprocessors)
+        self.loaded.resident_blocks(self.shape(1, threads, arguments))
     }
 
     pub(super) fn loaded(&self) -> &Arc<Loaded> {
         &self.loaded
     }
 
-    /// Refuses a shape that the kernel does not run in; returns its shared memory in bytes.
-    pub(super) fn check(&self, blocks: u32, threads: u32, arguments: &K::Arguments) -> Result<u32> {
-        let Information { most_threads, most_shared_bytes, .. } = self.loaded.information;
+    /// The shape of a launch of so many blocks of so many threads with these arguments.
+    pub(super) fn shape(&self, blocks: u32, threads: u32, arguments: &K::Arguments) -> Shape {
         let shared = K::shared_bytes(threads, arguments);
-        shape(blocks, threads, most_threads, shared, most_shared_bytes)
-            .map_err(|source| self.refused(source))?;
-        Ok(shared)
+        Shape { blocks, threads, shared, cooperative: K::COOPERATIVE }
+    }
+}
+
+impl Loaded {
+    /// Refuses a shape that the kernel does not run in.
+    pub(super) fn check(&self, shape: Shape) -> Result<()> {
+        let Information { most_threads, most_shared_bytes, .. } = self.information;
+        check(shape, most_threads, most_shared_bytes).map_err(|source| self.refused(source))
+    }
+
+    fn resident_blocks(&self, shape: Shape) -> Result<u32> {
+        self.check(shape)?;
+        self.context().make_current()?;
+        let mut blocks: c_int = 0;
+        // SAFETY: `blocks` is written before the call returns; the module is loaded.
+        unsafe {
+            call!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut blocks,
+                self.function,
+                shape.threads as c_int,
+                shape.shared as usize,
+            ))
+        }?;
+        Ok(blocks.max(0) as u32 * self.multiprocessors)
     }
 
     fn refused(&self, source: LaunchError) -> CudaError {
-        CudaError::Launch { kernel: self.loaded.name.clone(), source }
+        CudaError::Launch { kernel: self.name.clone(), source }
     }
 }
 
 /// Refuses a grid or a block that the GPU does not run.
-fn shape(
-    blocks: u32,
-    threads: u32,
+fn check(
+    Shape { blocks, threads, shared, .. }: Shape,
     most_threads: u32,
-    shared: u32,
     most_shared: u32,
 ) -> std::result::Result<(), LaunchError> {
     if !(1..=MOST_BLOCKS).contains(&blocks) {
@@ -162,18 +181,36 @@ impl Stream {
         arguments: &K::Arguments,
     ) -> Result<()> {
         const { assert!(size_of::<K::Arguments>() <= 4096, "a kernel's parameters are 4 KiB") };
-        let shared = kernel.check(blocks, threads, arguments)?;
-        self.owns(kernel.loaded.context(), "the kernel")?;
+        let shape = kernel.shape(blocks, threads, arguments);
+        // SAFETY: these are arguments of this kernel; the rest is the caller's promise.
+        unsafe { self.put(&kernel.loaded, shape, ptr::from_ref(arguments).cast()) }
+    }
+
+    /// Puts a launch of a kernel into the stream with the arguments that lie in that place.
+    ///
+    /// # Safety
+    /// As [`Stream::launch`], and the arguments are of the type that the kernel declares.
+    ///
+    /// # Errors
+    /// As [`Stream::launch`].
+    pub(super) unsafe fn put(
+        &self,
+        kernel: &Loaded,
+        shape: Shape,
+        arguments: *const c_void,
+    ) -> Result<()> {
+        kernel.check(shape)?;
+        self.owns(kernel.context(), "the kernel")?;
         self.context().make_current()?;
-        let function = kernel.loaded.function;
-        let stream = self.raw();
+        let Shape { blocks, threads, shared, cooperative } = shape;
+        let (function, stream) = (kernel.function, self.raw());
         // The driver copies the block of arguments before it returns, and does not write it.
-        let mut parameters = [ptr::from_ref(arguments).cast_mut().cast::<c_void>()];
+        let mut parameters = [arguments.cast_mut()];
         let parameters = parameters.as_mut_ptr();
-        // SAFETY: the entry takes one parameter of the arguments' size (`Gpu::kernel` looked), or
+        // SAFETY: the entry takes one parameter of the arguments' size (`Gpu::load` looked), or
         // none and the pointer is not used; what it does with them is the caller's promise.
         let launched = unsafe {
-            if K::COOPERATIVE {
+            if cooperative {
                 call!(cuLaunchCooperativeKernel(
                     function, blocks, 1, 1, threads, 1, 1, shared, stream, parameters
                 ))
@@ -186,7 +223,7 @@ impl Stream {
         };
         launched.map_err(|error| match error.code {
             Code::COOPERATIVE_LAUNCH_TOO_LARGE => {
-                match kernel.resident_blocks(threads, arguments) {
+                match kernel.resident_blocks(Shape { blocks: 1, ..shape }) {
                     Ok(most) => kernel.refused(LaunchError::Cooperative { blocks, threads, most }),
                     Err(_) => error.into(),
                 }
@@ -202,16 +239,20 @@ mod tests {
 
     #[test]
     fn shapes_that_do_not_run_are_refused() {
-        assert_eq!(shape(1, 32, 1024, 0, 0), Ok(()));
-        assert_eq!(shape(MOST_BLOCKS, 1024, 1024, 64, 64), Ok(()));
-        assert_eq!(shape(0, 32, 1024, 0, 0), Err(LaunchError::Blocks { blocks: 0 }));
-        assert!(shape(MOST_BLOCKS + 1, 32, 1024, 0, 0).is_err());
+        let check = |blocks, threads, most_threads, shared, most_shared| {
+            let shape = Shape { blocks, threads, shared, cooperative: false };
+            super::check(shape, most_threads, most_shared)
+        };
+        assert_eq!(check(1, 32, 1024, 0, 0), Ok(()));
+        assert_eq!(check(MOST_BLOCKS, 1024, 1024, 64, 64), Ok(()));
+        assert_eq!(check(0, 32, 1024, 0, 0), Err(LaunchError::Blocks { blocks: 0 }));
+        assert!(check(MOST_BLOCKS + 1, 32, 1024, 0, 0).is_err());
         for threads in [0, 1, 33, 1056] {
             let most = 1024;
-            assert_eq!(shape(1, threads, most, 0, 0), Err(LaunchError::Threads { threads, most }));
+            assert_eq!(check(1, threads, most, 0, 0), Err(LaunchError::Threads { threads, most }));
         }
-        assert!(shape(1, 512, 256, 0, 0).is_err());
+        assert!(check(1, 512, 256, 0, 0).is_err());
         let refused = LaunchError::SharedMemory { bytes: 65, most: 64 };
-        assert_eq!(shape(1, 32, 1024, 65, 64), Err(refused));
+        assert_eq!(check(1, 32, 1024, 65, 64), Err(refused));
     }
 }

@@ -53,8 +53,7 @@ impl Image {
 /// The kernels of a GPU, loaded and not yet loaded.
 pub(super) struct Modules {
     image: &'static Image,
-    /// Shared memory that one block may have, in bytes.
-    shared_per_block: u32,
+    device: Device,
     context: Arc<Context>,
     /// A kernel's slot is locked while it is loaded, the map only while the slot is looked up: so
     /// each is compiled once, and different ones at the same time.
@@ -68,25 +67,26 @@ type Key = (String, Option<u32>);
 
 impl Modules {
     pub(super) fn new(image: &'static Image, device: &Device, context: Arc<Context>) -> Self {
-        Self { image, shared_per_block: device.shared_per_block, context, slots: Mutex::default() }
+        Self { image, device: device.clone(), context, slots: Mutex::default() }
     }
 
     /// The kernel of that name, loaded now if it is not yet: for blocks of at most so many threads, if
     /// that is given and fewer than it states.
     pub(super) fn get(&self, name: &str, threads: Option<u32>) -> Result<Arc<Loaded>> {
         let text = self.text(name)?;
-        let narrowed = threads.and_then(|threads| narrowed(text, threads));
+        let stated = stated_threads(text);
+        let threads = threads.filter(|&threads| stated.is_some_and(|(_, most)| threads < most));
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            let key = (name.to_owned(), narrowed.as_ref().and(threads));
-            slots.entry(key).or_default().clone()
+            slots.entry((name.to_owned(), threads)).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*slot {
             return Ok(loaded.clone());
         }
+        let narrowed = threads.and_then(|threads| narrowed(text, threads));
         let text = narrowed.as_deref().unwrap_or(text);
-        let loaded = Loaded::load(name, text, self.shared_per_block, &self.context)?;
+        let loaded = Loaded::load(name, text, &self.device, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
     }
 
@@ -163,6 +163,8 @@ pub(super) struct Loaded {
     pub(super) information: Information,
     /// Size in bytes of the parameter it takes; none if the driver is too old to tell.
     pub(super) parameter: Option<usize>,
+    /// Those of its GPU.
+    pub(super) multiprocessors: u32,
     /// Holds `function`.
     module: Module,
 }
@@ -173,7 +175,7 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Loaded {
-    fn load(name: &str, text: &str, shared_per_block: u32, context: &Arc<Context>) -> Result<Self> {
+    fn load(name: &str, text: &str, device: &Device, context: &Arc<Context>) -> Result<Self> {
         let start = Instant::now();
         context.make_current()?;
         let module = Module::compile(name, text, context)?;
@@ -191,7 +193,7 @@ impl Loaded {
         };
         let static_shared_bytes = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
         // Without this a launch may add no more than 48 KiB.
-        let most_shared_bytes = shared_per_block.saturating_sub(static_shared_bytes);
+        let most_shared_bytes = device.shared_per_block.saturating_sub(static_shared_bytes);
         // SAFETY: takes no pointers; the module is loaded.
         unsafe {
             call!(cuFuncSetAttribute(
@@ -209,7 +211,8 @@ impl Loaded {
             load_time: start.elapsed(),
         };
         let parameter = parameter(function);
-        Ok(Self { name: name.to_owned(), function, information, parameter, module })
+        let (name, multiprocessors) = (name.to_owned(), device.multiprocessors);
+        Ok(Self { name, function, information, parameter, multiprocessors, module })
     }
 
     /// The context it is loaded in.

@@ -22,7 +22,7 @@ pub fn keeps_its_promises<O: Objective, T: Number>(
     machine: &impl Machine,
     advances: &[u32],
 ) -> Result<(), String> {
-    let problem = problem(objective, dims);
+    let problem = problem(O::INFO.name, dims);
     let plan = || Plan::<T>::new(&problem, options).map_err(|e| e.to_string());
     let mut judge = cpu().swarm(objective, &problem, plan()?).map_err(|e| e.to_string())?;
     let mut swarm = machine.swarm(objective, &problem, plan()?).map_err(|e| e.to_string())?;

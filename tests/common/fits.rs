@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use flockwork::{
     Result,
-    backend::{Backend, Cpu, Emulated, Number, Plan},
+    backend::{Backend, Cpu, Emulated, Number, Plan, Swarm},
     fit::{Data, Fit, Fitted, Info, Loss, MODELS, Model, Resample, Visitor, with_model},
-    swarm::{Options, Precision},
+    swarm::{Options, Precision, Problem},
 };
 
 /// A back end for the fits of each model.
@@ -68,14 +68,15 @@ impl Case {
     }
 }
 
-/// The fit of a case.
-pub fn fit<M: Model>(model: M, case: &Case) -> Fit {
+/// The fit of a case by a model of that name.
+pub fn fit(model: &str, case: &Case) -> Fit {
+    let info = MODELS.iter().find(|info| info.name == model).expect("a model's name");
     let Case { rows, particles, weighted, loss, fixed, precision, columns } = *case;
     let columns = (columns..)
-        .find(|&n| M::INFO.columns.contains(n))
-        .or_else(|| (1..columns).find(|&n| M::INFO.columns.contains(n)))
+        .find(|&n| info.columns.contains(n))
+        .or_else(|| (1..columns).find(|&n| info.columns.contains(n)))
         .expect("a model takes some");
-    let mut fit = Fit::new(model, data(columns, rows)).unwrap().loss(loss, 0.5).unwrap();
+    let mut fit = Fit::named(model, data(columns, rows)).unwrap().loss(loss, 0.5).unwrap();
     if weighted {
         fit = fit.weighted((0..rows).map(|row| f64::from(row % 4)).collect()).unwrap();
     }
@@ -94,7 +95,7 @@ pub fn fit<M: Model>(model: M, case: &Case) -> Fit {
 /// Whether a back end computes the CPU's sums at many points, bit for bit, and then searches as the CPU
 /// does.
 pub fn same_swarm<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
-    let fit = fit(model, case);
+    let fit = fit(M::INFO.name, case);
     match case.precision {
         Precision::F32 => same_in::<f32>(&fit, case, &machine.of_model(model)),
         Precision::F64 => same_in::<f64>(&fit, case, &machine.of_model(model)),
@@ -104,9 +105,18 @@ pub fn same_swarm<M: Model>(model: M, case: &Case, machine: &impl FitMachine) ->
 fn same_in<T: Number>(fit: &Fit, case: &Case, backend: &impl Backend) -> Result<()> {
     let problem = fit.problem()?;
     let plan = Plan::<T>::new(&problem, fit.swarm_options())?;
-    let mut here = Cpu::new(0)?.swarm(problem.function(), plan.clone())?;
-    let mut there = backend.swarm(problem.function(), plan)?;
+    let here = Cpu::new(0)?.swarm(problem.function(), plan.clone())?;
+    let there = backend.swarm(problem.function(), plan)?;
     let what = format!("{} with {case:?} on {}", fit.model_name(), backend.description());
+    compare(&problem, case, &what, [here, there])
+}
+
+fn compare<T: Number>(
+    problem: &Problem,
+    case: &Case,
+    what: &str,
+    [mut here, mut there]: [Box<dyn Swarm<T>>; 2],
+) -> Result<()> {
     let point = |nth: u32| {
         let bounds = problem.lower().iter().zip(problem.upper());
         bounds.enumerate().map(move |(d, (&lower, &upper))| {
@@ -130,7 +140,7 @@ fn same_in<T: Number>(fit: &Fit, case: &Case, backend: &impl Backend) -> Result<
 /// Whether a whole fit on a back end is that of the CPU.
 pub fn same_fit<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
     let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
-    let (fit, backend) = (fit(model, case), machine.of_model(model));
+    let (fit, backend) = (fit(M::INFO.name, case), machine.of_model(model));
     let (here, there) = (fit.run_on(&Cpu::new(0)?, watch)?, fit.run_on(&backend, watch)?);
     equal(&here, &there, &format!("{} with {case:?}", M::INFO.name));
     Ok(())
@@ -147,7 +157,7 @@ fn equal(here: &Fitted, there: &Fitted, what: &str) {
 
 /// Whether several fits over the same data are those of the CPU.
 pub fn same_fits<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
-    let (fit, backend) = (fit(model, case), machine.of_model(model));
+    let (fit, backend) = (fit(M::INFO.name, case), machine.of_model(model));
     let samples = Resample::bootstrap(case.rows as usize, 3, 5);
     let here = fit.run_many(&samples, &Cpu::new(0)?)?;
     let there = fit.run_many(&samples, &backend)?;

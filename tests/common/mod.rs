@@ -14,7 +14,7 @@ use flockwork::{
     math::Scalar,
     objective::{Data, Objective},
     registry::{self, OBJECTIVES, Visitor},
-    swarm::{Options, Problem, Rule},
+    swarm::{Options, Problem, Rule, Variation},
 };
 
 /// One comparison: a swarm's size, and after which iterations to look.
@@ -50,43 +50,54 @@ impl Variant {
 
 /// A back end for each objective function.
 pub trait Machine {
+    /// A swarm for a function, of which the emulator has the kernels compiled where this is called.
     fn swarm<O: Objective, T: Number>(
         &self,
         objective: O,
         problem: &Problem,
         plan: Plan<T>,
     ) -> flockwork::Result<Box<dyn Swarm<T>>>;
+
+    /// A swarm for the function of that name: the emulator has those of all functions compiled.
+    fn swarm_of<T: Number>(
+        &self,
+        objective: &str,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>>;
+
     fn description(&self) -> String;
 }
 
-impl Machine for Cpu {
-    fn swarm<O: Objective, T: Number>(
-        &self,
-        _: O,
-        problem: &Problem,
-        plan: Plan<T>,
-    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
-        Backend::swarm(self, problem.function(), plan)
-    }
-    fn description(&self) -> String {
-        Backend::description(self)
-    }
+/// Back ends that need not be told which function it is.
+macro_rules! machines {
+    ($($backend:ty),*) => {$(
+        impl Machine for $backend {
+            fn swarm<O: Objective, T: Number>(
+                &self,
+                _: O,
+                problem: &Problem,
+                plan: Plan<T>,
+            ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+                Backend::swarm(self, problem.function(), plan)
+            }
+            fn swarm_of<T: Number>(
+                &self,
+                _: &str,
+                problem: &Problem,
+                plan: Plan<T>,
+            ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+                Backend::swarm(self, problem.function(), plan)
+            }
+            fn description(&self) -> String {
+                Backend::description(self)
+            }
+        }
+    )*};
 }
-
+machines!(Cpu);
 #[cfg(feature = "cuda")]
-impl Machine for flockwork::backend::Cuda {
-    fn swarm<O: Objective, T: Number>(
-        &self,
-        _: O,
-        problem: &Problem,
-        plan: Plan<T>,
-    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
-        Backend::swarm(self, problem.function(), plan)
-    }
-    fn description(&self) -> String {
-        Backend::description(self)
-    }
-}
+machines!(flockwork::backend::Cuda);
 
 impl Machine for Emulated {
     fn swarm<O: Objective, T: Number>(
@@ -97,19 +108,55 @@ impl Machine for Emulated {
     ) -> flockwork::Result<Box<dyn Swarm<T>>> {
         self.with(objective).swarm(problem.function(), plan)
     }
+    fn swarm_of<T: Number>(
+        &self,
+        objective: &str,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+        struct Make<'a, T>(&'a Emulated, &'a Problem, Plan<T>);
+        impl<T: Number> Visitor for Make<'_, T> {
+            type Output = flockwork::Result<Box<dyn Swarm<T>>>;
+            fn visit<O: Objective>(self, objective: O) -> Self::Output {
+                self.0.swarm(objective, self.1, self.2)
+            }
+        }
+        registry::with_objective(objective, Make(self, problem, plan))
+            .unwrap_or_else(|_| panic!("{objective} exists"))
+    }
     fn description(&self) -> String {
         format!("{self:?}")
     }
 }
 
+/// The options of a comparison, and what its swarms differ in.
+fn options(variant: &Variant, case: Case) -> (Options, Vec<Variation>) {
+    let options = Options {
+        particles: case.particles,
+        seed: 0x1234_5678_9abc,
+        iterations: 20,
+        ..variant.options.clone()
+    };
+    let variations = (0..variant.swarms).map(|nth| {
+        let mut coefficients = options.coefficients.unwrap();
+        coefficients.social -= 0.01 * f64::from(nth);
+        let seed = options.seed + u64::from(nth);
+        Variation { seed, coefficients: Some(coefficients) }
+    });
+    let variations = variations.collect();
+    (options, variations)
+}
+
 /// The problem of a case: the function, shifted where it can be; the dimensions rounded up to what
 /// it is defined for.
-pub fn problem<O: Objective>(objective: O, dims: u32) -> Problem {
-    if O::INFO.data == Data::Rows {
-        return Problem::from_data(objective, fit::synthetic(dims, 70, 5).unwrap()).unwrap();
+pub fn problem(objective: &str, dims: u32) -> Problem {
+    let info = OBJECTIVES.iter().find(|info| info.name == objective).expect("a function's name");
+    if info.data == Data::Rows {
+        let table = fit::synthetic(dims, 70, 5).unwrap();
+        return Problem::named_from_data(objective, table).unwrap();
     }
-    let dims = (dims..).find(|&d| O::INFO.dimensions.contains(d)).unwrap();
-    let problem = Problem::new(objective, dims).unwrap();
+    let dims = (dims..).find(|&d| info.dimensions.contains(d)).unwrap();
+    let problem = Problem::named(objective, dims).unwrap();
     if problem.can_shift() { problem.shifted(11).unwrap() } else { problem }
 }
 
@@ -143,8 +190,8 @@ pub fn same_bits_of(
     one: &impl Machine,
     other: &impl Machine,
 ) -> Result<(), String> {
-    let compare = Compare { variant, case, one, other };
-    registry::with_objective(objective, compare).unwrap_or_else(|_| panic!("{objective} exists"))
+    same_bits_in::<f32>(variant, objective, case, one, other)?;
+    same_bits_in::<f64>(variant, objective, case, one, other)
 }
 
 /// As [`same_bits`], for every function; all differences.
@@ -158,83 +205,60 @@ pub fn all_same_bits(case: Case, one: &impl Machine, other: &impl Machine) -> Re
     if differences.is_empty() { Ok(()) } else { Err(differences) }
 }
 
-struct Compare<'a, A, B> {
-    variant: &'a Variant,
+fn same_bits_in<T: Number>(
+    variant: &Variant,
+    objective: &str,
     case: Case,
-    one: &'a A,
-    other: &'a B,
-}
-
-impl<A: Machine, B: Machine> Visitor for Compare<'_, A, B> {
-    type Output = Result<(), String>;
-
-    fn visit<O: Objective>(self, objective: O) -> Self::Output {
-        self.compare::<O, f32>(objective)?;
-        self.compare::<O, f64>(objective)
+    one: &impl Machine,
+    other: &impl Machine,
+) -> Result<(), String> {
+    let mut problem = problem(objective, case.dims);
+    if variant.mixed {
+        problem = mixed(problem);
     }
+    if variant.rotated {
+        problem = problem.rotated(5).unwrap();
+    }
+    let (options, variations) = options(variant, case);
+    let plan = Plan::<T>::of_many(&problem, &options, &variations).unwrap();
+    let other_plan = if variant.general { plan.clone().in_general() } else { plan.clone() };
+    let swarms = [
+        one.swarm_of(objective, &problem, plan).map_err(|e| e.to_string())?,
+        other.swarm_of(objective, &problem, other_plan).map_err(|e| e.to_string())?,
+    ];
+    compared(swarms, case.looks).map_err(|what| {
+        let (variant, precision) = (&variant.name, T::NAME);
+        let (one, other) = (one.description(), other.description());
+        format!(
+            "{objective} in {precision}, {variant}, {case:?}: {what} ({one} first, then {other})"
+        )
+    })
 }
 
-impl<A: Machine, B: Machine> Compare<'_, A, B> {
-    fn compare<O: Objective, T: Number>(&self, objective: O) -> Result<(), String> {
-        let variant = self.variant;
-        let mut problem = problem(objective, self.case.dims);
-        if variant.mixed {
-            problem = mixed(problem);
+/// Where two swarms first differ, looked for after so many iterations.
+fn compared<T: Number>(mut swarms: [Box<dyn Swarm<T>>; 2], looks: &[u32]) -> Result<(), String> {
+    for swarm in &mut swarms {
+        swarm.record_every(Some(4)).map_err(|e| e.to_string())?;
+        swarm.start(None).map_err(|e| e.to_string())?;
+    }
+    for &look in [0].iter().chain(looks) {
+        let mut snapshots = Vec::new();
+        let mut records = Vec::new();
+        for swarm in &mut swarms {
+            swarm.advance(look - swarm.iteration()).map_err(|e| e.to_string())?;
+            snapshots.push(swarm.snapshot().map_err(|e| e.to_string())?);
+            records.push(swarm.take_records().map_err(|e| e.to_string())?);
         }
-        if variant.rotated {
-            problem = problem.rotated(5).unwrap();
-        }
-        let options = Options {
-            particles: self.case.particles,
-            seed: 0x1234_5678_9abc,
-            iterations: 20,
-            ..variant.options.clone()
+        let same_records = if records[0] == records[1] {
+            Ok(())
+        } else {
+            Err(format!("the records are {:?} and {:?}", records[0], records[1]))
         };
-        let variations: Vec<_> = (0..variant.swarms)
-            .map(|nth| {
-                let mut coefficients = options.coefficients.unwrap();
-                coefficients.social -= 0.01 * f64::from(nth);
-                let seed = options.seed + u64::from(nth);
-                flockwork::swarm::Variation { seed, coefficients: Some(coefficients) }
-            })
-            .collect();
-        let plan = Plan::<T>::of_many(&problem, &options, &variations).unwrap();
-        let other_plan = if variant.general { plan.clone().in_general() } else { plan.clone() };
-        let mut one = self.one.swarm(objective, &problem, plan).map_err(|e| e.to_string())?;
-        let mut other =
-            self.other.swarm(objective, &problem, other_plan).map_err(|e| e.to_string())?;
-        for swarm in [&mut one, &mut other] {
-            swarm.record_every(Some(4)).map_err(|e| e.to_string())?;
-            swarm.start(None).map_err(|e| e.to_string())?;
-        }
-        for &look in [0].iter().chain(self.case.looks) {
-            let mut snapshots = [None, None];
-            let mut records = [Vec::new(), Vec::new()];
-            for (nth, swarm) in [&mut one, &mut other].into_iter().enumerate() {
-                swarm.advance(look - swarm.iteration()).map_err(|e| e.to_string())?;
-                snapshots[nth] = Some(swarm.snapshot().map_err(|e| e.to_string())?);
-                records[nth] = swarm.take_records().map_err(|e| e.to_string())?;
-            }
-            let [Some(one), Some(other)] = snapshots else { unreachable!() };
-            let same_records = if records[0] == records[1] {
-                Ok(())
-            } else {
-                Err(format!("the records are {:?} and {:?}", records[0], records[1]))
-            };
-            first_difference(&one, &other).and(same_records).map_err(|what| {
-                format!(
-                    "{} in {}, {}, {:?}: after {look} iterations {what} ({} first, then {})",
-                    O::INFO.name,
-                    T::NAME,
-                    variant.name,
-                    self.case,
-                    self.one.description(),
-                    self.other.description()
-                )
-            })?;
-        }
-        Ok(())
+        first_difference(&snapshots[0], &snapshots[1])
+            .and(same_records)
+            .map_err(|what| format!("after {look} iterations {what}"))?;
     }
+    Ok(())
 }
 
 fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result<(), String> {

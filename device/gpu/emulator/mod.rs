@@ -166,6 +166,6 @@ impl Emulator {
         };
         // SAFETY: `run` is called by every thread of a launch as its contract says; the buffers
         // are the caller's promise.
-        schedule::launch(self, shape, || unsafe { K::run(arguments) })
+        schedule::launch(self, shape, &|| unsafe { K::run(arguments) })
     }
 }

@@ -723,7 +723,7 @@ fn note_panics() {
 }
 
 /// Runs `run` in every thread of a launch.
-pub(super) fn launch(emulator: &Emulator, shape: Shape, run: impl Fn()) -> Result<Report, Fault> {
+pub(super) fn launch(emulator: &Emulator, shape: Shape, run: &dyn Fn()) -> Result<Report, Fault> {
     if MACHINE.with_borrow(Option::is_some) {
         return Err(Fault::Launch { reason: "a kernel cannot launch a kernel".to_string() });
     }
@@ -742,7 +742,6 @@ pub(super) fn launch(emulator: &Emulator, shape: Shape, run: impl Fn()) -> Resul
     let start = |lanes: &mut Lanes, slot: usize| -> Result<(), Fault> {
         let Some(block) = scheduler(|m| Ok(m.start_block(slot)))? else { return Ok(()) };
         for thread in 0..shape.threads {
-            let run = &run;
             let body = move |yielder: &Yielder<(), ()>, ()| {
                 HERE.set(Some(Here {
                     yielder: NonNull::from(yielder),
