@@ -1,0 +1,293 @@
+//! The way to a GPU with a driver that has none: `stand_in.rs`. What it is given (kernels by their names, shapes,
+//! arguments, graphs, memory) must lead to the bits of the CPU.
+
+#[path = "../common/program.rs"]
+#[allow(dead_code, reason = "other test programs use more of it")]
+mod program;
+
+#[cfg(not(feature = "cuda"))]
+fn main() {
+    println!("no tests of the driver: this build has no GPU support (feature `cuda`)");
+}
+
+#[cfg(feature = "cuda")]
+fn main() -> std::process::ExitCode {
+    driver::main()
+}
+
+#[cfg(feature = "cuda")]
+mod driver {
+    use std::{env, fs, path::Path, process::ExitCode};
+
+    use flockwork::{
+        backend::{Backend, Cpu, Cuda, Number, Plan, Residence, Snapshot, Way},
+        fit::{Data, Fit},
+        paths::{Graph, Options as PathOptions},
+        swarm::{Function, Neighbourhood, Options, Problem, Rule},
+    };
+    use libtest_mimic::{Arguments, Failed, Trial};
+    use serde_json::Value;
+
+    use crate::program::{json, program, text};
+
+    type Done = Result<(), Failed>;
+    type Named = (&'static str, fn() -> Done);
+
+    pub fn main() -> ExitCode {
+        let folder = Path::new(env!("CARGO_BIN_EXE_flockwork")).parent().expect("a folder");
+        let library = folder.join("examples/libstand_in.so");
+        // Where tests have been packed for another machine, it is not there.
+        let packed = env::var_os("FLOCKWORK_BIN").is_some();
+        if !library.exists() && !packed {
+            println!("{} is missing: `cargo build --example stand_in`", library.display());
+            return ExitCode::FAILURE;
+        }
+        let log = tempfile::NamedTempFile::new().expect("a file");
+        // SAFETY: there is no other thread yet.
+        unsafe {
+            env::set_var("FLOCKWORK_LIBCUDA", library);
+            env::set_var("STAND_IN_LOG", log.path());
+        }
+        let mut arguments = Arguments::from_args();
+        // What one does is what the log grows by.
+        arguments.test_threads = Some(1);
+        let trials: [Named; 10] = [
+            ("iterations_in_memory_are_graphs", graphs),
+            ("the_general_iteration_is_a_graph_too", general_graphs),
+            ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
+            ("another_sequence_of_launches_is_another_graph", other_graphs),
+            ("a_driver_without_graphs_is_given_launches", without_graphs),
+            ("particles_on_the_chip_have_a_kernel_for_their_block", narrowed),
+            ("restarts_and_histories_are_those_of_the_cpu", restarts),
+            ("whole_fits_are_those_of_the_cpu", fits),
+            ("shortest_paths_in_one_launch_and_in_strips", paths),
+            ("a_kernel_that_does_not_load_gets_a_sentence", not_loaded),
+        ];
+        let trials = trials.map(|(name, trial)| Trial::test(name, trial).with_ignored_flag(packed));
+        libtest_mimic::run(&arguments, trials.into()).exit_code()
+    }
+
+    /// What the driver does in `f`.
+    fn log_of<T>(f: impl FnOnce() -> T) -> (T, Vec<String>) {
+        let log = env::var("STAND_IN_LOG").expect("set in `main`");
+        let before = fs::read_to_string(&log).expect("a log").len();
+        let result = f();
+        let after = fs::read_to_string(&log).expect("a log");
+        (result, after[before..].lines().map(str::to_owned).collect())
+    }
+
+    fn count(log: &[String], what: &str) -> usize {
+        log.iter().filter(|line| line.starts_with(what)).count()
+    }
+
+    fn check(holds: bool, what: &str, log: &[String]) -> Done {
+        if holds { Ok(()) } else { Err(format!("not so: {what}; the driver did {log:#?}").into()) }
+    }
+
+    /// Advances a swarm on the CPU and with the driver by so many iterations, again and again, and compares;
+    /// says what the driver did.
+    fn advanced<T: Number>(
+        function: &dyn Function,
+        plan: &Plan<T>,
+        residence: Residence,
+        advances: &[u32],
+    ) -> Result<Vec<String>, Failed> {
+        let gpu = Cuda::open(0)?.with_residence(residence);
+        let mut here = Cpu::new(1)?.swarm(function, plan.clone())?;
+        let mut there = gpu.swarm(function, plan.clone())?;
+        here.start(None)?;
+        there.start(None)?;
+        let (same, log) = log_of(|| -> Result<bool, Failed> {
+            for &iterations in advances {
+                here.advance(iterations)?;
+                there.advance(iterations)?;
+                // The usual iteration does not keep what no rule of it reads.
+                let read = |swarm: Snapshot<T>| {
+                    let Snapshot { iteration, positions, velocities, own_bests, bests, .. } = swarm;
+                    (iteration, positions, velocities, own_bests, bests)
+                };
+                if read(here.snapshot()?) != read(there.snapshot()?) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        });
+        check(same?, "the bits of the CPU", &log)?;
+        check(there.way() == Way::Streaming, "particles in memory", &log)?;
+        Ok(log)
+    }
+
+    /// A graph is made when launches come again: first 32 iterations one by one, then three graphs, and the last
+    /// twelve one by one, since such a sequence was not there before.
+    fn graphs() -> Done {
+        let problem = Problem::named("rastrigin", 3)?.shifted(3)?;
+        let plan = Plan::<f32>::new(&problem, &swarm(200))?;
+        let log = advanced(problem.function(), &plan, Residence::Streaming, &[140])?;
+        check(count(&log, "graph of 32") == 3, "three graphs", &log)?;
+        check(count(&log, "graph of") == 3, "no others", &log)?;
+        let step = "swarm_step_rastrigin_f32";
+        check(count(&log, &format!("launch {step}")) == 44, "44 launches", &log)?;
+        check(count(&log, &format!("graph's launch {step}")) == 96, "96 in graphs", &log)
+    }
+
+    fn swarm(particles: u32) -> Options {
+        Options { particles, ..Options::for_rule(Rule::Inertia) }
+    }
+
+    /// Two kernels an iteration.
+    fn general_graphs() -> Done {
+        let problem = Problem::named("rastrigin", 5)?.shifted(3)?;
+        let options = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..swarm(70) };
+        let plan = Plan::<f32>::new(&problem, &options)?;
+        let log = advanced(problem.function(), &plan, Residence::Auto, &[128])?;
+        check(count(&log, "graph of 64") == 3, "three graphs", &log)
+    }
+
+    fn graphs_of_fits() -> Done {
+        for (model, kernel) in
+            [("logistic", "fit_sums_logistic_f64"), ("linear", "fit_matrix_4_by_16_f64")]
+        {
+            let fit = Fit::named(model, Data::pairs((0..300).map(growth))?)?;
+            let problem = fit.problem()?;
+            let plan = Plan::<f64>::new(&problem, fit.swarm_options())?;
+            let log = advanced(problem.function(), &plan, Residence::Auto, &[96])?;
+            check(count(&log, "graph of 96") == 2, "two graphs", &log)?;
+            let launches = count(&log, &format!("graph's launch {kernel}"));
+            check(launches == 64, "64 sums in graphs", &log)?;
+        }
+        Ok(())
+    }
+
+    /// Sequences that come in turn keep a graph each, and arguments are those of each time.
+    fn other_graphs() -> Done {
+        let problem = Problem::named("rastrigin", 2)?.shifted(5)?;
+        let plan = Plan::<f32>::new(&problem, &swarm(130))?;
+        let advances = [20, 9, 20, 9, 9, 20, 3, 3, 20];
+        let log = advanced(problem.function(), &plan, Residence::Streaming, &advances)?;
+        check(count(&log, "graph of 20") == 3, "three graphs of 20", &log)?;
+        check(count(&log, "graph of 9") == 2, "two of 9", &log)?;
+        check(count(&log, "graph of 3") == 0, "none of 3: too few", &log)
+    }
+
+    fn growth(i: u32) -> (f64, f64) {
+        let x = 0.05 * f64::from(i);
+        (x, 3.0 / (1.0 + (5.0 - x).exp()) + 0.01 * f64::from(i % 7))
+    }
+
+    /// What the program finds, without times and what it ran on.
+    fn numbers(mut object: Value) -> Value {
+        let timed = |name: &str| name.ends_with("seconds") || name.ends_with("_per_second");
+        let fields = object.as_object_mut().expect("an object");
+        fields.retain(|name, _| name != "backend" && !timed(name));
+        for value in fields.values_mut() {
+            if let Some(fields) = value.as_object_mut() {
+                fields.retain(|name, _| !timed(name));
+            }
+        }
+        object
+    }
+
+    /// Runs the program on the CPU and with the driver, and compares; says what the driver did.
+    fn same(line: &str, on_gpu: &str) -> Result<Vec<String>, Failed> {
+        let (found, log) = log_of(|| json(&format!("{line} {on_gpu} --backend cuda")));
+        let expected = json(&format!("{line} --backend cpu"));
+        let (found, expected) = (numbers(found), numbers(expected));
+        if found == expected {
+            Ok(log)
+        } else {
+            Err(format!("{line} {on_gpu}: {found:#}, and on the CPU {expected:#}").into())
+        }
+    }
+
+    fn without_graphs() -> Done {
+        let line = "optimize rastrigin --dims 3 --particles 200 --iterations 140";
+        let ((), log) = log_of(|| {
+            let output = program()
+                .args(line.split_whitespace())
+                .args(["--backend", "cuda", "--residence", "streaming"])
+                .env("STAND_IN_WITHOUT_GRAPHS", "1")
+                .output();
+            assert!(output.expect("it starts").status.success());
+        });
+        check(count(&log, "launch swarm_step_rastrigin_f32") == 140, "140 launches", &log)?;
+        let log = same(line, "--residence streaming")?;
+        let steps = log.iter().filter(|line| line.ends_with("launch swarm_step_rastrigin_f32"));
+        check(steps.count() == 140, "a launch for each iteration", &log)
+    }
+
+    /// The kernels state 1024 threads; blocks have fewer.
+    fn narrowed() -> Done {
+        let line = "optimize rastrigin --dims 3 --particles 200 --iterations 60";
+        for (on_gpu, kernel) in [
+            ("--residence resident", "swarm_resident_rastrigin_f32"),
+            ("--evaluation warp", "swarm_together_rastrigin_f32"),
+        ] {
+            let log = same(line, on_gpu)?;
+            check(count(&log, &format!("cooperative launch {kernel}")) > 0, on_gpu, &log)?;
+            let loaded = log.iter().find_map(|line| line.strip_prefix(&format!("load {kernel} ")));
+            let threads = loaded.and_then(|threads| threads.parse::<u32>().ok()).unwrap_or(0);
+            let narrow = threads > 0 && threads <= 384 && threads.is_multiple_of(128);
+            check(narrow, "compiled for the block", &log)?;
+        }
+        Ok(())
+    }
+
+    fn restarts() -> Done {
+        let line = "optimize rastrigin --dims 3 --particles 150 --iterations 90 --history 7 \
+                    --restart --restart-patience 20";
+        same(line, "--residence streaming").map(|_| ())
+    }
+
+    fn fits() -> Done {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("growth.csv");
+        let row = |i| {
+            let (x, y) = growth(i);
+            format!("{x},{y}\n")
+        };
+        fs::write(&file, (0..200).map(row).collect::<String>())?;
+        let line = format!(
+            "fit {} --model logistic --particles 64 --iterations 20 --starts 3",
+            file.display()
+        );
+        let log = same(&line, "")?;
+        check(count(&log, "load fit_sums_logistic_f64") == 1, "its kernel", &log)
+    }
+
+    /// In one launch; by launches in two streams that wait for each other; in strips, with three streams.
+    fn paths() -> Done {
+        let edge =
+            |i: u32| (i % 300, (i.wrapping_mul(2_654_435_761) >> 8) % 300, 1.0 + f64::from(i % 13));
+        let graph = Graph::new(300, (0..900).map(edge))?;
+        let gpu = Cuda::open(0)?;
+        let streaming = gpu.clone().with_residence(Residence::Streaming);
+        for paths in [false, true] {
+            let options = PathOptions { paths };
+            // A little less than the matrix and what goes with it.
+            let little = streaming.clone().with_memory(if paths { 2_000_000 } else { 1_400_000 });
+            for (gpu, launched) in [
+                (&gpu, "cooperative launch paths_closure_i32"),
+                (&streaming, "launch paths_outer"),
+                (&little, "launch paths_outer"),
+            ] {
+                let expected = graph.distances::<i32>(&Cpu::new(1)?, options)?;
+                let (found, log) = log_of(|| graph.distances::<i32>(gpu, options));
+                let found = found?;
+                check(found.matrix() == expected.matrix(), "the distances of the CPU", &log)?;
+                check(!paths || found.path(0, 299)? == expected.path(0, 299)?, "the path", &log)?;
+                check(paths || count(&log, launched) > 0, launched, &log)?;
+                let strips = std::ptr::eq(gpu, &little);
+                check(strips == (count(&log, "copy in") > 0), "strips are copied", &log)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn not_loaded() -> Done {
+        let output = program().args(["optimize", "levy", "--backend", "cuda"]).output()?;
+        let errors = text(&output.stderr);
+        let named = errors.contains("error: ") && errors.contains("levy_f32");
+        let ended = output.status.code() == Some(1) && !errors.contains("panicked");
+        check(named && ended, &errors, &[])
+    }
+}

@@ -1,0 +1,571 @@
+//! A driver without a GPU: its memory is the processor's, streams do at once what they are given, and kernels are
+//! run by the emulator. So what the program says to a driver (`host/cuda`) is tested where there is none; it has
+//! those kernels that `main.rs` uses.
+//!
+//! Variables of its environment: `STAND_IN_LOG` names a file that gets a line for each thing done;
+//! `STAND_IN_WITHOUT_GRAPHS` makes a driver that has no graphs.
+
+#![allow(non_snake_case, reason = "the driver's names")]
+
+use std::{
+    env,
+    ffi::{CStr, c_char, c_int, c_uint, c_void},
+    fs::{File, OpenOptions},
+    io::Write,
+    ptr,
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use flockwork_device::{
+    fit::{
+        Logistic,
+        kernels::{judge::Judge, matrix::Matrix4By16, sums::Sums},
+    },
+    gpu::emulator::Emulator,
+    kernel::Kernel,
+    objective::Rastrigin,
+    paths::kernels::{
+        cell::I32,
+        closure::Closure,
+        outer::{Outer, OuterVia},
+        panels::{Panels, PanelsVia},
+        pivots::{ClosePivots, ClosePivotsVia},
+    },
+    swarm::kernels::{
+        evaluate::Evaluate,
+        implant::Implant,
+        motion::{Advance, Scatter},
+        resident::{Resident, Together},
+        step::{CatchUp, Step},
+        survey::{SurveySwarm, SurveyTiles},
+    },
+};
+
+/// An answer of the driver.
+type Answer = c_int;
+
+const DONE: Answer = 0;
+const INVALID_VALUE: Answer = 1;
+const OUT_OF_MEMORY: Answer = 2;
+const NOT_FOUND: Answer = 500;
+const LAUNCH_FAILED: Answer = 719;
+const COOPERATIVE_LAUNCH_TOO_LARGE: Answer = 720;
+const NOT_SUPPORTED: Answer = 801;
+
+const MULTIPROCESSORS: c_int = 3;
+/// Blocks of any kernel on a multiprocessor.
+const BLOCKS: c_int = 1;
+
+/// Writes a line into the log, if there is one.
+fn log(line: &str) {
+    static LOG: OnceLock<Option<Mutex<File>>> = OnceLock::new();
+    let open = |path| OpenOptions::new().create(true).append(true).open(path).expect("a log");
+    if let Some(log) = LOG.get_or_init(|| env::var_os("STAND_IN_LOG").map(open).map(Mutex::new)) {
+        writeln!(log.lock().expect("nobody panics"), "{line}").expect("a line in the log");
+    }
+}
+
+/// A kernel that there is.
+struct Known {
+    name: String,
+    /// Bytes of its arguments.
+    bytes: usize,
+    /// Runs it: blocks, threads, the place of its arguments.
+    run: unsafe fn(u32, u32, *const c_void) -> Result<(), String>,
+}
+
+/// Runs a kernel, each time by another schedule.
+///
+/// # Safety
+/// As [`Emulator::launch`], with arguments at that place.
+unsafe fn run<K: Kernel>(
+    blocks: u32,
+    threads: u32,
+    arguments: *const c_void,
+) -> Result<(), String> {
+    static LAUNCHES: AtomicUsize = AtomicUsize::new(0);
+    let emulator = Emulator::new(LAUNCHES.fetch_add(1, Ordering::Relaxed) as u64);
+    // SAFETY: the caller's promise.
+    let launched = unsafe { emulator.launch::<K>(blocks, threads, &*arguments.cast()) };
+    launched.map(|_| ()).map_err(|fault| fault.to_string())
+}
+
+fn known<K: Kernel>() -> Known {
+    let (name, bytes) = (K::NAME.to_string(), size_of::<K::Arguments>());
+    Known { name, bytes, run: run::<K> }
+}
+
+fn kernels() -> &'static [Known] {
+    static KERNELS: OnceLock<Vec<Known>> = OnceLock::new();
+    macro_rules! all {
+        ($($kernel:ty),* $(,)?) => { vec![$(known::<$kernel>()),*] };
+    }
+    KERNELS.get_or_init(|| {
+        all![
+            Scatter<f32>, Advance<f32>, Implant<f32>, CatchUp<f32>,
+            SurveyTiles<f32>, SurveySwarm<f32>,
+            Evaluate<Rastrigin, f32>, Step<Rastrigin, f32>,
+            Resident<Rastrigin, f32>, Together<Rastrigin, f32>,
+            Scatter<f64>, Advance<f64>, Implant<f64>,
+            Judge<f64>, Sums<Logistic, f64>, Matrix4By16<f64>,
+            Closure<I32>, ClosePivots<I32>, ClosePivotsVia<I32>,
+            Panels<I32>, PanelsVia<I32>, Outer<I32>, OuterVia<I32>,
+        ]
+    })
+}
+
+/// A kernel that is loaded: module and function are one.
+struct Loaded {
+    kernel: &'static Known,
+    /// Threads of a block at most, as its text states.
+    most_threads: u32,
+}
+
+/// What cuLaunchKernel is given, but for streams.
+struct Launch {
+    function: *const Loaded,
+    blocks: u32,
+    threads: u32,
+    arguments: Vec<u128>,
+}
+
+impl Launch {
+    /// # Safety
+    /// `function` is loaded, and `parameters` lead to its arguments.
+    unsafe fn new(
+        function: *const Loaded,
+        grid: [c_uint; 3],
+        block: [c_uint; 3],
+        parameters: *const *const c_void,
+    ) -> Self {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { (*function).kernel.bytes };
+        let mut arguments = vec![0_u128; bytes.div_ceil(size_of::<u128>())];
+        // SAFETY: so many bytes lie at both places.
+        unsafe {
+            let from = (*parameters).cast::<u8>();
+            from.copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), bytes);
+        }
+        let (blocks, threads) = (grid.iter().product(), block.iter().product());
+        Self { function, blocks, threads, arguments }
+    }
+
+    /// # Safety
+    /// The arguments' buffers are as the kernel documents them.
+    unsafe fn run(&self, how: &str) -> Answer {
+        // SAFETY: loaded as long as it is launched.
+        let Loaded { kernel, most_threads } = unsafe { &*self.function };
+        log(&format!("{how} {}", kernel.name));
+        if self.threads > *most_threads {
+            return INVALID_VALUE;
+        }
+        // SAFETY: the caller's promise.
+        match unsafe { (kernel.run)(self.blocks, self.threads, self.arguments.as_ptr().cast()) } {
+            Ok(()) => DONE,
+            Err(fault) => {
+                eprintln!("{}: {fault}", kernel.name);
+                LAUNCH_FAILED
+            }
+        }
+    }
+}
+
+/// Defines functions of the driver.
+macro_rules! driver {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $body:block)*) => { $(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the driver's function: what is to be written can be, and what is given was made by it.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),*) -> Answer {
+            // SAFETY: the caller's promise.
+            #[allow(unused_unsafe, reason = "some only answer")]
+            unsafe { $body }
+        }
+    )* };
+}
+
+/// What stands for a thing of which nothing need be known.
+fn some() -> *mut c_void {
+    static NEXT: AtomicUsize = AtomicUsize::new(1);
+    ptr::without_provenance_mut(NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+driver! {
+    /// Starts it.
+    fn cuInit(_flags: c_uint) { DONE }
+    /// CUDA 13.0.
+    fn cuDriverGetVersion(version: *mut c_int) { *version = 13_000; DONE }
+    /// One.
+    fn cuDeviceGetCount(count: *mut c_int) { *count = 1; DONE }
+    /// Its number.
+    fn cuDeviceGet(device: *mut c_int, ordinal: c_int) { *device = ordinal; DONE }
+    /// Its name.
+    fn cuDeviceGetName(name: *mut c_char, length: c_int, _device: c_int) {
+        let text = c"stand-in";
+        if (length as usize) < text.count_bytes() + 1 {
+            return INVALID_VALUE;
+        }
+        name.copy_from_nonoverlapping(text.as_ptr(), text.count_bytes() + 1);
+        DONE
+    }
+    /// A gibibyte.
+    fn cuDeviceTotalMem_v2(bytes: *mut usize, _device: c_int) { *bytes = 1 << 30; DONE }
+    /// All of it.
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        (*free, *total) = (1 << 30, 1 << 30);
+        DONE
+    }
+    /// As a small GPU of compute capability 9.0.
+    fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _device: c_int) {
+        *value = match attribute {
+            // Threads of a block, and of a warp.
+            1 => 1024,
+            10 => 32,
+            // Multiprocessors, and what each has: threads, shared memory, registers.
+            16 => MULTIPROCESSORS,
+            39 => 2048,
+            81 => 228 << 10,
+            12 | 82 => 64 << 10,
+            // Shared memory of a block, at most where that is asked for.
+            8 => 48 << 10,
+            97 => 227 << 10,
+            // The second-level cache.
+            38 => 1 << 20,
+            75 => 9,
+            76 => 0,
+            // Cooperative launches, and whatever else there may be.
+            _ => 1,
+        };
+        DONE
+    }
+    /// A context.
+    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _device: c_int) {
+        *context = some();
+        DONE
+    }
+    /// Gives it back.
+    fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { DONE }
+    /// None: so it is set each time.
+    fn cuCtxGetCurrent(context: *mut *mut c_void) { *context = ptr::null_mut(); DONE }
+    /// Sets it.
+    fn cuCtxSetCurrent(_context: *mut c_void) { DONE }
+    /// All is done at once.
+    fn cuCtxSynchronize() { DONE }
+    /// What streams there may be.
+    fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
+        (*least, *greatest) = (0, -1);
+        DONE
+    }
+    /// A stream.
+    fn cuStreamCreate(stream: *mut *mut c_void, _flags: c_uint) { *stream = some(); DONE }
+    /// One that comes first.
+    fn cuStreamCreateWithPriority(stream: *mut *mut c_void, _flags: c_uint, _priority: c_int) {
+        *stream = some();
+        DONE
+    }
+    /// Ends it.
+    fn cuStreamDestroy_v2(_stream: *mut c_void) { DONE }
+    /// Done.
+    fn cuStreamQuery(_stream: *mut c_void) { DONE }
+    /// Done.
+    fn cuStreamSynchronize(_stream: *mut c_void) { DONE }
+    /// Done.
+    fn cuStreamWaitEvent(_stream: *mut c_void, _event: *mut c_void, _flags: c_uint) { DONE }
+    /// An event.
+    fn cuEventCreate(event: *mut *mut c_void, _flags: c_uint) { *event = some(); DONE }
+    /// Ends it.
+    fn cuEventDestroy_v2(_event: *mut c_void) { DONE }
+    /// A millisecond.
+    fn cuEventElapsedTime(ms: *mut f32, _start: *mut c_void, _end: *mut c_void) {
+        *ms = 1.0;
+        DONE
+    }
+    /// Done.
+    fn cuEventQuery(_event: *mut c_void) { DONE }
+    /// Done.
+    fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { DONE }
+    /// Done.
+    fn cuEventSynchronize(_event: *mut c_void) { DONE }
+
+    /// Memory, all of whose bits are 1 to begin with: what is not written is no number.
+    fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) {
+        let Ok(layout) = std::alloc::Layout::from_size_align(bytes + HEADER, HEADER) else {
+            return INVALID_VALUE;
+        };
+        let place = std::alloc::alloc(layout);
+        if place.is_null() {
+            return OUT_OF_MEMORY;
+        }
+        place.write_bytes(0xff, bytes + HEADER);
+        place.cast::<usize>().write(bytes);
+        *pointer = place.add(HEADER).expose_provenance() as u64;
+        DONE
+    }
+    /// Frees it.
+    fn cuMemFree_v2(pointer: u64) {
+        let place = at(pointer).sub(HEADER);
+        let bytes = place.cast::<usize>().read() + HEADER;
+        std::alloc::dealloc(place, std::alloc::Layout::from_size_align_unchecked(bytes, HEADER));
+        DONE
+    }
+    /// It cannot: copies are slower then.
+    fn cuMemHostAlloc(_memory: *mut *mut c_void, _bytes: usize, _flags: c_uint) { NOT_SUPPORTED }
+    /// As above.
+    fn cuMemFreeHost(_memory: *mut c_void) { NOT_SUPPORTED }
+    /// Nothing is to be done.
+    fn cuMemHostRegister_v2(_memory: *mut c_void, _bytes: usize, _flags: c_uint) { DONE }
+    /// As above.
+    fn cuMemHostUnregister(_memory: *mut c_void) { DONE }
+    /// Copies.
+    fn cuMemcpyHtoD_v2(to: u64, from: *const u8, bytes: usize) {
+        from.copy_to(at(to), bytes);
+        DONE
+    }
+    /// Copies.
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: *const u8, bytes: usize, _stream: *mut c_void) {
+        log("copy in");
+        from.copy_to(at(to), bytes);
+        DONE
+    }
+    /// Copies.
+    fn cuMemcpyDtoH_v2(to: *mut u8, from: u64, bytes: usize) {
+        at(from).copy_to(to, bytes);
+        DONE
+    }
+    /// Copies.
+    fn cuMemcpyDtoHAsync_v2(to: *mut u8, from: u64, bytes: usize, _stream: *mut c_void) {
+        at(from).copy_to(to, bytes);
+        DONE
+    }
+    /// Copies.
+    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) {
+        at(from).copy_to(at(to), bytes);
+        DONE
+    }
+    /// Copies.
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
+        at(from).copy_to(at(to), bytes);
+        DONE
+    }
+    /// Fills.
+    fn cuMemsetD8_v2(to: u64, byte: u8, bytes: usize) { at(to).write_bytes(byte, bytes); DONE }
+    /// Fills.
+    fn cuMemsetD8Async(to: u64, byte: u8, bytes: usize, _stream: *mut c_void) {
+        at(to).write_bytes(byte, bytes);
+        DONE
+    }
+
+    /// A module with one kernel, which is looked up by the name of its entry.
+    fn cuModuleLoadDataEx(
+        module: *mut *mut c_void,
+        text: *const c_char,
+        _options: c_uint,
+        _names: *mut c_int,
+        _values: *mut *mut c_void,
+    ) {
+        let text = CStr::from_ptr(text).to_str().expect("PTX");
+        let between = |from: &str, to: &str| {
+            let text = text.split_once(from)?.1;
+            text.split_once(to).map(|(found, _)| found.trim())
+        };
+        let name = between(".entry ", "(").expect("an entry");
+        let Some(kernel) = kernels().iter().find(|kernel| kernel.name == name) else {
+            eprintln!("the stand-in has no {name}");
+            return NOT_FOUND;
+        };
+        let most_threads = between(".maxntid ", ",").map_or(1024, |n| n.parse().expect("a number"));
+        log(&format!("load {name} {most_threads}"));
+        *module = Box::into_raw(Box::new(Loaded { kernel, most_threads })).cast();
+        DONE
+    }
+    /// Ends it.
+    fn cuModuleUnload(module: *mut c_void) {
+        drop(Box::from_raw(module.cast::<Loaded>()));
+        DONE
+    }
+    /// The kernel of a module.
+    fn cuModuleGetFunction(function: *mut *mut c_void, module: *mut c_void, name: *const c_char) {
+        let loaded = module.cast::<Loaded>();
+        if CStr::from_ptr(name).to_str() != Ok(&*(*loaded).kernel.name) {
+            return NOT_FOUND;
+        }
+        *function = module;
+        DONE
+    }
+    /// Threads of a block at most; of all else nothing.
+    fn cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: *mut Loaded) {
+        *value = if attribute == 0 { (*function).most_threads as c_int } else { 0 };
+        DONE
+    }
+    /// More shared memory.
+    fn cuFuncSetAttribute(_function: *mut c_void, _attribute: c_int, _value: c_int) { DONE }
+    /// The one parameter.
+    fn cuFuncGetParamInfo(
+        function: *mut Loaded,
+        index: usize,
+        offset: *mut usize,
+        bytes: *mut usize,
+    ) {
+        if index > 0 {
+            return INVALID_VALUE;
+        }
+        (*offset, *bytes) = (0, (*function).kernel.bytes);
+        DONE
+    }
+    /// Always the same.
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        blocks: *mut c_int,
+        _function: *mut c_void,
+        _threads: c_int,
+        _shared: usize,
+    ) {
+        *blocks = BLOCKS;
+        DONE
+    }
+    /// Runs a kernel.
+    fn cuLaunchKernel(
+        function: *mut c_void,
+        x: c_uint,
+        y: c_uint,
+        z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        _shared: c_uint,
+        _stream: *mut c_void,
+        parameters: *mut *mut c_void,
+        _extra: *mut *mut c_void,
+    ) {
+        let block = [block_x, block_y, block_z];
+        let launch =
+            Launch::new(function.cast(), [x, y, z], block, parameters.cast::<*const c_void>());
+        launch.run("launch")
+    }
+    /// Runs a kernel whose blocks wait for each other.
+    fn cuLaunchCooperativeKernel(
+        function: *mut c_void,
+        x: c_uint,
+        y: c_uint,
+        z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        _shared: c_uint,
+        _stream: *mut c_void,
+        parameters: *mut *mut c_void,
+    ) {
+        let block = [block_x, block_y, block_z];
+        let launch =
+            Launch::new(function.cast(), [x, y, z], block, parameters.cast::<*const c_void>());
+        if launch.blocks > (MULTIPROCESSORS * BLOCKS) as u32 {
+            return COOPERATIVE_LAUNCH_TOO_LARGE;
+        }
+        launch.run("cooperative launch")
+    }
+    /// An empty graph.
+    fn cuGraphCreate(graph: *mut *mut Graph, _flags: c_uint) {
+        if env::var_os("STAND_IN_WITHOUT_GRAPHS").is_some() {
+            return NOT_SUPPORTED;
+        }
+        *graph = Box::into_raw(Box::default());
+        DONE
+    }
+    /// Adds a launch after the last.
+    fn cuGraphAddKernelNode(
+        node: *mut *mut c_void,
+        graph: *mut Graph,
+        before: *const *mut c_void,
+        count: usize,
+        described: *const Described,
+    ) {
+        let graph = &mut *graph;
+        // A chain: each waits for the one before.
+        let last = graph.0.len();
+        let waits_for: &[*mut c_void] =
+            if count == 0 { &[] } else { std::slice::from_raw_parts(before, count) };
+        if waits_for.iter().map(|node| node.addr()).ne((last > 0).then_some(last)) {
+            return INVALID_VALUE;
+        }
+        graph.0.push((*described).launch());
+        *node = ptr::without_provenance_mut(graph.0.len());
+        DONE
+    }
+    /// The same, to be launched.
+    fn cuGraphInstantiateWithFlags(
+        executable: *mut *mut Graph,
+        graph: *mut Graph,
+        _flags: u64,
+    ) {
+        let copy = |launch: &Launch| Launch { arguments: launch.arguments.clone(), ..*launch };
+        let launches = &(*graph).0;
+        *executable = Box::into_raw(Box::new(Graph(launches.iter().map(copy).collect())));
+        DONE
+    }
+    /// Other arguments for one of its launches.
+    fn cuGraphExecKernelNodeSetParams(
+        executable: *mut Graph,
+        node: *mut c_void,
+        described: *const Described,
+    ) {
+        let launch = (*described).launch();
+        let place = &mut (&mut (*executable).0)[node.addr() - 1];
+        if launch.function != place.function {
+            return INVALID_VALUE;
+        }
+        *place = launch;
+        DONE
+    }
+    /// Runs them, one after the other.
+    fn cuGraphLaunch(executable: *mut Graph, _stream: *mut c_void) {
+        let launches = &(*executable).0;
+        log(&format!("graph of {}", launches.len()));
+        for launch in launches {
+            let answer = launch.run("graph's launch");
+            if answer != DONE {
+                return answer;
+            }
+        }
+        DONE
+    }
+    /// Ends it.
+    fn cuGraphExecDestroy(executable: *mut Graph) { drop(Box::from_raw(executable)); DONE }
+    /// Ends it.
+    fn cuGraphDestroy(graph: *mut Graph) { drop(Box::from_raw(graph)); DONE }
+}
+
+/// Before each piece of memory lies its length; as much as keeps it aligned as a GPU's is.
+const HEADER: usize = 256;
+
+fn at(pointer: u64) -> *mut u8 {
+    ptr::with_exposed_provenance_mut(pointer as usize)
+}
+
+/// Launches, one after the other.
+#[derive(Default)]
+struct Graph(Vec<Launch>);
+
+/// CUDA_KERNEL_NODE_PARAMS.
+#[repr(C)]
+struct Described {
+    function: *mut c_void,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared: c_uint,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+}
+
+impl Described {
+    /// # Safety
+    /// As [`Launch::new`].
+    unsafe fn launch(&self) -> Launch {
+        let parameters = self.parameters.cast::<*const c_void>();
+        // SAFETY: the caller's promise.
+        unsafe { Launch::new(self.function.cast(), self.grid, self.block, parameters) }
+    }
+}
