@@ -166,7 +166,7 @@ impl Replays {
         let mut recorded = self.recorded.remove(nth);
         let put = match &recorded.graph {
             Some(graph) => graph.renew(&batch).and_then(|()| graph.launch(stream)),
-            None => match Graph::new(stream.shared_context(), &batch) {
+            None => match Graph::new(stream.context(), &batch) {
                 Ok(graph) => {
                     let launched = graph.launch(stream);
                     recorded.graph = Some(graph);

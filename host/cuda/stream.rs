@@ -223,11 +223,7 @@ impl Stream {
         self.raw
     }
 
-    pub(super) fn context(&self) -> &Context {
-        &self.context
-    }
-
-    pub(super) fn shared_context(&self) -> &Arc<Context> {
+    pub(super) fn context(&self) -> &Arc<Context> {
         &self.context
     }
 

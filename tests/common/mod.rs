@@ -50,21 +50,23 @@ impl Variant {
 
 /// A back end for each objective function.
 pub trait Machine {
-    /// A swarm for a function, of which the emulator has the kernels compiled where this is called.
-    fn swarm<O: Objective, T: Number>(
-        &self,
-        objective: O,
-        problem: &Problem,
-        plan: Plan<T>,
-    ) -> flockwork::Result<Box<dyn Swarm<T>>>;
-
-    /// A swarm for the function of that name: the emulator has those of all functions compiled.
+    /// A swarm for the function of that name: the emulator has the kernels of all functions compiled.
     fn swarm_of<T: Number>(
         &self,
         objective: &str,
         problem: &Problem,
         plan: Plan<T>,
     ) -> flockwork::Result<Box<dyn Swarm<T>>>;
+
+    /// The same for a function whose kernels alone the emulator has compiled.
+    fn swarm<O: Objective, T: Number>(
+        &self,
+        _: O,
+        problem: &Problem,
+        plan: Plan<T>,
+    ) -> flockwork::Result<Box<dyn Swarm<T>>> {
+        self.swarm_of(O::INFO.name, problem, plan)
+    }
 
     fn description(&self) -> String;
 }
@@ -73,14 +75,6 @@ pub trait Machine {
 macro_rules! machines {
     ($($backend:ty),*) => {$(
         impl Machine for $backend {
-            fn swarm<O: Objective, T: Number>(
-                &self,
-                _: O,
-                problem: &Problem,
-                plan: Plan<T>,
-            ) -> flockwork::Result<Box<dyn Swarm<T>>> {
-                Backend::swarm(self, problem.function(), plan)
-            }
             fn swarm_of<T: Number>(
                 &self,
                 _: &str,

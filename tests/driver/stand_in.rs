@@ -125,6 +125,7 @@ struct Loaded {
 }
 
 /// What cuLaunchKernel is given, but for streams.
+#[derive(Clone)]
 struct Launch {
     function: *const Loaded,
     blocks: u32,
@@ -133,26 +134,6 @@ struct Launch {
 }
 
 impl Launch {
-    /// # Safety
-    /// `function` is loaded, and `parameters` lead to its arguments.
-    unsafe fn new(
-        function: *const Loaded,
-        grid: [c_uint; 3],
-        block: [c_uint; 3],
-        parameters: *const *const c_void,
-    ) -> Self {
-        // SAFETY: the caller's promise.
-        let bytes = unsafe { (*function).kernel.bytes };
-        let mut arguments = vec![0_u128; bytes.div_ceil(size_of::<u128>())];
-        // SAFETY: so many bytes lie at both places.
-        unsafe {
-            let from = (*parameters).cast::<u8>();
-            from.copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), bytes);
-        }
-        let (blocks, threads) = (grid.iter().product(), block.iter().product());
-        Self { function, blocks, threads, arguments }
-    }
-
     /// # Safety
     /// The arguments' buffers are as the kernel documents them.
     unsafe fn run(&self, how: &str) -> Answer {
@@ -436,15 +417,13 @@ driver! {
         block_x: c_uint,
         block_y: c_uint,
         block_z: c_uint,
-        _shared: c_uint,
+        shared: c_uint,
         _stream: *mut c_void,
         parameters: *mut *mut c_void,
-        _extra: *mut *mut c_void,
+        extra: *mut *mut c_void,
     ) {
-        let block = [block_x, block_y, block_z];
-        let launch =
-            Launch::new(function.cast(), [x, y, z], block, parameters.cast::<*const c_void>());
-        launch.run("launch")
+        let (grid, block) = ([x, y, z], [block_x, block_y, block_z]);
+        Described { function, grid, block, shared, parameters, extra }.launch().run("launch")
     }
     /// Runs a kernel whose blocks wait for each other.
     fn cuLaunchCooperativeKernel(
@@ -455,13 +434,12 @@ driver! {
         block_x: c_uint,
         block_y: c_uint,
         block_z: c_uint,
-        _shared: c_uint,
+        shared: c_uint,
         _stream: *mut c_void,
         parameters: *mut *mut c_void,
     ) {
-        let block = [block_x, block_y, block_z];
-        let launch =
-            Launch::new(function.cast(), [x, y, z], block, parameters.cast::<*const c_void>());
+        let (grid, block, extra) = ([x, y, z], [block_x, block_y, block_z], ptr::null_mut());
+        let launch = Described { function, grid, block, shared, parameters, extra }.launch();
         if launch.blocks > (MULTIPROCESSORS * BLOCKS) as u32 {
             return COOPERATIVE_LAUNCH_TOO_LARGE;
         }
@@ -501,9 +479,7 @@ driver! {
         graph: *mut Graph,
         _flags: u64,
     ) {
-        let copy = |launch: &Launch| Launch { arguments: launch.arguments.clone(), ..*launch };
-        let launches = &(*graph).0;
-        *executable = Box::into_raw(Box::new(Graph(launches.iter().map(copy).collect())));
+        *executable = Box::into_raw(Box::new((*graph).clone()));
         DONE
     }
     /// Other arguments for one of its launches.
@@ -546,7 +522,7 @@ fn at(pointer: u64) -> *mut u8 {
 }
 
 /// Launches, one after the other.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Graph(Vec<Launch>);
 
 /// CUDA_KERNEL_NODE_PARAMS.
@@ -562,10 +538,18 @@ struct Described {
 
 impl Described {
     /// # Safety
-    /// As [`Launch::new`].
+    /// The function is loaded, and the parameters lead to its arguments.
     unsafe fn launch(&self) -> Launch {
-        let parameters = self.parameters.cast::<*const c_void>();
+        let function = self.function.cast::<Loaded>();
         // SAFETY: the caller's promise.
-        unsafe { Launch::new(self.function.cast(), self.grid, self.block, parameters) }
+        let bytes = unsafe { (*function).kernel.bytes };
+        let mut arguments = vec![0_u128; bytes.div_ceil(size_of::<u128>())];
+        // SAFETY: so many bytes lie at both places.
+        unsafe {
+            let from = (*self.parameters).cast::<u8>();
+            from.copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), bytes);
+        }
+        let (blocks, threads) = (self.grid.iter().product(), self.block.iter().product());
+        Launch { function, blocks, threads, arguments }
     }
 }
