@@ -55,6 +55,12 @@ fn a_line_is_found() {
     for (a, b) in found.iter().zip(&by_gram) {
         assert!((a - b).abs() < 1e-9, "{found:?} and {by_gram:?}");
     }
+    // The swarm comes close, and Levenberg-Marquardt goes the rest of the way.
+    let unpolished = values(&format!("{usual} --polish none"));
+    assert_ne!(found, unpolished);
+    for (a, b) in found.iter().zip(&unpolished) {
+        assert!((a - b).abs() < 0.1, "{found:?} and {unpolished:?}");
+    }
     let fixed = values(&format!("{usual} --fix c0=2.5"));
     assert!(fixed[0] == 2.5 && fixed[1] < 3.0, "{fixed:?}");
 }

@@ -84,17 +84,24 @@ pub struct SwarmArguments {
     #[arg(
         long,
         value_name = "METHOD",
-        value_parser = method,
+        value_parser = finish,
         help_heading = "Polishing and restarts"
     )]
-    polish: Option<Option<Method>>,
+    polish: Option<Finish>,
 }
 
-fn method(text: &str) -> Result<Option<Method>, String> {
+/// What `--polish` says. An `Option` in an `Option` would say to clap that METHOD may be left out.
+#[derive(Clone, Copy, PartialEq)]
+enum Finish {
+    By(Method),
+    Never,
+}
+
+fn finish(text: &str) -> Result<Finish, String> {
     if text == "none" {
-        return Ok(None);
+        return Ok(Finish::Never);
     }
-    text.parse().map(Some).map_err(|why: flockwork::Error| why.to_string())
+    text.parse().map(Finish::By).map_err(|why: flockwork::Error| why.to_string())
 }
 
 const SWARM: &str = "Swarm";
@@ -267,7 +274,7 @@ impl SwarmArguments {
 
     /// Whether nothing shall finish, whatever the preset says.
     pub fn never_polishes(&self) -> bool {
-        self.polish == Some(None)
+        self.polish == Some(Finish::Never)
     }
 
     /// The same, where neither a rule nor a preset is given from these.
@@ -289,8 +296,10 @@ impl SwarmArguments {
         if let Some(restart) = self.restart.restart() {
             options.restart = Some(restart);
         }
-        if let Some(method) = self.polish {
-            options.polish = method.map(Polish::new);
+        match self.polish {
+            Some(Finish::By(method)) => options.polish = Some(Polish::new(method)),
+            Some(Finish::Never) => options.polish = None,
+            None => {}
         }
         Ok(options)
     }
