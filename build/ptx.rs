@@ -26,6 +26,7 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("fit_judge_", "", 512, None),
     ("fit_matrix_ceiling_", "", 256, None),
     ("fit_matrix_16_by_32_", "", 128, Some(3)),
+    ("fit_matrix_4_by_64_", "", 128, Some(3)),
     ("fit_matrix_", "", 128, Some(2)),
     ("floyd_warshall_", "", 1024, None),
     ("paths_ceiling_", "", 256, Some(2)),

@@ -3,6 +3,8 @@
 //! A GPU thread calls it for one particle, a CPU core for a tile of them along its SIMD lanes (see
 //! [`Real`]). It knows nothing of the function: what it yields are the points to be evaluated next.
 
+use core::ops::Range;
+
 use super::{
     edge,
     settings::{Randomness, Rule, Settings, Variable, way},
@@ -71,7 +73,8 @@ impl<V: Real, const RAISED: bool> Pairs<V, RAISED> {
         Self { draw: by.draw(purpose, 0), randomness, blocks: 0, pairs: [(zero, zero); 2] }
     }
 
-    /// The pair of the next dimension; call it for dimension 0, 1, 2, ...
+    /// The pair of the next dimension; call it for one after the other, from a multiple of
+    /// [`Scalar::PAIRS_PER_BLOCK`] on.
     #[inline(always)]
     fn next(&mut self, dimension: u32) -> (V, V) {
         let per_block = V::Scalar::PAIRS_PER_BLOCK;
@@ -116,23 +119,26 @@ pub unsafe fn scatter<V: Real>(
     }
 }
 
-/// Moves the particles once.
+/// Moves the particles once: in those dimensions, if the rule [is separable](Rule::is_separable), or else in
+/// all.
 ///
 /// # Safety
-/// `settings` is as documented.
+/// `settings` is as documented. `dimensions` begin with a multiple of [`Scalar::PAIRS_PER_BLOCK`] and end with
+/// the last one at most.
 #[inline(always)]
 pub unsafe fn advance<V: Real>(
     settings: &Settings<V::Scalar>,
     flock: &mut impl Flock<V>,
     by: Move<V::Scalar>,
+    dimensions: Range<u32>,
 ) {
     // SAFETY: the caller's promise, for all five.
     unsafe {
         match settings.rule {
-            Rule::Inertia => inertia(settings, flock, by),
-            Rule::FullyInformed => fully_informed(settings, flock, by),
+            Rule::Inertia => inertia(settings, flock, by, dimensions),
+            Rule::FullyInformed => fully_informed(settings, flock, by, dimensions),
             Rule::Standard2011 => standard_2011(settings, flock, by),
-            Rule::BareBones => bare_bones(settings, flock, by),
+            Rule::BareBones => bare_bones(settings, flock, by, dimensions),
             Rule::Comprehensive => comprehensive(settings, flock, by),
         }
     }
@@ -181,17 +187,21 @@ unsafe fn limits<S: Scalar>(settings: &Settings<S>, dimension: u32) -> (Bound<S>
     unsafe { (settings.bound(dimension), settings.variable(dimension)) }
 }
 
-/// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x).
+/// [`advance`] by [`Rule::Inertia`]: v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x).
+///
+/// # Safety
+/// As there.
 #[inline(always)]
-unsafe fn inertia<V: Real>(
+pub(super) unsafe fn inertia<V: Real>(
     settings: &Settings<V::Scalar>,
     flock: &mut impl Flock<V>,
     by: Move<V::Scalar>,
+    dimensions: Range<u32>,
 ) {
     let plain = settings.edge == edge::Edge::Absorb && settings.variables.is_empty();
     let mut pairs = Pairs::<V, true>::new(&by, Purpose::Velocity, settings.randomness);
-    for dimension in 0..settings.dims {
-        // SAFETY: below `dims`.
+    for dimension in dimensions {
+        // SAFETY: the caller's promise.
         let (bound, variable) = unsafe { limits(settings, dimension) };
         let (r1, r2) = pairs.next(dimension);
         let position = flock.position(dimension);
@@ -219,13 +229,14 @@ unsafe fn fully_informed<V: Real>(
     settings: &Settings<V::Scalar>,
     flock: &mut impl Flock<V>,
     by: Move<V::Scalar>,
+    dimensions: Range<u32>,
 ) {
     let Coefficients { inertia, cognitive, social } = by.coefficients;
     let informants = settings.topology.informants(settings.particles);
     let share = V::splat(cognitive + social) / V::of(f64::from(informants));
     let per_particle = settings.randomness == Randomness::PerParticle;
-    for dimension in 0..settings.dims {
-        // SAFETY: below `dims`.
+    for dimension in dimensions {
+        // SAFETY: the caller's promise.
         let (bound, variable) = unsafe { limits(settings, dimension) };
         let position = flock.position(dimension);
         let mut velocity = V::splat(inertia) * flock.velocity(dimension);
@@ -314,10 +325,11 @@ unsafe fn bare_bones<V: Real>(
     settings: &Settings<V::Scalar>,
     flock: &mut impl Flock<V>,
     by: Move<V::Scalar>,
+    dimensions: Range<u32>,
 ) {
     let mut pairs = Pairs::<V>::new(&by, Purpose::Velocity, Randomness::PerDimension);
-    for dimension in 0..settings.dims {
-        // SAFETY: below `dims`.
+    for dimension in dimensions {
+        // SAFETY: the caller's promise.
         let (bound, variable) = unsafe { limits(settings, dimension) };
         let deviate = normal(pairs.next(dimension));
         let (position, own_best) = (flock.position(dimension), flock.own_best(dimension));

@@ -46,6 +46,20 @@ pub enum Rule {
     Comprehensive = 4,
 }
 
+impl Rule {
+    /// Whether a dimension is moved without a look at the others: so several threads can move a particle.
+    ///
+    /// ```
+    /// use flockwork_device::swarm::settings::Rule;
+    ///
+    /// assert!(Rule::Inertia.is_separable() && !Rule::Standard2011.is_separable());
+    /// ```
+    #[inline(always)]
+    pub const fn is_separable(self) -> bool {
+        matches!(self, Self::Inertia | Self::FullyInformed | Self::BareBones)
+    }
+}
+
 /// What the random coefficients are drawn for.
 ///
 /// ```

@@ -66,7 +66,20 @@ impl<S: Scalar> View<S> {
     #[inline(always)]
     pub unsafe fn moved<V: Real<Scalar = S>>(&self, dimension: u32, position: V) -> V {
         // SAFETY: the caller's promise.
-        let bound = unsafe { self.bound(dimension) };
+        unsafe { self.moved_within(dimension, self.bound(dimension), position) }
+    }
+
+    /// As [`View::moved`], where the bound of the dimension is at hand.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn moved_within<V: Real<Scalar = S>>(
+        &self,
+        dimension: u32,
+        bound: Bound<S>,
+        position: V,
+    ) -> V {
         let mut seen = position;
         if !self.variables.is_empty() {
             // SAFETY: as above.

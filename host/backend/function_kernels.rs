@@ -6,6 +6,7 @@ use flockwork_device::{
     objective::{Context, Objective, Reach},
     swarm::kernels::{
         evaluate::{self, Evaluate},
+        motion,
         resident::{self, Resident, Together},
         step::{self, Step},
         team::Team,
@@ -26,12 +27,21 @@ const MOST_NARROWED: u32 = 384;
 /// Blocks, and threads in each.
 pub(super) type Shape = (u32, u32);
 
+/// What follows an evaluation.
+pub(super) struct Then<T> {
+    /// The next move.
+    pub motion: motion::Arguments<T>,
+    /// Whether it follows at once.
+    pub is_wanted: bool,
+}
+
 /// The kernels of one function. Their arguments come without the function itself.
 pub(super) trait FunctionKernels<M: Machine, T> {
     /// Which coordinates a term of the function reads.
     fn reach(&self) -> Reach;
 
-    /// Launches [`Evaluate`].
+    /// Launches [`Evaluate`], or what does the same. If the next move is to follow, it may be part of that: says
+    /// whether it is.
     ///
     /// # Safety
     /// As [`Machine::launch`].
@@ -40,7 +50,8 @@ pub(super) trait FunctionKernels<M: Machine, T> {
         machine: &M,
         shape: Shape,
         arguments: evaluate::Arguments<(), T>,
-    ) -> Result<()>;
+        then: Then<T>,
+    ) -> Result<bool>;
 
     /// Launches [`Step`].
     ///
@@ -105,10 +116,12 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         machine: &M,
         (blocks, threads): Shape,
         arguments: evaluate::Arguments<(), T>,
-    ) -> Result<()> {
+        _: Then<T>,
+    ) -> Result<bool> {
         let arguments = arguments.of(self.objective);
         // SAFETY: the caller's promise.
-        unsafe { machine.launch(self.evaluate.get(machine)?, blocks, threads, &arguments) }
+        unsafe { machine.launch(self.evaluate.get(machine)?, blocks, threads, &arguments)? };
+        Ok(false)
     }
 
     unsafe fn step(

@@ -22,10 +22,13 @@ use flockwork_device::{
         sum,
     },
     kernel::Kernel,
+    math::Scalar,
     objective::{Context, Reach},
     swarm::{
         kernels::{evaluate, resident, step},
         layout,
+        settings::{Rule, Settings},
+        topology,
     },
 };
 
@@ -34,7 +37,7 @@ use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 
 use super::{
     Number, Plan,
-    function_kernels::{FunctionKernels, Shape},
+    function_kernels::{FunctionKernels, Shape, Then},
     kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, OnDemand},
     residence::{Capacity, Residence},
@@ -43,6 +46,9 @@ use crate::{Error, Result, swarm::Precision};
 
 /// Threads of the blocks that move a fit's particles; blocks that judge them have as many particles.
 const BLOCK: u32 = 32;
+
+/// Moves of a thread of a block that judges, one after the other.
+const MOST_MOVES: u32 = 2;
 
 /// Groups of rows for each slot, at most: the partial sums of a few particles are combined by few
 /// multiprocessors.
@@ -53,9 +59,6 @@ const MOST_BYTES: usize = 256 << 20;
 
 /// Warps that a multiprocessor should have before one does more at once.
 const WARPS_EACH: usize = 8;
-
-/// Warps of a block that judges: with more, their nodes would not fit into the shared memory of every GPU.
-const MOST_WARPS: u32 = 16;
 
 /// What a fit's kernels are given besides the data.
 pub(crate) struct Task<T> {
@@ -413,7 +416,8 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
         machine: &M,
         (blocks, threads): Shape,
         swarm: evaluate::Arguments<(), T>,
-    ) -> Result<()> {
+        then: Then<T>,
+    ) -> Result<bool> {
         debug_assert_eq!(threads, BLOCK, "a block that judges has the particles of one that moves");
         // Whole tiles of all swarms but the last of one.
         let slots = match swarm.swarms {
@@ -484,11 +488,21 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
                 Way::Matrix(Columns::Sixteen, Tiles::Two) => by!(matrix_16_by_32),
                 Way::Matrix(Columns::Sixteen, Tiles::Four) => by!(matrix_16_by_64),
             }
-            let level = groups.div_ceil(MOST_WARPS).next_power_of_two().ilog2();
+            let level = groups.div_ceil(judge::MOST_WARPS).next_power_of_two().ilog2();
             let warps = groups.div_ceil(1 << level);
             let partials = machine.read_only(&self.partials);
-            let arguments = judge::Arguments { swarm, partials, groups, slots, level };
-            machine.launch(self.judge.get(machine)?, blocks, warps * BLOCK, &arguments)
+            let moves = then.is_wanted && moves_at_once(&then.motion.settings, warps * BLOCK);
+            let arguments = judge::Arguments {
+                swarm,
+                partials,
+                groups,
+                slots,
+                level,
+                moves: u32::from(moves),
+                motion: then.motion,
+            };
+            machine.launch(self.judge.get(machine)?, blocks, warps * BLOCK, &arguments)?;
+            Ok(moves)
         }
     }
 
@@ -507,6 +521,15 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
     unsafe fn resident(&mut self, _: &M, _: Shape, _: resident::Arguments<(), T>) -> Result<()> {
         unreachable!("the plan of a fit is a general one")
     }
+}
+
+/// Whether the block of so many threads that is done last with a swarm moves its particles faster than a launch
+/// more: if it does what its kernel is for, and no thread moves in more than a few dimensions.
+fn moves_at_once<T: Scalar>(settings: &Settings<T>, threads: u32) -> bool {
+    let parts = settings.dims.div_ceil(T::PAIRS_PER_BLOCK);
+    settings.rule == Rule::Inertia
+        && settings.topology.kind == topology::Kind::Global
+        && settings.particles.saturating_mul(parts) <= MOST_MOVES * threads
 }
 
 /// Fused multiply-adds per second of so many blocks, one by one and in products of matrices: the best of some

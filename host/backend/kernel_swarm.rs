@@ -32,7 +32,7 @@ use flockwork_device::{
 
 use super::{
     Best, Fixed, Number, Plan, Record, Snapshot, Swarm, Way, by_particle,
-    function_kernels::{FunctionKernels, KernelsOf},
+    function_kernels::{FunctionKernels, KernelsOf, Then},
     into_tiles,
     machine::{Machine, OnDemand},
     residence::{self, Evaluation, Residence, Shape, Workload},
@@ -53,7 +53,10 @@ const MOST_ITERATIONS: u32 = 1 << 14;
 const FEWEST_ITERATIONS: u32 = 4;
 
 /// Iterations whose launches are put together, at most.
-const AT_ONCE: u32 = 32;
+const AT_ONCE: u32 = 64;
+
+/// Threads a multiprocessor should have before one moves a particle in all dimensions.
+const MOVING_THREADS: u32 = 256;
 
 /// Iterations for which a block holds particles, if it has more than it can hold.
 const STAY: u32 = 32;
@@ -153,6 +156,8 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     /// Which own bests are not stored yet, if some may not be.
     fresh: M::Buffer<u32>,
     is_behind: bool,
+    /// Whether the particles are already where the next iteration evaluates them.
+    are_moved: bool,
     fitness: M::Buffer<T>,
     stale: M::Buffer<u32>,
     exemplars: M::Buffer<u32>,
@@ -259,6 +264,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             best_fitness: machine.zeroed(slots)?,
             fresh: machine.zeroed(if plan.is_usual() { slots / WARP } else { 0 })?,
             is_behind: false,
+            are_moved: false,
             fitness: machine.zeroed(0)?,
             stale: machine.zeroed(slots)?,
             exemplars: machine.zeroed(exemplars)?,
@@ -344,6 +350,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 settings: self.plan.settings(self.fixed()),
                 iteration,
                 progress: self.plan.progress(iteration),
+                parts: 1,
                 positions: machine.read_write(&self.positions),
                 velocities: machine.read_write(&self.velocities),
                 own_bests: machine.read_only(&self.own_bests),
@@ -357,8 +364,10 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         }
     }
 
-    /// Evaluates the particles where they are.
-    fn judge(&mut self, iteration: u32, outcome: Outcome) -> Result<()> {
+    /// Evaluates the particles where they are. If the next iteration `follows` at once, the particles may be moved
+    /// with it.
+    fn judge(&mut self, iteration: u32, outcome: Outcome, follows: bool) -> Result<()> {
+        let then = Then { motion: self.motion(iteration + 1), is_wanted: follows };
         let machine = &self.machine;
         // SAFETY: as in `board`; positions are not written by evaluations.
         let arguments = unsafe {
@@ -378,9 +387,11 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 board: self.board(iteration),
             }
         };
+        let shape = (self.blocks, self.threads);
         // SAFETY: the buffers are as long as documented (see `with`) and outlive the launch: dropping
         // one waits for it.
-        unsafe { self.function.evaluate(machine, (self.blocks, self.threads), arguments) }
+        self.are_moved = unsafe { self.function.evaluate(machine, shape, arguments, then)? };
+        Ok(())
     }
 
     /// What the particles share in a usual iteration.
@@ -563,14 +574,28 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         unsafe { self.function.resident(machine, (blocks, threads), arguments) }
     }
 
-    /// Any other iteration, in two launches.
-    fn general(&mut self, iteration: u32) -> Result<()> {
+    /// Threads that move a particle: more than one where there are few, so that they do not wait for one
+    /// dimension after the other.
+    fn parts(&self) -> u32 {
+        if !self.plan.rule.is_separable() {
+            return 1;
+        }
+        let most = self.plan.dims().div_ceil(T::PAIRS_PER_BLOCK).max(1);
+        let threads = self.machine.room().blocks.max(1) * MOVING_THREADS;
+        (threads / (self.blocks * self.threads)).clamp(1, most)
+    }
+
+    /// Any other iteration, in two launches; or in one, if the one before has moved the particles.
+    fn general(&mut self, iteration: u32, follows: bool) -> Result<()> {
         self.catch_up()?;
-        let arguments = self.motion(iteration);
-        let kernel = self.kernels.advance.get(&self.machine)?;
-        // SAFETY: as in `judge`.
-        unsafe { self.machine.launch(kernel, self.blocks, self.threads, &arguments)? };
-        self.judge(iteration, Outcome::Renewed)
+        if !self.are_moved {
+            let parts = self.parts();
+            let arguments = motion::Arguments { parts, ..self.motion(iteration) };
+            let kernel = self.kernels.advance.get(&self.machine)?;
+            // SAFETY: as in `judge`; a particle's parts are of different dimensions.
+            unsafe { self.machine.launch(kernel, self.blocks * parts, self.threads, &arguments)? };
+        }
+        self.judge(iteration, Outcome::Renewed, follows)
     }
 
     /// Makes room for records.
@@ -674,7 +699,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             // The old buffer is dropped, which waits for the launch.
             self.positions = self.in_slots(points, self.plan.dims() as usize)?;
         }
-        self.judge(0, Outcome::First)?;
+        self.judge(0, Outcome::First, false)?;
         if self.history.is_some() {
             self.keep_record()?;
         }
@@ -701,7 +726,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 machine.batch(&mut || {
                     (next..next + done).try_for_each(|iteration| match usual {
                         true => self.step(iteration),
-                        false => self.general(iteration),
+                        false => self.general(iteration, iteration + 1 < next + done),
                     })
                 })?;
             }
@@ -816,8 +841,9 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             }
         };
         let blocks = (count as u32).div_ceil(self.threads);
+        let then = Then { motion: self.motion(self.iteration), is_wanted: false };
         // SAFETY: as in `judge`.
-        unsafe { self.function.evaluate(machine, (blocks, self.threads), arguments)? };
+        unsafe { self.function.evaluate(machine, (blocks, self.threads), arguments, then)? };
         machine.download(&fitness, count)
     }
 

@@ -11,6 +11,7 @@ use crate::{
         best::Candidate,
         kernels::{
             evaluate::{self, Outcome},
+            motion,
             publish::{self, Part},
         },
         layout::{self, TILE},
@@ -31,14 +32,23 @@ pub struct Arguments<T> {
     pub slots: u32,
     /// The logarithm to base 2 of how many groups a warp combines.
     pub level: u32,
+    /// Whether the block of a swarm that is done last moves its particles: 1, or 0 for no. By
+    /// [`Rule::Inertia`](crate::swarm::settings::Rule::Inertia), the swarm's best as the guide.
+    pub moves: u32,
+    /// The next move.
+    pub motion: motion::Arguments<T>,
 }
 
 /// Combines partial sums in the defined order; the sums are the values of the function. What follows is as
 /// in [`Evaluate`](evaluate::Evaluate).
 ///
 /// For each swarm, blocks for 32 particles each. All warps of a block have the same particles, and each
-/// combines an aligned group of 2^level partial sums: there are as many warps as that takes.
+/// combines an aligned group of 2^level partial sums: there are as many warps as that takes. In the end the
+/// particles may be moved, which saves the next launch where they are few.
 pub struct Judge<T>(PhantomData<T>);
+
+/// Warps of a block, at most: with more, their nodes would not fit into the shared memory of every GPU.
+pub const MOST_WARPS: u32 = 16;
 
 /// Partial sums that are loaded at once, while there are so many; then some.
 const MANY: u32 = 32;
@@ -50,6 +60,8 @@ struct Memory<T> {
     totals: Shared<T>,
     /// The nodes of each thread: a level after the other.
     nodes: Shared<T>,
+    /// Of each particle whether its own best is renewed.
+    renewed: Shared<u32>,
 }
 
 impl<T: Scalar> Memory<T> {
@@ -57,7 +69,8 @@ impl<T: Scalar> Memory<T> {
     fn of(threads: u32, level: u32) -> Self {
         let start = publish::shared_bytes::<T>(threads).next_multiple_of(16);
         let totals = Shared::at(start, threads);
-        Self { totals, nodes: Shared::at(totals.end(), (level + 1) * threads) }
+        let nodes = Shared::at(totals.end(), (level + 1) * threads);
+        Self { totals, nodes, renewed: Shared::at(nodes.end(), warp::LANES) }
     }
 }
 
@@ -67,7 +80,7 @@ impl<T: Scalar> Kernel for Judge<T> {
     const NAME: Name = Name { family: "fit_judge", objective: "", precision: T::NAME };
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
-        Memory::<T>::of(threads, arguments.level).nodes.end()
+        Memory::<T>::of(threads, arguments.level).renewed.end()
     }
 
     #[inline(always)]
@@ -89,6 +102,8 @@ impl<T: Scalar> Kernel for Judge<T> {
         // SAFETY: the slot exists where it is used, and each group; places in shared memory are the
         // thread's own until the barrier.
         unsafe {
+            // On its way while the partial sums are combined.
+            let before = evaluate::best(swarm, slot);
             let first = warp::index() << level;
             let count = groups.saturating_sub(first).min(1 << level);
             if count > 0 {
@@ -125,12 +140,28 @@ impl<T: Scalar> Kernel for Judge<T> {
             let mut mine = Candidate::NONE;
             if exists && warp::index() == 0 {
                 let warps = groups.div_ceil(1 << level);
-                let sum = pile::combined(memory.totals, warp::LANES, warp::lane(), warps);
+                let sum = pile::combined::<T, { MOST_WARPS as usize }>(
+                    memory.totals,
+                    warp::LANES,
+                    warp::lane(),
+                    warps,
+                );
                 let first = layout::first(slot, view.dims as usize);
                 let position =
                     |dimension: u32| swarm.positions.load(first + dimension as usize * TILE);
-                let fitness = evaluate::settle(swarm, slot, view.fitness(sum, &position));
+                let (fitness, is_renewed) =
+                    evaluate::settle(swarm, slot, (before, view.fitness(sum, &position)));
                 mine = Candidate { fitness, particle: part.particle };
+                memory.renewed.store(warp::lane() as usize, u32::from(is_renewed));
+            }
+            block::barrier();
+            // A particle's dimensions one after the other would wait for each.
+            if exists && memory.renewed.load(warp::lane() as usize) == 1 {
+                let mut dimension = warp::index();
+                while dimension < view.dims {
+                    evaluate::renew(swarm, slot, dimension);
+                    dimension += thread::block_threads() / warp::LANES;
+                }
             }
             if swarm.outcome != Outcome::Told {
                 let own_best = |slot, dimension| {
@@ -141,7 +172,13 @@ impl<T: Scalar> Kernel for Judge<T> {
                     ))
                 };
                 // All threads of all blocks come here, since all see the same outcome.
-                swarm.board.publish(part, mine, view.dims, swarm.iteration, own_best);
+                let last = swarm.board.publish(part, mine, view.dims, swarm.iteration, own_best);
+                if last && arguments.moves == 1 {
+                    // The guide has been written.
+                    block::barrier();
+                    let bests = (swarm.own_bests, swarm.board.guide);
+                    motion::advance_together(&arguments.motion, bests, part);
+                }
             }
         }
     }

@@ -36,6 +36,10 @@ const ROWS_OF_LINE: u32 = 16;
 /// which a warp computes with some tens of rows.
 const LINES_AHEAD: u32 = 4;
 
+/// Numbers of rows and columns in all, up to which they are taken to lie in the second-level cache from one
+/// iteration to the next: 16 MiB.
+const CACHED: usize = 2 << 20;
+
 /// Sums of squares for a linear model with 4 times `STEPS` arguments or fewer, as
 /// [`Squares`](super::squares::Squares), and the same bits: a residual is an element of a matrix product, whose
 /// left factor is the negated parameters of 16 particles, whose right factor is rows of data, and to which the
@@ -49,7 +53,7 @@ pub struct Matrix<T, const STEPS: usize, const TILES: usize, const DEPTH: usize>
 /// [`Matrix`] of up to 4 arguments, 16 particles a warp.
 pub type Matrix4By16<T> = Matrix<T, 1, 1, 4>;
 /// [`Matrix`] of up to 4 arguments, 64 particles a warp.
-pub type Matrix4By64<T> = Matrix<T, 1, 4, 2>;
+pub type Matrix4By64<T> = Matrix<T, 1, 4, 1>;
 /// [`Matrix`] of up to 8 arguments, 16 particles a warp.
 pub type Matrix8By16<T> = Matrix<T, 2, 1, 4>;
 /// [`Matrix`] of up to 8 arguments, 64 particles a warp.
@@ -124,11 +128,25 @@ struct Brought<T, const STEPS: usize, const DEPTH: usize> {
     weights: [[T; 4]; DEPTH],
 }
 
+/// Where what a lane brings for a stage lies, in words of two numbers: in the first column, and in that of the
+/// targets.
+#[derive(Clone, Copy)]
+struct At {
+    arguments: usize,
+    targets: usize,
+}
+
 /// Where a warp and its lane are.
-struct Place {
+struct Place<T> {
     /// First chunk of the warp, and how many there are.
     chunk: u32,
     chunks: u32,
+    /// First slot of the warp.
+    slot: u32,
+    /// Where its parameters are gathered.
+    gathered: Shared<T>,
+    /// Whether the rows come from memory.
+    is_far: bool,
     /// This lane's row in matrices, and its column in a step.
     g: u32,
     t: u32,
@@ -168,25 +186,82 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize>
         })
     }
 
-    /// What this lane brings for a stage. Chunks beyond the last are replaced by one that exists, and columns
-    /// by the first: their results are not used, and their parameters are zero.
+    /// This lane's parts of the left factors.
     ///
     /// # Safety
-    /// The stage exists, and the buffers are as documented.
+    /// The buffers are as documented, and nobody else uses where they are gathered. All lanes of the warp call it.
+    #[inline(always)]
+    unsafe fn parameters(arguments: &Arguments<T>, place: &Place<T>) -> [[[T; 2]; STEPS]; TILES] {
+        let &Place { slot, gathered, g, t, .. } = place;
+        let columns = arguments.shape.columns;
+        // SAFETY: a linear model has as many parameters as columns, and the numbers are the warp's own.
+        unsafe {
+            let by = (warp::lane(), warp::LANES);
+            arguments.gather((columns, slot, Self::SLOTS), gathered, by);
+        }
+        warp::sync();
+        // Negated, as they are subtracted.
+        let mut parameters = [[[T::ZERO; 2]; STEPS]; TILES];
+        unroll!(TILE in [0 1 2 3] {
+            if TILE < TILES {
+                unroll!(STEP in [0 1 2 3] {
+                    if STEP < STEPS {
+                        unroll!(HALF in [0 1] {
+                            let column = STEP as u32 * matrix::STEP + t;
+                            let slot = TILE as u32 * matrix::ROWS + HALF as u32 * 8 + g;
+                            if column < columns {
+                                // SAFETY: stored before the barrier.
+                                parameters[TILE][STEP][HALF] = -unsafe {
+                                    gathered.load((column * Self::SLOTS + slot) as usize)
+                                };
+                            }
+                        });
+                    }
+                });
+            }
+        });
+        parameters
+    }
+
+    /// Where a stage is that is the first of its chunks. Chunks beyond the last are replaced by one that exists:
+    /// their results are not used.
+    #[inline(always)]
+    fn first(place: &Place<T>, stage: u32) -> At {
+        let &Place { chunk, chunks, g, t, .. } = place;
+        let done = stage / Self::STAGES * SIDE_BY_SIDE;
+        let row = (chunk + done) as usize * CHUNK;
+        let of_chunk = |nth: u32| if done + nth < chunks { nth as usize * CHUNK } else { 0 };
+        At {
+            arguments: (row + of_chunk(g / 2)) / 2 + (g % 2) as usize,
+            targets: (row + of_chunk(t)) / 2,
+        }
+    }
+
+    /// Where the next stage is, number `stage`, if the one before is there.
+    #[inline(always)]
+    fn next(at: At, place: &Place<T>, stage: u32) -> At {
+        if stage.is_multiple_of(Self::STAGES) {
+            return Self::first(place, stage);
+        }
+        let further = DEPTH * ROWS as usize / 2;
+        At { arguments: at.arguments + further, targets: at.targets + further }
+    }
+
+    /// What this lane brings for a stage. Columns beyond the last are replaced by the first: their parameters
+    /// are zero.
+    ///
+    /// # Safety
+    /// The stage exists and is there, and the buffers are as documented.
     #[inline(always)]
     unsafe fn bring<const WEIGHTED: bool>(
         arguments: &Arguments<T>,
-        place: &Place,
-        stage: u32,
+        place: &Place<T>,
+        (stage, at): (u32, At),
     ) -> Brought<T, STEPS, DEPTH> {
-        let &Place { chunk, chunks, g, t } = place;
-        let done = stage / Self::STAGES * SIDE_BY_SIDE;
-        let row = (chunk + done) as usize * CHUNK + (stage % Self::STAGES * ROWS) as usize * DEPTH;
-        let of_chunk = |nth: u32| if done + nth < chunks { nth as usize * CHUNK } else { 0 };
+        let &Place { t, is_far, .. } = place;
+        let At { arguments: of_arguments, targets: of_targets } = at;
         // In words of two numbers.
         let column = padded(arguments.rows as usize) / 2;
-        let of_arguments = (row + of_chunk(g / 2)) / 2 + (g % 2) as usize;
-        let of_targets = (row + of_chunk(t)) / 2;
         let columns = arguments.shape.columns;
         let mut brought = Brought {
             arguments: [[[T::ZERO; 2]; STEPS]; DEPTH],
@@ -219,7 +294,7 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize>
                 }
             });
         }
-        if (stage % Self::STAGES * ROWS * DEPTH as u32).is_multiple_of(ROWS_OF_LINE) {
+        if is_far && (stage % Self::STAGES * ROWS * DEPTH as u32).is_multiple_of(ROWS_OF_LINE) {
             // Of the first ones none has been asked for.
             let first = if stage == 0 { 1 } else { LINES_AHEAD };
             let mut line = first;
@@ -245,10 +320,17 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize>
         brought: &Brought<T, STEPS, DEPTH>,
         parameters: &[[[T; 2]; STEPS]; TILES],
         sums: &mut [[T; 2]; TILES],
+        zero: u64,
     ) {
+        let copy = |x: T| match TILES {
+            1 => x,
+            _ => T::nearest(f64::from_bits(x.to_f64().to_bits() | zero)),
+        };
         unroll!(NTH in [0 1 2 3] {
             if NTH < DEPTH {
                 let [a, b, c, d] = brought.targets[NTH];
+                let [copy_of_a, copy_of_b] = [copy(a), copy(b)];
+                let [copy_of_c, copy_of_d] = [copy(c), copy(d)];
                 // Of a chunk's four rows the first and the third are columns of one product, the others
                 // of the other: so a lane loads neighbours.
                 let mut right = [[T::ZERO; STEPS]; 2];
@@ -260,8 +342,9 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize>
                 });
                 unroll!(TILE in [0 1 2 3] {
                     if TILE < TILES {
-                        let first = multiply_add(&parameters[TILE], &right[0], [a, c, a, c]);
-                        let other = multiply_add(&parameters[TILE], &right[1], [b, d, b, d]);
+                        let (parameters, [one, two]) = (&parameters[TILE], &right);
+                        let first = multiply_add(parameters, one, [a, c, copy_of_a, copy_of_c]);
+                        let other = multiply_add(parameters, two, [b, d, copy_of_b, copy_of_d]);
                         unroll!(HALF in [0 1] {
                             let residuals = [
                                 first[2 * HALF],
@@ -294,8 +377,7 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize>
     #[inline(always)]
     unsafe fn sum<const WEIGHTED: bool>(
         arguments: &Arguments<T>,
-        place: &Place,
-        parameters: &[[[T; 2]; STEPS]; TILES],
+        place: &Place<T>,
         nodes: Shared<T>,
     ) -> [T; 2] {
         let pile =
@@ -304,20 +386,26 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize>
         let stages = quads * Self::STAGES;
         let mut sums = [[T::ZERO; 2]; TILES];
         let mut totals = [T::ZERO; 2];
+        // A zero, of which the assembler does not know: of a number that stands twice in a matrix it would make
+        // new copies for every product.
+        let zero = u64::from(arguments.level >> 31);
         // SAFETY: the caller's promises; a stage is brought if it exists.
         unsafe {
             if stages > 0 {
-                let mut brought = Self::bring::<WEIGHTED>(arguments, place, 0);
+                let mut at = Self::first(place, 0);
+                let parameters = Self::parameters(arguments, place);
+                let mut brought = Self::bring::<WEIGHTED>(arguments, place, (0, at));
                 let mut stage = 0;
                 while stage < stages {
                     let next = stage + 1;
-                    let following = match next < stages {
-                        true => Self::bring::<WEIGHTED>(arguments, place, next),
-                        false => brought,
-                    };
+                    let mut following = brought;
+                    if next < stages {
+                        at = Self::next(at, place, next);
+                        following = Self::bring::<WEIGHTED>(arguments, place, (next, at));
+                    }
                     // All lanes, and all at once: see `multiply_add`.
                     warp::sync();
-                    Self::add::<WEIGHTED>(&brought, parameters, &mut sums);
+                    Self::add::<WEIGHTED>(&brought, &parameters, &mut sums, zero);
                     if next.is_multiple_of(Self::STAGES) {
                         let quad = stage / Self::STAGES;
                         let left = place.chunks - quad * SIDE_BY_SIDE;
@@ -398,47 +486,22 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize> Kern
 
         let columns = arguments.shape.columns;
         let each = Self::SLOTS * Self::COLUMNS;
-        let gathered = memory.parameters.part(warp::index() * each, each);
-        let mut index = warp::lane();
-        while index < columns * Self::SLOTS {
-            // The last one stands for those that are not there.
-            let slot = (work.slot + first + index % Self::SLOTS).min(arguments.slots - 1);
-            // SAFETY: slot and parameter exist; no other thread stores this number.
-            unsafe {
-                let value = arguments.parameter(index / Self::SLOTS, slot);
-                gathered.store(index as usize, value);
-            }
-            index += warp::LANES;
-        }
-        warp::sync();
-        // Negated, as they are subtracted.
-        let mut parameters = [[[T::ZERO; 2]; STEPS]; TILES];
-        unroll!(TILE in [0 1 2 3] {
-            if TILE < TILES {
-                unroll!(STEP in [0 1 2 3] {
-                    if STEP < STEPS {
-                        unroll!(HALF in [0 1] {
-                            let column = STEP as u32 * matrix::STEP + t;
-                            let slot = TILE as u32 * matrix::ROWS + HALF as u32 * 8 + g;
-                            if column < columns {
-                                // SAFETY: stored before the barrier.
-                                parameters[TILE][STEP][HALF] = -unsafe {
-                                    gathered.load((column * Self::SLOTS + slot) as usize)
-                                };
-                            }
-                        });
-                    }
-                });
-            }
-        });
-
-        let place = Place { chunk: work.chunk, chunks: work.chunks, g, t };
+        let place = Place {
+            chunk: work.chunk,
+            chunks: work.chunks,
+            slot: work.slot + first,
+            gathered: memory.parameters.part(warp::index() * each, each),
+            // With more tiles there are many rows.
+            is_far: TILES > 1 || padded(arguments.rows as usize) * (columns as usize + 1) > CACHED,
+            g,
+            t,
+        };
         // SAFETY: the work's chunks exist, and this lane has its nodes for itself.
         let totals = unsafe {
             if arguments.is_weighted() {
-                Self::sum::<true>(arguments, &place, &parameters, memory.nodes)
+                Self::sum::<true>(arguments, &place, memory.nodes)
             } else {
-                Self::sum::<false>(arguments, &place, &parameters, memory.nodes)
+                Self::sum::<false>(arguments, &place, memory.nodes)
             }
         };
         if work.chunks > 0 && t < TILES as u32 {
@@ -456,7 +519,12 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize> Kern
                 // SAFETY: the parts that there are have stored theirs before the barrier; group and slot
                 // exist.
                 unsafe {
-                    let total = pile::combined(memory.totals, tile, mine, work.parts);
+                    let total = pile::combined::<T, { WARPS as usize }>(
+                        memory.totals,
+                        tile,
+                        mine,
+                        work.parts,
+                    );
                     let place = work.group as usize * arguments.slots as usize + slot as usize;
                     arguments.partials.store(place, total);
                 }

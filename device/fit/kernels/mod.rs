@@ -1,6 +1,7 @@
 //! Fits on a GPU: the sums over rows for all particles of a swarm, and what follows from them.
 //!
-//! An iteration of a fit's swarm is three launches:
+//! An iteration of a fit's swarm is three launches, or two where the last one moves the particles for the next
+//! iteration:
 //!
 //! 1. [`Advance`](crate::swarm::kernels::motion::Advance), which knows nothing of the model;
 //! 2. for linear models and sums of squares [`squares::Squares`], or in `f64` where the GPU has units
@@ -25,7 +26,8 @@ use super::{Loss, Shape, sum::CHUNK};
 use crate::{
     gpu::{
         memory::{ReadOnly, ReadWrite},
-        thread,
+        shared::Shared,
+        thread, unroll, warp,
     },
     math::Scalar,
     swarm::{layout, view::View},
@@ -103,6 +105,58 @@ impl<T: Scalar> Arguments<T> {
             let dims = self.view.dims as usize;
             let place = layout::index(slot as usize, source as usize, dims);
             self.view.moved(source, self.positions.load(place))
+        }
+    }
+
+    /// Writes the values of the first `count` parameters at `width` slots from `first` on, parameter after
+    /// parameter; slots beyond the last are as the last one. Thread number `nth` of `all` that do it together
+    /// calls it; a barrier must follow.
+    ///
+    /// # Safety
+    /// So many parameters and the first slot exist, there is room, and the buffers are as documented. All lanes
+    /// of a warp call it.
+    #[inline(always)]
+    unsafe fn gather(
+        &self,
+        (count, first, width): (u32, u32, u32),
+        to: Shared<T>,
+        (nth, all): (u32, u32),
+    ) {
+        /// Numbers of a thread that are on their way at once.
+        const SOME: u32 = 8;
+        let some = [0, 1, 2, 3, 4, 5, 6, 7];
+        let dims = self.view.dims as usize;
+        let numbers = count * width;
+        let mut done = 0;
+        while done < numbers {
+            // The last one stands for those that are not there.
+            let index = |turn: u32| (done + turn * all + nth).min(numbers - 1);
+            let slot = |turn: u32| (first + index(turn) % width).min(self.slots - 1) as usize;
+            // SAFETY: the caller's promise; no other thread stores these numbers.
+            unsafe {
+                let sources = some.map(|turn| self.sources.at((index(turn) / width) as usize));
+                warp::sync();
+                // For a fixed one, the first dimension's are loaded and not used: no branch between loads.
+                let dimensions = sources.map(|source| if source == FIXED { 0 } else { source });
+                let bounds = dimensions.map(|dimension| self.view.bound(dimension));
+                let positions = some.map(|turn| {
+                    let dimension = dimensions[turn as usize] as usize;
+                    self.positions.load(layout::index(slot(turn), dimension, dims))
+                });
+                warp::sync();
+                unroll!(TURN in [0 1 2 3 4 5 6 7] {
+                    let turn = TURN as u32;
+                    let value = if sources[TURN] == FIXED {
+                        self.fixed.at((index(turn) / width) as usize)
+                    } else {
+                        self.view.moved_within(sources[TURN], bounds[TURN], positions[TURN])
+                    };
+                    if done + turn * all + nth < numbers {
+                        to.store(index(turn) as usize, value);
+                    }
+                });
+            }
+            done += SOME * all;
         }
     }
 

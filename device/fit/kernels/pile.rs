@@ -1,7 +1,10 @@
 //! The defined tree over chunks, its nodes in shared memory: an index that varies would put registers
 //! into a thread's local memory.
 
-use crate::{gpu::shared::Shared, math::Scalar};
+use crate::{
+    gpu::{shared::Shared, unroll},
+    math::Scalar,
+};
 
 /// The nodes of one thread: as [`Tree`](crate::fit::sum::Tree), whose order it keeps.
 #[derive(Clone, Copy)]
@@ -65,32 +68,36 @@ impl<T: Scalar> Pile<T> {
     }
 }
 
-/// The tree over `count` numbers, at least one, that lie `width` apart from `place` on. They are lost.
+/// The tree over `count` numbers, at least one and `MOST` at most, itself no more than 16, that lie `width` apart
+/// from `place` on. All are loaded at once.
 ///
 /// # Safety
-/// They do, visible to this thread, and no other thread uses them.
+/// They do, visible to this thread.
 #[inline(always)]
-pub(super) unsafe fn combined<T: Scalar>(
+pub(super) unsafe fn combined<T: Scalar, const MOST: usize>(
     numbers: Shared<T>,
     width: u32,
     place: u32,
     count: u32,
 ) -> T {
-    let index = |nth: u32| (nth * width + place) as usize;
-    let mut left = count;
-    // SAFETY: the caller's promise.
-    unsafe {
-        while left > 1 {
-            let pairs = left / 2;
-            for nth in 0..pairs {
-                let sum = numbers.load(index(2 * nth)) + numbers.load(index(2 * nth + 1));
-                numbers.store(index(nth), sum);
-            }
-            if left % 2 == 1 {
-                numbers.store(index(pairs), numbers.load(index(left - 1)));
-            }
-            left -= pairs;
+    const { assert!(MOST <= 16) };
+    let mut nodes = [T::ZERO; MOST];
+    unroll!(NTH in [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] {
+        if NTH < MOST {
+            // The last one stands for those that are not there.
+            let nth = (NTH as u32).min(count - 1);
+            // SAFETY: the caller's promise.
+            nodes[NTH] = unsafe { numbers.load((nth * width + place) as usize) };
         }
-        numbers.load(index(0))
-    }
+    });
+    unroll!(LEVEL in [0 1 2 3] {
+        unroll!(PAIR in [0 1 2 3 4 5 6 7] {
+            const LEFT: usize = PAIR << (LEVEL + 1);
+            const RIGHT: usize = LEFT + (1 << LEVEL);
+            if RIGHT < MOST && (RIGHT as u32) < count {
+                nodes[LEFT] = nodes[LEFT] + nodes[RIGHT];
+            }
+        });
+    });
+    nodes[0]
 }

@@ -258,13 +258,10 @@ impl<T: Scalar, const COLUMNS: usize, const EACH: usize, const PARTS: usize> Ker
         // and more.
         let columns = arguments.shape.columns;
         let gathered = Shared::<T>::at(memory.stages, COLUMNS as u32 * tile);
-        let mut index = thread::index();
-        while index < columns * tile {
-            // The last one stands for those that are not there.
-            let slot = (work.slot + index % tile).min(arguments.slots - 1);
-            // SAFETY: slot and parameter exist; no other thread stores this number.
-            unsafe { gathered.store(index as usize, arguments.parameter(index / tile, slot)) };
-            index += THREADS;
+        // SAFETY: a linear model has as many parameters as columns; the numbers are the block's own.
+        unsafe {
+            let by = (thread::index(), THREADS);
+            arguments.gather((columns, work.slot, tile), gathered, by);
         }
         block::barrier();
         // Negated, as they are subtracted.
@@ -361,7 +358,12 @@ impl<T: Scalar, const COLUMNS: usize, const EACH: usize, const PARTS: usize> Ker
             // SAFETY: the parts that there are have stored theirs before the barrier; group and slot
             // exist.
             unsafe {
-                let total = pile::combined(memory.totals, tile, mine, work.parts);
+                let total = pile::combined::<T, { 2 * WARPS as usize }>(
+                    memory.totals,
+                    tile,
+                    mine,
+                    work.parts,
+                );
                 let place = work.group as usize * arguments.slots as usize + slot as usize;
                 arguments.partials.store(place, total);
             }

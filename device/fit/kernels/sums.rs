@@ -223,7 +223,12 @@ impl<M: Model, T: Scalar> Kernel for Sums<M, T> {
             // SAFETY: the warps that have rows have stored their sums before the barrier; group and
             // slot exist.
             unsafe {
-                let total = pile::combined(memory.totals, TILE, warp::lane(), work.parts);
+                let total = pile::combined::<T, { WARPS as usize }>(
+                    memory.totals,
+                    TILE,
+                    warp::lane(),
+                    work.parts,
+                );
                 let place = work.group as usize * arguments.slots as usize + slot as usize;
                 arguments.partials.store(place, total);
             }

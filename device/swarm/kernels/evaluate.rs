@@ -148,11 +148,31 @@ unsafe fn judge<O: Objective, T: Scalar>(arguments: &Arguments<O, T>, slot: usiz
     // SAFETY: by the caller's promise; a row has `dims` coordinates.
     unsafe {
         let fitness = view::evaluate(&arguments.objective, &arguments.view, &position, &mut image);
-        settle(arguments, slot, fitness)
+        let (best, is_renewed) = settle(arguments, slot, (best(arguments, slot), fitness));
+        if is_renewed {
+            for dimension in 0..dims {
+                renew(arguments, slot, dimension);
+            }
+        }
+        best
     }
 }
 
-/// Does with a slot's fitness what is asked; returns its best fitness.
+/// A slot's best fitness, as far as it is asked for.
+///
+/// # Safety
+/// The slot exists, and the buffers are as documented.
+#[inline(always)]
+pub(crate) unsafe fn best<O, T: Scalar>(arguments: &Arguments<O, T>, slot: usize) -> T {
+    match arguments.outcome {
+        // SAFETY: the caller's promise.
+        Outcome::Renewed => unsafe { arguments.best_fitness.load(slot) },
+        Outcome::Told | Outcome::First => T::INFINITY,
+    }
+}
+
+/// Does with a slot's fitness what is asked; `before` is what [`best`] tells. Returns its best fitness, and whether
+/// its own best is to be [renewed](renew).
 ///
 /// # Safety
 /// No other thread has this slot, and the buffers are as documented.
@@ -160,31 +180,34 @@ unsafe fn judge<O: Objective, T: Scalar>(arguments: &Arguments<O, T>, slot: usiz
 pub(crate) unsafe fn settle<O, T: Scalar>(
     arguments: &Arguments<O, T>,
     slot: usize,
-    fitness: T,
-) -> T {
-    let dims = arguments.view.dims;
-    let first = layout::first(slot, dims as usize);
-    let position = Row(arguments.positions.skip(first));
-    // SAFETY: by the caller's promise; a row has `dims` coordinates.
+    (before, fitness): (T, T),
+) -> (T, bool) {
+    // SAFETY: the caller's promise.
     unsafe {
         if arguments.outcome == Outcome::Told {
             arguments.fitness.store(slot, fitness);
-            return fitness;
+            return (fitness, false);
         }
-        let start = arguments.outcome == Outcome::First;
-        let before = if start { T::INFINITY } else { arguments.best_fitness.load(slot) };
-        if start || fitness < before {
-            for dimension in 0..dims {
-                let index = first + dimension as usize * TILE;
-                arguments.own_bests.store(index, position.at(dimension));
-            }
+        let is_renewed = arguments.outcome == Outcome::First || fitness < before;
+        if is_renewed {
             arguments.best_fitness.store(slot, fitness);
             arguments.stale.store(slot, 0);
         } else {
             arguments.stale.store(slot, arguments.stale.load(slot) + 1);
         }
-        fitness.least(before)
+        (fitness.least(before), is_renewed)
     }
+}
+
+/// Where a slot is in one dimension becomes its own best.
+///
+/// # Safety
+/// No other thread has this dimension of the slot, and the buffers are as documented.
+#[inline(always)]
+pub(crate) unsafe fn renew<O, T: Scalar>(arguments: &Arguments<O, T>, slot: usize, dimension: u32) {
+    let index = layout::index(slot, dimension as usize, arguments.view.dims as usize);
+    // SAFETY: the caller's promise.
+    unsafe { arguments.own_bests.store(index, arguments.positions.load(index)) };
 }
 
 /// The coordinates of one slot.

@@ -4,7 +4,10 @@ use core::marker::PhantomData;
 
 use super::publish::Part;
 use crate::{
-    gpu::memory::{ReadOnly, ReadWrite},
+    gpu::{
+        memory::{ReadOnly, ReadWrite},
+        thread,
+    },
     kernel::{Kernel, Name},
     math::Scalar,
     swarm::{
@@ -30,6 +33,9 @@ pub struct Arguments<T> {
     pub iteration: u32,
     /// The share of the iterations asked for that are done.
     pub progress: T,
+    /// Threads that move a particle, each in some dimensions, in blocks of their own: 1, if the rule is not
+    /// [separable](Rule::is_separable).
+    pub parts: u32,
     /// Positions, in tiles.
     pub positions: ReadWrite<T>,
     /// Velocities, in tiles.
@@ -69,7 +75,9 @@ impl<T: Scalar> Kernel for Scatter<T> {
             // SAFETY: the slot is this thread's own; buffers as `Arguments` documents.
             unsafe {
                 let by = movement(arguments, &part);
-                rule::scatter(settings, &mut InMemory::new(arguments, part, part.particle), by);
+                let (own_bests, guides) = (arguments.own_bests, arguments.guide);
+                let mut flock = InMemory::new(arguments, (own_bests, guides), part, part.particle);
+                rule::scatter(settings, &mut flock, by);
             }
         }
     }
@@ -83,18 +91,59 @@ impl<T: Scalar> Kernel for Advance<T> {
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
         let settings = &arguments.settings;
-        let part = Part::of_this_thread(settings.swarms, settings.particles);
+        // There is a part at least; the compiler cannot know.
+        let parts = arguments.parts.max(1);
+        let blocks = (thread::grid_blocks() / parts).max(1);
+        let block = (thread::block_index() % blocks, blocks);
+        let part = Part::of_block(block, settings.swarms, settings.particles);
+        let each = settings.dims.div_ceil(parts).next_multiple_of(T::PAIRS_PER_BLOCK);
+        let first = thread::block_index() / blocks * each;
+        let dimensions = first..settings.dims.min(first + each);
         if part.particle < settings.particles {
-            // SAFETY: the slot is this thread's own; buffers as `Arguments` documents.
+            // SAFETY: the slot's dimensions are this thread's own; buffers as `Arguments` documents.
             unsafe {
                 let by = movement(arguments, &part);
                 let guide = best_informant(arguments, &part);
                 if settings.rule == Rule::Comprehensive {
                     learn(arguments, &part, &by);
                 }
-                rule::advance(settings, &mut InMemory::new(arguments, part, guide), by);
+                let (own_bests, guides) = (arguments.own_bests, arguments.guide);
+                let mut flock = InMemory::new(arguments, (own_bests, guides), part, guide);
+                rule::advance(settings, &mut flock, by, dimensions);
             }
         }
+    }
+}
+
+/// Moves all particles of a swarm by the rule [`Rule::Inertia`] with the swarm's best as the guide, in the launch
+/// that has renewed their own bests and the guide.
+///
+/// # Safety
+/// All threads of one block call it, which read what the others have written in this launch; no other block uses
+/// this swarm then. Buffers are as [`Arguments`] documents, but own bests and guides, which are those given.
+#[inline(always)]
+pub(crate) unsafe fn advance_together<T: Scalar>(
+    arguments: &Arguments<T>,
+    (own_bests, guides): (ReadWrite<T>, ReadWrite<T>),
+    part: Part,
+) {
+    let settings = &arguments.settings;
+    let each = T::PAIRS_PER_BLOCK;
+    let parts = settings.dims.div_ceil(each);
+    // There is one at least; the compiler cannot know.
+    let particles = settings.particles.max(1);
+    let mut index = thread::index();
+    while index < particles * parts {
+        let part = Part { particle: index % particles, ..part };
+        let first = index / particles * each;
+        let dimensions = first..settings.dims.min(first + each);
+        // SAFETY: the caller's promise; the slot's dimensions are this thread's own.
+        unsafe {
+            let by = movement(arguments, &part);
+            let mut flock = InMemory::new(arguments, (own_bests, guides), part, part.particle);
+            rule::inertia(settings, &mut flock, by, dimensions);
+        }
+        index += thread::block_threads();
     }
 }
 
@@ -176,26 +225,55 @@ unsafe fn learn<T: Scalar>(arguments: &Arguments<T>, part: &Part, by: &Move<T>) 
     }
 }
 
+/// Memory whose numbers are loaded in one way or the other.
+trait Numbers<T> {
+    /// # Safety
+    /// As of the type's own way.
+    unsafe fn number(&self, index: usize) -> T;
+}
+
+impl<T: Scalar> Numbers<T> for ReadOnly<T> {
+    #[inline(always)]
+    unsafe fn number(&self, index: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.at(index) }
+    }
+}
+
+impl<T: Scalar> Numbers<T> for ReadWrite<T> {
+    #[inline(always)]
+    unsafe fn number(&self, index: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.load(index) }
+    }
+}
+
 /// One particle among the others, all in device memory.
-struct InMemory<'a, T> {
+struct InMemory<'a, T, N> {
     arguments: &'a Arguments<T>,
+    /// The own best positions of all, in tiles.
+    own_bests: N,
+    /// The best position of each swarm.
+    guides: N,
     part: Part,
     /// Where this particle's coordinates start.
     first: usize,
     /// The particle that guides it.
     guide: u32,
-    graph: Graph,
 }
 
-impl<'a, T: Scalar> InMemory<'a, T> {
+impl<'a, T: Scalar, N: Numbers<T>> InMemory<'a, T, N> {
     /// # Safety
     /// Buffers as documented.
     #[inline(always)]
-    unsafe fn new(arguments: &'a Arguments<T>, part: Part, guide: u32) -> Self {
+    unsafe fn new(
+        arguments: &'a Arguments<T>,
+        (own_bests, guides): (N, N),
+        part: Part,
+        guide: u32,
+    ) -> Self {
         let first = layout::first(part.slot(part.particle), arguments.settings.dims as usize);
-        // SAFETY: the caller's promise.
-        let graph = unsafe { graph(arguments, &part) };
-        Self { arguments, part, first, guide, graph }
+        Self { arguments, own_bests, guides, part, first, guide }
     }
 
     #[inline(always)]
@@ -209,13 +287,13 @@ impl<'a, T: Scalar> InMemory<'a, T> {
         let dims = self.arguments.settings.dims as usize;
         let index = layout::index(self.part.slot(particle), dimension as usize, dims);
         // SAFETY: the particle exists.
-        unsafe { self.arguments.own_bests.at(index) }
+        unsafe { self.own_bests.number(index) }
     }
 }
 
-// SAFETY (all accesses below): positions and velocities are those of this thread's own slot; what
+// SAFETY (all accesses below): positions and velocities are those of this thread's own dimensions of its slot; what
 // belongs to others is only read during the launch.
-impl<T: Scalar> Flock<T> for InMemory<'_, T> {
+impl<T: Scalar, N: Numbers<T>> Flock<T> for InMemory<'_, T, N> {
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
         // SAFETY: see above.
@@ -229,7 +307,7 @@ impl<T: Scalar> Flock<T> for InMemory<'_, T> {
     #[inline(always)]
     fn own_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.arguments.own_bests.at(self.place(dimension)) }
+        unsafe { self.own_bests.number(self.place(dimension)) }
     }
     #[inline(always)]
     fn guide(&self, dimension: u32) -> T {
@@ -237,7 +315,7 @@ impl<T: Scalar> Flock<T> for InMemory<'_, T> {
             let dims = self.arguments.settings.dims as usize;
             let index = self.part.swarm as usize * dims + dimension as usize;
             // SAFETY: the guides have `dims` elements for each swarm.
-            return unsafe { self.arguments.guide.at(index) };
+            return unsafe { self.guides.number(index) };
         }
         self.best_of(self.guide, dimension)
     }
@@ -248,7 +326,9 @@ impl<T: Scalar> Flock<T> for InMemory<'_, T> {
     #[inline(always)]
     fn informant(&self, nth: u32, dimension: u32) -> T {
         let topology = self.arguments.settings.topology;
-        self.best_of(topology.informant(nth, self.part.particle, self.graph), dimension)
+        // SAFETY: buffers as documented.
+        let graph = unsafe { graph(self.arguments, &self.part) };
+        self.best_of(topology.informant(nth, self.part.particle, graph), dimension)
     }
     #[inline(always)]
     fn exemplar(&self, dimension: u32) -> T {

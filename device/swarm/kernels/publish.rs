@@ -47,12 +47,15 @@ impl Part {
     /// Of a launch in which each of several swarms has the same number of blocks.
     #[inline(always)]
     pub fn of_this_thread(swarms: u32, particles: u32) -> Self {
-        let blocks = thread::grid_blocks() / swarms;
-        let (swarm, block) = if swarms == 1 {
-            (0, thread::block_index())
-        } else {
-            (thread::block_index() / blocks, thread::block_index() % blocks)
-        };
+        Self::of_block((thread::block_index(), thread::grid_blocks()), swarms, particles)
+    }
+
+    /// The same for this thread of a block, of which the number is given, and how many there are.
+    #[inline(always)]
+    pub fn of_block((block, blocks): (u32, u32), swarms: u32, particles: u32) -> Self {
+        let blocks = blocks / swarms;
+        let (swarm, block) =
+            if swarms == 1 { (0, block) } else { (block / blocks, block % blocks) };
         let particle = block * thread::block_threads() + thread::index();
         Self { swarm, blocks, particle, stride: layout::stride(particles as usize) }
     }
@@ -124,6 +127,8 @@ impl<T: Scalar> Board<T> {
                 return false;
             }
 
+            // On its way while the candidates are compared.
+            let before = self.champion_fitness.load(swarm);
             let mut best = Candidate::NONE;
             let first = part.swarm * part.blocks;
             let mut block = thread::index();
@@ -136,7 +141,7 @@ impl<T: Scalar> Board<T> {
             }
             let best = block::reduce(best, Candidate::NONE, scratch.reduction, Candidate::better);
             if thread::index() == 0 {
-                let improved = best.fitness < self.champion_fitness.load(swarm);
+                let improved = best.fitness < before;
                 if !improved {
                     self.failed.store(swarm, iteration);
                 }

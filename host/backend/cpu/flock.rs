@@ -91,7 +91,7 @@ fn move_inlined<T: Scalar>(
             Motion::Scatter => rule::scatter::<Row<T>>(settings, &mut flock, by),
             Motion::Advance => {
                 flock.find_guides();
-                rule::advance::<Row<T>>(settings, &mut flock, by);
+                rule::advance::<Row<T>>(settings, &mut flock, by, 0..settings.dims);
             }
         }
     }
