@@ -51,10 +51,11 @@ mod driver {
         let mut arguments = Arguments::from_args();
         // What one does is what the log grows by.
         arguments.test_threads = Some(1);
-        let trials: [Named; 10] = [
+        let trials: [Named; 11] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
+            ("few_particles_of_a_fit_move_with_the_judging", moves_with_judging),
             ("another_sequence_of_launches_is_another_graph", other_graphs),
             ("a_driver_without_graphs_is_given_launches", without_graphs),
             ("particles_on_the_chip_have_a_kernel_for_their_block", narrowed),
@@ -117,17 +118,17 @@ mod driver {
         Ok(log)
     }
 
-    /// A graph is made when launches come again: first 32 iterations one by one, then three graphs, and the last
+    /// A graph is made when launches come again: first 64 iterations one by one, then three graphs, and the last
     /// twelve one by one, since such a sequence was not there before.
     fn graphs() -> Done {
         let problem = Problem::named("rastrigin", 3)?.shifted(3)?;
         let plan = Plan::<f32>::new(&problem, &swarm(200))?;
-        let log = advanced(problem.function(), &plan, Residence::Streaming, &[140])?;
-        check(count(&log, "graph of 32") == 3, "three graphs", &log)?;
+        let log = advanced(problem.function(), &plan, Residence::Streaming, &[268])?;
+        check(count(&log, "graph of 64") == 3, "three graphs", &log)?;
         check(count(&log, "graph of") == 3, "no others", &log)?;
         let step = "swarm_step_rastrigin_f32";
-        check(count(&log, &format!("launch {step}")) == 44, "44 launches", &log)?;
-        check(count(&log, &format!("graph's launch {step}")) == 96, "96 in graphs", &log)
+        check(count(&log, &format!("launch {step}")) == 76, "76 launches", &log)?;
+        check(count(&log, &format!("graph's launch {step}")) == 192, "192 in graphs", &log)
     }
 
     fn swarm(particles: u32) -> Options {
@@ -139,8 +140,8 @@ mod driver {
         let problem = Problem::named("rastrigin", 5)?.shifted(3)?;
         let options = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..swarm(70) };
         let plan = Plan::<f32>::new(&problem, &options)?;
-        let log = advanced(problem.function(), &plan, Residence::Auto, &[128])?;
-        check(count(&log, "graph of 64") == 3, "three graphs", &log)
+        let log = advanced(problem.function(), &plan, Residence::Auto, &[256])?;
+        check(count(&log, "graph of 128") == 3, "three graphs", &log)
     }
 
     fn graphs_of_fits() -> Done {
@@ -150,10 +151,30 @@ mod driver {
             let fit = Fit::named(model, Data::pairs((0..300).map(growth))?)?;
             let problem = fit.problem()?;
             let plan = Plan::<f64>::new(&problem, fit.swarm_options())?;
-            let log = advanced(problem.function(), &plan, Residence::Auto, &[96])?;
-            check(count(&log, "graph of 96") == 2, "two graphs", &log)?;
+            let log = advanced(problem.function(), &plan, Residence::Auto, &[192])?;
+            check(count(&log, "graph of 192") == 2, "two graphs", &log)?;
             let launches = count(&log, &format!("graph's launch {kernel}"));
-            check(launches == 64, "64 sums in graphs", &log)?;
+            check(launches == 128, "128 sums in graphs", &log)?;
+        }
+        Ok(())
+    }
+
+    /// With the swarm's best as the guide, few particles are moved by the launch that judges them: but for the first
+    /// iteration of those that are put together.
+    fn moves_with_judging() -> Done {
+        let fit = Fit::named("linear", Data::pairs((0..300).map(growth))?)?;
+        let problem = fit.problem()?;
+        let neighbourhood = Some(Neighbourhood::Global);
+        for (particles, graph, moves) in [(16, "graph of 129", 3), (600, "graph of 192", 192)] {
+            let options = Options { particles, neighbourhood, ..fit.swarm_options().clone() };
+            let plan = Plan::<f64>::new(&problem, &options)?;
+            let log = advanced(problem.function(), &plan, Residence::Auto, &[192])?;
+            check(count(&log, graph) == 2, graph, &log)?;
+            let launched = ["launch", "graph's launch"]
+                .map(|how| count(&log, &format!("{how} swarm_advance_f64")))
+                .iter()
+                .sum::<usize>();
+            check(launched == moves, &format!("{moves} moves"), &log)?;
         }
         Ok(())
     }
