@@ -19,8 +19,7 @@ pub struct Module {
 /// should hold, by the beginning and the end of their names: so a thread gets as many registers as that leaves.
 ///
 /// Resident kernels would take twice as many, and then a multiprocessor could not be filled; what they do
-/// not need in the inner loop may go to local memory. (To ask for one block each as well made them up to a
-/// quarter slower.) Streaming ones would take fewer and wait for one load after the other; these are those
+/// not need in the inner loop may go to local memory. Streaming ones would take fewer and wait for one load after the other; these are those
 /// that need none but the registers, on any architecture.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("fit_judge_", "", 512, None),
@@ -37,10 +36,10 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("paths_panels_via_", "", 256, None),
     ("paths_panels_", "", 256, Some(2)),
     ("paths_pivots_", "", 256, Some(1)),
-    ("swarm_resident_", "_f32", 1024, None),
-    ("swarm_resident_", "_f64", 512, None),
-    ("swarm_together_", "_f32", 1024, None),
-    ("swarm_together_", "_f64", 512, None),
+    ("swarm_resident_", "_f32", 1024, Some(1)),
+    ("swarm_resident_", "_f64", 512, Some(1)),
+    ("swarm_together_", "_f32", 1024, Some(1)),
+    ("swarm_together_", "_f64", 512, Some(1)),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
     ("swarm_step_cubic_", "f32", 512, Some(2)),
     ("swarm_step_ellipsoid_", "f32", 512, Some(2)),
@@ -58,6 +57,29 @@ const NEWER: &[(&str, &str, &str)] = &[
     ("fit_matrix_", "", ".version 8.0\n.target sm_90\n.address_size 64"),
     ("", "_u16", ".version 8.0\n.target sm_90\n.address_size 64"),
 ];
+
+/// Kernels that keep the address of their shared memory, by the beginning of their names: those that access it
+/// all the time and in many places.
+const KEEPING: &[&str] = &["swarm_resident_", "swarm_together_"];
+
+/// An entry that reads the address of the block's shared memory once.
+///
+/// Since sm_90 that address depends on the block's rank in its cluster. The assembler makes it anew wherever it is
+/// used, from a special register which takes long to read, unless it cannot know what it is: so a shuffle.
+fn with_kept_base(entry: &str) -> String {
+    const ADDRESS: &str = ", flockwork_shared;";
+    const KEPT: &str = "%flockwork_base";
+
+    let Some(body) = entry.find("\n{\n").filter(|_| entry.contains(ADDRESS)) else {
+        return entry.to_owned();
+    };
+    let (head, body) = entry.split_at(body + "\n{\n".len());
+    let body = body.replace(ADDRESS, &format!(", {KEPT};"));
+    format!(
+        "{head}.reg .b32 {KEPT};\nmov.u32 {KEPT}{ADDRESS}\nshfl.sync.idx.b32 {KEPT}, {KEPT}, 0, 31, \
+         -1;\n{body}"
+    )
+}
 
 /// A directive at the top level: a function, a variable.
 struct Item<'a> {
@@ -106,7 +128,9 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
             if let (Some(bound), Some(body)) = (&bound, body) {
                 lines.insert(body, bound);
             }
-            text.push_str(&lines.join("\n"));
+            let lines = lines.join("\n");
+            let keeps = part.is_entry && KEEPING.iter().any(|start| part.symbol.starts_with(start));
+            text.push_str(&if keeps { with_kept_base(&lines) } else { lines });
         }
         text.push('\n');
         modules.push(Module { entry: item.symbol.to_owned(), text });
@@ -248,6 +272,28 @@ mod tests {
         assert_eq!(second.text.matches("helper(").count(), 2, "declaration and definition");
         assert!(second.text.contains("table[16]") && second.text.contains("other = table"));
         assert!(!second.text.contains("pool") && !second.text.contains("first"));
+    }
+
+    #[test]
+    fn some_kernels_read_where_their_shared_memory_begins_once() {
+        let text = |name: &str| {
+            format!(
+                ".version 7.0\n.target sm_70\n.address_size 64\n.extern .shared .align 16 .b8 \
+                 flockwork_shared[];\n.visible .entry {name}()\n{{\n.reg .b32 %r<9>;\nmov.u32 %r1, \
+                 flockwork_shared;\nmov.u32 %r2, flockwork_shared;\nret;\n}}\n"
+            )
+        };
+        let module = |name: &str| modules(&text(name)).unwrap().remove(0).text;
+        assert_eq!(module("swarm_step_a_f32").matches(", flockwork_shared;").count(), 2);
+        let kept = module("swarm_resident_a_f32");
+        assert!(
+            kept.contains(
+                "{\n.reg .b32 %flockwork_base;\nmov.u32 %flockwork_base, flockwork_shared;\n\
+                 shfl.sync.idx.b32 %flockwork_base, %flockwork_base, 0, 31, -1;\n.reg .b32 %r<9>;\n\
+                 mov.u32 %r1, %flockwork_base;\nmov.u32 %r2, %flockwork_base;\nret;\n}"
+            ),
+            "{kept}"
+        );
     }
 
     #[test]

@@ -24,6 +24,13 @@ pub trait Kernel {
         0
     }
 
+    /// Words of these arguments that decide what the kernel does rather than with what, and that many
+    /// launches have in common: where a driver compiles the kernel, it may take them for constants.
+    fn steady(arguments: &Self::Arguments) -> Steady {
+        let _ = arguments;
+        Steady::NONE
+    }
+
     /// What each thread does.
     ///
     /// # Safety
@@ -31,6 +38,51 @@ pub trait Kernel {
     /// [`Kernel::shared_bytes`] of shared memory, cooperative if [`Kernel::COOPERATIVE`], and with
     /// arguments whose buffers are as long as the kernel documents.
     unsafe fn run(arguments: &Self::Arguments);
+}
+
+/// Words of a kernel's arguments and their values: see [`Kernel::steady`].
+///
+/// ```
+/// use flockwork_device::kernel::Steady;
+///
+/// let steady = Steady::NONE.with(8, 3).with(4, 7);
+/// assert_eq!(steady.at(4), Some(7));
+/// assert_eq!(steady.at(0), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Steady {
+    /// Where each begins, in bytes, and what it is.
+    words: [(usize, u32); Self::MOST],
+    count: usize,
+}
+
+impl Steady {
+    /// The most words.
+    pub const MOST: usize = 6;
+
+    /// No words.
+    pub const NONE: Self = Self { words: [(0, 0); Self::MOST], count: 0 };
+
+    /// These and the 32-bit word that begins at byte `offset` of the arguments.
+    ///
+    /// # Panics
+    /// If there are [`Steady::MOST`] already, or the offset is no multiple of 4.
+    pub const fn with(mut self, offset: usize, word: u32) -> Self {
+        assert!(offset.is_multiple_of(4), "words begin at multiples of 4 bytes");
+        self.words[self.count] = (offset, word);
+        self.count += 1;
+        self
+    }
+
+    /// The word that begins at byte `offset`, if it is one of these.
+    pub fn at(&self, offset: usize) -> Option<u32> {
+        self.words[..self.count].iter().find(|(at, _)| *at == offset).map(|(_, word)| *word)
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
 }
 
 /// The name of a kernel: its family, and what the family was specialised for.

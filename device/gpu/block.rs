@@ -15,6 +15,14 @@ pub fn barrier() {
     target::block_barrier();
 }
 
+/// A [`barrier`] that tells all threads of the block whether the predicate holds in any of them. Collective, as
+/// it is.
+#[inline(always)]
+#[track_caller]
+pub fn any(predicate: bool) -> bool {
+    target::block_any(predicate)
+}
+
 /// Length of the scratch array that [`reduce`] needs for values of type `T`.
 pub const fn reduce_scratch<T: Shuffle>(threads: u32) -> u32 {
     threads / warp::LANES * T::WORDS

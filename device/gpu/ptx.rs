@@ -27,6 +27,8 @@ unsafe extern "C" {
     fn vote_ballot(lanes: u32, predicate: bool) -> u32;
     #[link_name = "llvm.nvvm.bar.warp.sync"]
     fn bar_warp(lanes: u32);
+    #[link_name = "llvm.nvvm.barrier.cta.red.or.aligned.all"]
+    fn bar_or(barrier: u32, predicate: bool) -> bool;
 }
 
 #[inline(always)]
@@ -93,6 +95,14 @@ pub fn warp_sync() {
 pub fn block_barrier() {
     // SAFETY: all threads of the block call it (contract of `gpu::block`).
     unsafe { nvptx::_syncthreads() }
+}
+
+#[inline(always)]
+pub fn block_any(predicate: bool) -> bool {
+    // The ballot changes nothing, but the assembler knows that its answer is the same for the whole warp.
+    // SAFETY: all threads of the block call it (contract of `gpu::block`); barrier 0 is the one of
+    // `block_barrier`.
+    unsafe { vote_ballot(ALL_LANES, bar_or(0, predicate)) != 0 }
 }
 
 /// A turn of a waiting loop.

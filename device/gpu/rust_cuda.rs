@@ -135,6 +135,11 @@ pub fn block_barrier() {
     thread::sync_threads();
 }
 
+#[inline(always)]
+pub fn block_any(predicate: bool) -> bool {
+    thread::sync_threads_or(predicate.into()) != 0
+}
+
 /// A turn of a waiting loop.
 #[inline(always)]
 pub fn spin() {}
@@ -490,6 +495,7 @@ mod same_as_the_emulators {
         ballot: fn(bool) -> u32;
         warp_sync: fn();
         block_barrier: fn();
+        block_any: fn(bool) -> bool;
         spin: fn();
         opaque: fn(u32) -> u32;
         pair_add: fn(u32, u32) -> u32;

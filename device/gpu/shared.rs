@@ -34,6 +34,12 @@ impl<T: Word> Shared<T> {
         self.byte_offset
     }
 
+    /// Its elements.
+    #[inline(always)]
+    pub const fn length(&self) -> u32 {
+        self.length
+    }
+
     /// First byte behind the array: where the next one may start.
     #[inline(always)]
     pub const fn end(&self) -> u32 {
@@ -44,6 +50,13 @@ impl<T: Word> Shared<T> {
     #[inline(always)]
     pub const fn part(&self, start: u32, length: u32) -> Self {
         Self::at(self.byte_offset + start * size_of::<T>() as u32, length)
+    }
+
+    /// The same array, of which the compiler does not know where it begins: places in it are computed from that,
+    /// and not each ahead of a loop to wait in registers.
+    #[inline(always)]
+    pub fn opaque(&self) -> Self {
+        Self::at(target::opaque(self.byte_offset), self.length)
     }
 
     /// Element `index`.

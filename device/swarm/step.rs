@@ -153,7 +153,8 @@ fn motion<O: Objective, T: Scalar>(
             evaluation.close_run(dimension);
         }
     }
-    rest(common, state, &mut evaluation, dimension, &mut draw);
+    // Not `dimension`: where the number of dimensions is a constant, this is one.
+    rest(common, state, &mut evaluation, fours, &mut draw);
     let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
     competing(common.view.sign * value)
 }

@@ -9,7 +9,7 @@ use bytemuck::Pod;
 use flockwork_device::{
     fit::Model,
     gpu::memory::{ReadOnly, ReadWrite},
-    kernel::Kernel,
+    kernel::{Kernel, Steady},
     objective::Objective,
     registry,
 };
@@ -287,8 +287,8 @@ impl Machine for GpuMachine {
         Ok(self.gpu.kernel::<K>()?)
     }
 
-    fn load_for<K: Kernel>(&self, threads: u32) -> Result<LoadedKernel<K>> {
-        Ok(self.gpu.kernel_for::<K>(threads)?)
+    fn load_for<K: Kernel>(&self, threads: Option<u32>, steady: Steady) -> Result<LoadedKernel<K>> {
+        Ok(self.gpu.kernel_for::<K>(threads, steady)?)
     }
 
     fn stated<K: Kernel>(&self) -> Result<Capacity> {

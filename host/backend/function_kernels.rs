@@ -15,7 +15,7 @@ use flockwork_device::{
 
 use super::{
     Number,
-    machine::{Machine, OnDemand},
+    machine::{Machine, OnDemand, Tailored},
     residence::Capacity,
 };
 use crate::Result;
@@ -89,8 +89,8 @@ pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     step: OnDemand<M, Step<O, T>>,
     /// How many blocks of it are on the machine at once.
     step_blocks: Option<u32>,
-    resident: OnDemand<M, Resident<O, T>>,
-    together: OnDemand<M, Together<O, T>>,
+    resident: Tailored<M, Resident<O, T>>,
+    together: Tailored<M, Together<O, T>>,
 }
 
 impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
@@ -100,8 +100,8 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             evaluate: OnDemand::new(),
             step: OnDemand::new(),
             step_blocks: None,
-            resident: OnDemand::new(),
-            together: OnDemand::new(),
+            resident: Tailored::new(),
+            together: Tailored::new(),
         }
     }
 }
@@ -163,9 +163,11 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         // SAFETY: the caller's promise.
         unsafe {
             if arguments.team == Team::ALONE {
-                machine.launch(self.resident.get_for(machine, most)?, blocks, threads, &arguments)
+                let kernel = self.resident.get(machine, most, &arguments)?;
+                machine.launch(kernel, blocks, threads, &arguments)
             } else {
-                machine.launch(self.together.get_for(machine, most)?, blocks, threads, &arguments)
+                let kernel = self.together.get(machine, most, &arguments)?;
+                machine.launch(kernel, blocks, threads, &arguments)
             }
         }
     }

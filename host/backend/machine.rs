@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
-    kernel::Kernel,
+    kernel::{Kernel, Steady},
 };
 
 use super::residence::Capacity;
@@ -38,9 +38,10 @@ pub trait Machine {
     /// Makes a kernel ready.
     fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
 
-    /// The same for blocks of at most so many threads, so that each has what that leaves.
-    fn load_for<K: Kernel>(&self, threads: u32) -> Result<Self::Loaded<K>> {
-        let _ = threads;
+    /// The same for launches with these [steady](Kernel::steady) words, and with blocks of at most so many
+    /// threads if that is given, so that each has what that leaves.
+    fn load_for<K: Kernel>(&self, threads: Option<u32>, steady: Steady) -> Result<Self::Loaded<K>> {
+        let _ = (threads, steady);
         self.load()
     }
 
@@ -226,12 +227,33 @@ impl<M: Machine, K: Kernel> OnDemand<M, K> {
         }
         Ok(self.0.as_ref().expect("loaded above"))
     }
+}
 
-    /// The kernel for blocks of at most so many threads; the number is the same each time.
-    pub fn get_for(&mut self, machine: &M, threads: Option<u32>) -> Result<&M::Loaded<K>> {
-        if let (None, Some(threads)) = (&self.0, threads) {
-            self.0 = Some(machine.load_for(threads)?);
+/// A kernel that is made ready for the launches that are wanted, and again when others are.
+pub(super) struct Tailored<M: Machine, K: Kernel> {
+    /// Threads of a block at most, if they are bounded.
+    threads: Option<u32>,
+    steady: Steady,
+    loaded: Option<M::Loaded<K>>,
+}
+
+impl<M: Machine, K: Kernel> Tailored<M, K> {
+    pub fn new() -> Self {
+        Self { threads: None, steady: Steady::NONE, loaded: None }
+    }
+
+    /// The kernel for launches with these arguments, and blocks of at most so many threads if that is given.
+    pub fn get(
+        &mut self,
+        machine: &M,
+        threads: Option<u32>,
+        arguments: &K::Arguments,
+    ) -> Result<&M::Loaded<K>> {
+        let steady = K::steady(arguments);
+        if self.loaded.is_none() || (self.threads, self.steady) != (threads, steady) {
+            let loaded = machine.load_for(threads, steady)?;
+            *self = Self { threads, steady, loaded: Some(loaded) };
         }
-        self.get(machine)
+        Ok(self.loaded.as_ref().expect("loaded above"))
     }
 }

@@ -189,12 +189,15 @@ const SHARING_THREADS: u32 = 256;
 /// As few threads for a particle as are worth the barriers that they take.
 const LEAST_PARTS: u32 = 8;
 
+/// Particles that a multiprocessor has at most if they are shared: with more, a thread for each fills it.
+const SHARED_PARTICLES: u32 = 128;
+
 /// The teams to try on a machine that has this `room` for any kernel, the one that suits best first; `None` is a
 /// thread for each particle. Teams whose particles do not fit there whatever else a kernel takes are left out.
 ///
 /// The rule of [`Evaluation::Auto`], from measurements (`flockwork bench evaluation`, benches/README.md): threads
-/// share particles until there are [`SHARING_THREADS`] for each multiprocessor, if a particle gets [`LEAST_PARTS`]
-/// and has four dimensions for each; as many particles lie side by side as make a block of that size, but
+/// share particles until there are [`SHARING_THREADS`] for each multiprocessor, and at least [`LEAST_PARTS`] share one
+/// if a multiprocessor has no more than [`SHARED_PARTICLES`], and a particle four dimensions for each; as many particles lie side by side as make a block of that size, but
 /// fewer if a quarter of the multiprocessors had nothing to do. Where that does not fit, a thread for each; where
 /// that does not either, narrower teams.
 pub fn teams<T: Scalar>(
@@ -217,7 +220,9 @@ pub fn teams<T: Scalar>(
         Evaluation::Auto => {
             let multiprocessors = room.blocks;
             let threads = SHARING_THREADS * multiprocessors;
-            let each = (threads / load.particles.max(1)).clamp(1, SHARING_THREADS);
+            let few = load.particles <= SHARED_PARTICLES * multiprocessors;
+            let least = if few { LEAST_PARTS } else { 1 };
+            let each = (threads / load.particles.max(1)).clamp(least, SHARING_THREADS);
             let parts = parts(1 << each.ilog2());
             let mut particles = (SHARING_THREADS / parts).clamp(1, warp::LANES);
             while particles > 1 && load.particles.div_ceil(particles) < multiprocessors / 4 {
@@ -333,15 +338,17 @@ mod tests {
         assert_eq!(first(1_024, 128), team(8, 32));
         assert_eq!(first(1_024, 1_024), team(8, 32));
         assert_eq!(first(4_096, 64), team(32, 8));
+        assert_eq!(first(8_192, 32), team(32, 8));
+        assert_eq!(first(16_384, 64), team(32, 8));
         // Too many particles, or too few dimensions.
-        assert_eq!(first(8_192, 32), None);
-        assert_eq!(first(16_384, 64), None);
+        assert_eq!(first(20_000, 64), None);
+        assert_eq!(first(8_192, 16), None);
         assert_eq!(first(40, 10), None);
         assert_eq!(first(u32::MAX, u32::MAX), None);
         // Too many to share, and not too many for the chip.
-        let fitting = teams::<f32>(Evaluation::Auto, &load(8_000, 200), LARGE)
+        let fitting = teams::<f32>(Evaluation::Auto, &load(20_000, 100), LARGE)
             .into_iter()
-            .find_map(|team| together::<f32>(LARGE, None, &load(8_000, 200), team));
+            .find_map(|team| together::<f32>(LARGE, None, &load(20_000, 100), team));
         assert_eq!(fitting.unwrap().team, None);
         // No multiprocessor has room for 32 of them.
         let wide = load(1_500, 700);

@@ -223,6 +223,10 @@ pub enum LaunchError {
         /// The most that fit.
         most: u32,
     },
+
+    /// The kernel was compiled for other arguments.
+    #[error("arguments that decide what it does are not those it was compiled for")]
+    Steady,
 }
 
 /// The most blocks of a one-dimensional grid.

@@ -69,7 +69,7 @@ impl Batch {
     ) -> Result<()> {
         const { assert!(align_of::<K::Arguments>() <= align_of::<u64>()) };
         debug_assert!(!K::COOPERATIVE, "its blocks are counted when it is launched");
-        let shape = kernel.shape(blocks, threads, arguments);
+        let shape = kernel.shape(blocks, threads, arguments)?;
         kernel.loaded().check(shape)?;
         let words = size_of::<K::Arguments>().div_ceil(size_of::<u64>());
         let place = self.push(Step { kernel: kernel.loaded().clone(), shape }, words);

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use flockwork_device::kernel::{Kernel, Name};
+use flockwork_device::kernel::{Kernel, Name, Steady};
 
 use super::driver::call;
 use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
@@ -52,16 +52,23 @@ impl Gpu {
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
     /// [`CudaError::Arguments`], or what the driver said.
     pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        self.kernel_in_blocks(None)
+        self.kernel_for(None, Steady::NONE)
     }
 
-    /// The same for blocks of at most so many threads, each of which gets as many registers as that leaves.
-    /// They count in steps of 128.
+    /// The same for launches whose arguments have these [steady](Kernel::steady) words, which become constants;
+    /// and for blocks of at most so many threads, if that is given, each of which gets as many registers as that
+    /// leaves: they count in steps of 128.
     ///
     /// # Errors
     /// As [`Gpu::kernel`].
-    pub fn kernel_for<K: Kernel>(&self, threads: u32) -> Result<LoadedKernel<K>> {
-        self.kernel_in_blocks(Some(threads.next_multiple_of(128)))
+    pub fn kernel_for<K: Kernel>(
+        &self,
+        threads: Option<u32>,
+        steady: Steady,
+    ) -> Result<LoadedKernel<K>> {
+        let threads = threads.map(|threads| threads.next_multiple_of(128));
+        let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads, steady)?;
+        Ok(LoadedKernel { loaded, _kernel: PhantomData })
     }
 
     /// How many threads kernel `K` states that its blocks have at most, if it does: without compiling it.
@@ -72,14 +79,15 @@ impl Gpu {
         self.modules().stated_threads(&K::NAME.to_string())
     }
 
-    fn kernel_in_blocks<K: Kernel>(&self, threads: Option<u32>) -> Result<LoadedKernel<K>> {
-        let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads)?;
-        Ok(LoadedKernel { loaded, _kernel: PhantomData })
-    }
-
     /// The kernel of that name, which is passed so many bytes of arguments.
-    fn load(&self, name: Name, passed: usize, threads: Option<u32>) -> Result<Arc<Loaded>> {
-        let loaded = self.modules().get(&name.to_string(), threads)?;
+    fn load(
+        &self,
+        name: Name,
+        passed: usize,
+        threads: Option<u32>,
+        steady: Steady,
+    ) -> Result<Arc<Loaded>> {
+        let loaded = self.modules().get(&name.to_string(), threads, steady)?;
         if let Some(taken) = loaded.parameter
             && taken != passed
         {
@@ -101,7 +109,7 @@ impl<K: Kernel> LoadedKernel<K> {
     /// # Errors
     /// [`CudaError::Launch`] for a block that no launch takes, or what the driver said.
     pub fn resident_blocks(&self, threads: u32, arguments: &K::Arguments) -> Result<u32> {
-        self.loaded.resident_blocks(self.shape(1, threads, arguments))
+        self.loaded.resident_blocks(self.shape(1, threads, arguments)?)
     }
 
     pub(super) fn loaded(&self) -> &Arc<Loaded> {
@@ -109,9 +117,17 @@ impl<K: Kernel> LoadedKernel<K> {
     }
 
     /// The shape of a launch of so many blocks of so many threads with these arguments.
-    pub(super) fn shape(&self, blocks: u32, threads: u32, arguments: &K::Arguments) -> Shape {
+    pub(super) fn shape(
+        &self,
+        blocks: u32,
+        threads: u32,
+        arguments: &K::Arguments,
+    ) -> Result<Shape> {
+        if !self.loaded.steady.is_empty() && self.loaded.steady != K::steady(arguments) {
+            return Err(self.loaded.refused(LaunchError::Steady));
+        }
         let shared = K::shared_bytes(threads, arguments);
-        Shape { blocks, threads, shared, cooperative: K::COOPERATIVE }
+        Ok(Shape { blocks, threads, shared, cooperative: K::COOPERATIVE })
     }
 }
 
@@ -181,7 +197,7 @@ impl Stream {
         arguments: &K::Arguments,
     ) -> Result<()> {
         const { assert!(size_of::<K::Arguments>() <= 4096, "a kernel's parameters are 4 KiB") };
-        let shape = kernel.shape(blocks, threads, arguments);
+        let shape = kernel.shape(blocks, threads, arguments)?;
         // SAFETY: these are arguments of this kernel; the rest is the caller's promise.
         unsafe { self.put(&kernel.loaded, shape, ptr::from_ref(arguments).cast()) }
     }

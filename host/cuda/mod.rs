@@ -22,6 +22,7 @@
 //! - `context`, `module`, `event`, `gpu`, `buffer`, `stream` own what the driver hands out
 //!   (a context, code, points in time, memory, queues), give it back on drop, and check every length.
 //!   To use them is safe.
+//! - `text` changes a kernel's PTX for the launches that are wanted, before the driver compiles it.
 //! - `launch` ties a kernel to its arguments, its block and its shared memory. A launch is
 //!   unsafe in one respect: that the buffers are what the kernel asks for. `Buffer::read_only`
 //!   and `Buffer::read_write`, which make a kernel's arguments, belong to the same promise.
@@ -43,6 +44,7 @@ mod graph;
 mod launch;
 mod module;
 mod stream;
+mod text;
 mod version;
 
 pub use buffer::{LiveAllocations, live_allocations};

@@ -3,20 +3,22 @@
 //! The driver compiles a module when it is loaded, some 10 to 100 ms; so each kernel is a module
 //! of its own, loaded when first asked for and kept as long as its GPU is open.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::fmt;
-use std::ops::Range;
 use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use cust::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
+use flockwork_device::kernel::Steady;
 
 use super::context::Context;
 use super::device::Device;
 use super::driver::{self, call};
 use super::error::{Code, CudaError, DriverError, Result, cuda_of_ptx};
+use super::text;
 use super::version::{Capability, Version};
 
 /// Every kernel, compiled to PTX for one target and all later ones.
@@ -62,8 +64,9 @@ pub(super) struct Modules {
 
 type Slot = Mutex<Option<Arc<Loaded>>>;
 
-/// A kernel's name, and the threads of its blocks at most, if it is compiled for fewer than it states.
-type Key = (String, Option<u32>);
+/// A kernel's name; the threads of its blocks at most, if it is compiled for fewer than it states; and what are
+/// constants in it.
+type Key = (String, Option<u32>, Steady);
 
 impl Modules {
     pub(super) fn new(image: &'static Image, device: &Device, context: Arc<Context>) -> Self {
@@ -71,28 +74,38 @@ impl Modules {
     }
 
     /// The kernel of that name, loaded now if it is not yet: for blocks of at most so many threads, if
-    /// that is given and fewer than it states.
-    pub(super) fn get(&self, name: &str, threads: Option<u32>) -> Result<Arc<Loaded>> {
+    /// that is given and fewer than it states, and for arguments with these words.
+    pub(super) fn get(
+        &self,
+        name: &str,
+        threads: Option<u32>,
+        steady: Steady,
+    ) -> Result<Arc<Loaded>> {
         let text = self.text(name)?;
-        let stated = stated_threads(text);
-        let threads = threads.filter(|&threads| stated.is_some_and(|(_, most)| threads < most));
+        let stated = text::stated_threads(text);
+        let threads = threads.filter(|&threads| stated.is_some_and(|most| threads < most));
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.entry((name.to_owned(), threads)).or_default().clone()
+            slots.entry((name.to_owned(), threads, steady)).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*slot {
             return Ok(loaded.clone());
         }
-        let narrowed = threads.and_then(|threads| narrowed(text, threads));
-        let text = narrowed.as_deref().unwrap_or(text);
-        let loaded = Loaded::load(name, text, &self.device, &self.context)?;
+        let mut text = Cow::Borrowed(text);
+        if let Some(threads) = threads {
+            text = text::narrowed(&text, threads).into();
+        }
+        if !steady.is_empty() {
+            text = text::with_constants(&text, name, &steady).into();
+        }
+        let loaded = Loaded::load(name, &text, steady, &self.device, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
     }
 
     /// The threads that a kernel states its blocks to have at most, if it does.
     pub(super) fn stated_threads(&self, name: &str) -> Result<Option<u32>> {
-        Ok(stated_threads(self.text(name)?).map(|(_, threads)| threads))
+        Ok(text::stated_threads(self.text(name)?))
     }
 
     fn text(&self, name: &str) -> Result<&'static str> {
@@ -107,7 +120,7 @@ impl Modules {
         let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         let mut loaded: Vec<_> = slots
             .iter()
-            .filter_map(|((name, _), slot)| {
+            .filter_map(|((name, ..), slot)| {
                 // One that is being loaded right now is not loaded yet.
                 let time = slot.try_lock().ok()?.as_ref()?.information.load_time;
                 Some((name.clone(), time))
@@ -116,26 +129,6 @@ impl Modules {
         loaded.sort();
         loaded
     }
-}
-
-/// Where the number stands in a module's text that states the threads of a block at most, and that number.
-fn stated_threads(text: &str) -> Option<(Range<usize>, u32)> {
-    const DIRECTIVE: &str = "\n.maxntid ";
-
-    let start = text.find(DIRECTIVE)? + DIRECTIVE.len();
-    let end = start + text[start..].find(|c: char| !c.is_ascii_digit())?;
-    Some((start..end, text[start..end].parse().ok()?))
-}
-
-/// A module's text that states so many threads of a block at most, if it states more.
-fn narrowed(text: &str, threads: u32) -> Option<String> {
-    let (place, stated) = stated_threads(text)?;
-    if threads >= stated {
-        return None;
-    }
-    let mut text = text.to_owned();
-    text.replace_range(place, &threads.to_string());
-    Some(text)
 }
 
 /// What the driver's compiler made of a kernel.
@@ -163,6 +156,8 @@ pub(super) struct Loaded {
     pub(super) information: Information,
     /// Size in bytes of the parameter it takes; none if the driver is too old to tell.
     pub(super) parameter: Option<usize>,
+    /// The words of its arguments that are constants in it.
+    pub(super) steady: Steady,
     /// Those of its GPU.
     pub(super) multiprocessors: u32,
     /// Holds `function`.
@@ -175,7 +170,13 @@ unsafe impl Send for Loaded {}
 unsafe impl Sync for Loaded {}
 
 impl Loaded {
-    fn load(name: &str, text: &str, device: &Device, context: &Arc<Context>) -> Result<Self> {
+    fn load(
+        name: &str,
+        text: &str,
+        steady: Steady,
+        device: &Device,
+        context: &Arc<Context>,
+    ) -> Result<Self> {
         let start = Instant::now();
         context.make_current()?;
         let module = Module::compile(name, text, context)?;
@@ -212,7 +213,7 @@ impl Loaded {
         };
         let parameter = parameter(function);
         let (name, multiprocessors) = (name.to_owned(), device.multiprocessors);
-        Ok(Self { name, function, information, parameter, multiprocessors, module })
+        Ok(Self { name, function, information, parameter, steady, multiprocessors, module })
     }
 
     /// The context it is loaded in.
@@ -340,15 +341,6 @@ mod tests {
     fn entries_are_found_by_their_whole_name() {
         assert_eq!(IMAGES[0].text("b"), Some("old b"));
         assert_eq!(IMAGES[1].text("b"), None);
-    }
-
-    #[test]
-    fn fewer_threads_than_stated_can_be_stated() {
-        let text = ".entry a(\n)\n.maxntid 1024, 1, 1\n{\n}\n";
-        assert_eq!(stated_threads(text).map(|(_, threads)| threads), Some(1024));
-        assert_eq!(narrowed(text, 256).as_deref(), Some(&*text.replace("1024", "256")));
-        assert_eq!(narrowed(text, 1024), None);
-        assert_eq!(narrowed("no PTX", 32), None);
     }
 
     #[test]

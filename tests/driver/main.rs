@@ -17,13 +17,13 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(feature = "cuda")]
 mod driver {
-    use std::{env, fs, path::Path, process::ExitCode};
+    use std::{env, fs, ops::ControlFlow, path::Path, process::ExitCode};
 
     use flockwork::{
         backend::{Backend, Cpu, Cuda, Number, Plan, Residence, Snapshot, Way},
         fit::{Data, Fit},
         paths::{Graph, Options as PathOptions},
-        swarm::{Function, Neighbourhood, Options, Problem, Rule},
+        swarm::{Function, Mode, Neighbourhood, Options, Problem, Rule, minimize},
     };
     use libtest_mimic::{Arguments, Failed, Trial};
     use serde_json::Value;
@@ -51,7 +51,7 @@ mod driver {
         let mut arguments = Arguments::from_args();
         // What one does is what the log grows by.
         arguments.test_threads = Some(1);
-        let trials: [Named; 11] = [
+        let trials: [Named; 12] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
@@ -59,6 +59,7 @@ mod driver {
             ("another_sequence_of_launches_is_another_graph", other_graphs),
             ("a_driver_without_graphs_is_given_launches", without_graphs),
             ("particles_on_the_chip_have_a_kernel_for_their_block", narrowed),
+            ("what_a_kernel_does_is_constant_in_it", constants),
             ("restarts_and_histories_are_those_of_the_cpu", restarts),
             ("whole_fits_are_those_of_the_cpu", fits),
             ("shortest_paths_in_one_launch_and_in_strips", paths),
@@ -246,9 +247,41 @@ mod driver {
             let log = same(line, on_gpu)?;
             check(count(&log, &format!("cooperative launch {kernel}")) > 0, on_gpu, &log)?;
             let loaded = log.iter().find_map(|line| line.strip_prefix(&format!("load {kernel} ")));
-            let threads = loaded.and_then(|threads| threads.parse::<u32>().ok()).unwrap_or(0);
+            let threads = loaded.and_then(|loaded| loaded.split(' ').next());
+            let threads = threads.and_then(|threads| threads.parse::<u32>().ok()).unwrap_or(0);
             let narrow = threads > 0 && threads <= 384 && threads.is_multiple_of(128);
             check(narrow, "compiled for the block", &log)?;
+        }
+        Ok(())
+    }
+
+    /// A kernel with particles on the chip is compiled once for each number of dimensions and each manner, with these
+    /// as constants; not for other things that change from run to run.
+    fn constants() -> Done {
+        let gpu = Cuda::open(0)?.with_residence(Residence::Resident);
+        let run = |dims, seed, mode| -> Result<Vec<String>, Failed> {
+            let problem = Problem::named("rastrigin", dims)?;
+            let options = Options { seed, mode, iterations: 20, ..swarm(200) };
+            let (result, log) =
+                log_of(|| minimize(&problem, &options, &gpu, |_| ControlFlow::Continue(())));
+            result?;
+            Ok(log.into_iter().filter(|line| line.starts_with("load swarm_resident")).collect())
+        };
+        use Mode::{Asynchronous, Synchronous};
+        for (dims, seed, mode, loads) in [
+            (3, 1, Synchronous, 1),
+            (3, 2, Synchronous, 0),
+            (5, 2, Synchronous, 1),
+            (3, 3, Asynchronous, 1),
+            (5, 3, Synchronous, 0),
+        ] {
+            let log = run(dims, seed, mode)?;
+            check(
+                log.len() == loads,
+                &format!("{loads} kernels: {dims} dimensions, {mode:?}"),
+                &log,
+            )?;
+            check(log.iter().all(|line| line.ends_with(" constants")), "constants in it", &log)?;
         }
         Ok(())
     }

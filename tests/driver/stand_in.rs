@@ -360,7 +360,9 @@ driver! {
             return NOT_FOUND;
         };
         let most_threads = between(".maxntid ", ",").map_or(1024, |n| n.parse().expect("a number"));
-        log(&format!("load {name} {most_threads}"));
+        // Halves of 64-bit words that were arguments.
+        let constants = if text.contains("mov.b32 flockwork_low, ") { " constants" } else { "" };
+        log(&format!("load {name} {most_threads}{constants}"));
         *module = Box::into_raw(Box::new(Loaded { kernel, most_threads })).cast();
         DONE
     }

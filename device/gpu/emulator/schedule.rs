@@ -232,6 +232,10 @@ struct Block {
     /// Threads at the barrier, and the first of them.
     arrived: u32,
     barrier: Option<Waiting>,
+    /// Whether any of them says yes; and whether any did at the last barrier. A thread looks before it can
+    /// arrive again.
+    any: bool,
+    said: bool,
     /// Threads that have returned, and one of them.
     finished: u32,
     gone: Option<Thread>,
@@ -285,6 +289,8 @@ impl Machine {
             index: 0,
             arrived: 0,
             barrier: None,
+            any: false,
+            said: false,
             finished: 0,
             gone: None,
             epoch: 0,
@@ -338,6 +344,7 @@ impl Machine {
         let block = &mut self.blocks[slot];
         block.index = index;
         (block.arrived, block.barrier, block.epoch) = (0, None, 0);
+        (block.any, block.said) = (false, false);
         (block.finished, block.gone) = (0, None);
         block.shared.clear();
         block.shared.resize(bytes.div_ceil(size_of::<u128>()), POISON);
@@ -475,8 +482,8 @@ impl Machine {
         self.warps[here.warp()].results[here.lane()]
     }
 
-    /// A thread arrives at its block's barrier. True if it is the last, false if it must wait.
-    pub fn meet_block(&mut self, here: &Here, site: Site) -> Result<bool, Fault> {
+    /// A thread arrives at its block's barrier and says something. True if it is the last, false if it must wait.
+    pub fn meet_block(&mut self, here: &Here, says: bool, site: Site) -> Result<bool, Fault> {
         let (slot, index, lane) = (here.slot as usize, here.warp(), here.lane());
         let waiting = Waiting { thread: here.thread, word: "block::barrier", site };
         let block = &mut self.blocks[slot];
@@ -491,6 +498,7 @@ impl Machine {
             return Err(Fault::Diverged { first, second: waiting });
         }
         block.arrived += 1;
+        block.any |= says;
         if block.arrived != self.shape.threads {
             self.warps[index].at_barrier |= 1 << lane;
             self.sleep(index, lane);
@@ -498,6 +506,7 @@ impl Machine {
         }
         block.epoch += 1;
         (block.arrived, block.barrier) = (0, None);
+        (block.said, block.any) = (block.any, false);
         let threads = self.shape.threads as usize;
         self.clock.synchronise(slot * threads..(slot + 1) * threads);
         self.report.barriers += 1;
@@ -511,6 +520,11 @@ impl Machine {
             }
         }
         Ok(true)
+    }
+
+    /// Whether any thread of the block said yes at its last barrier.
+    pub fn said_in_block(&self, here: &Here) -> bool {
+        self.blocks[here.slot as usize].said
     }
 
     /// A lane turns in a waiting loop: another warp has its turn.

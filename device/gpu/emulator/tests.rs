@@ -185,6 +185,30 @@ fn shuffles_and_ballots() {
     }
 }
 
+kernel!(Ask, "test_ask", |a: (u32, ReadWrite<u32>)| {
+    let (who, heard) = *a;
+    let me = thread::index();
+    let mut word = 0;
+    // As one thread says it, as nobody does, as all do: each answer is that of its own barrier.
+    for says in [me == who, false, true, me == who && me % 2 == 1] {
+        word = word << 1 | u32::from(block::any(says));
+    }
+    heard.store(thread::global_index() as usize, word);
+});
+
+#[test]
+fn what_any_thread_of_a_block_says_all_hear() {
+    for (seed, threads) in [32_u32, 64, 96, 1024].into_iter().enumerate() {
+        for who in [0, 31, threads - 1, threads] {
+            let mut heard = vec![0; 3 * threads as usize];
+            run::<Ask>(seed as u64, 3, threads, (who, writable(&mut heard)));
+            let there = u32::from(who < threads);
+            let expected = there << 3 | 0b10 | (there & (who % 2));
+            assert!(heard.iter().all(|&word| word == expected), "{who} of {threads}: {heard:?}");
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Reduction {
     values: ReadOnly<u32>,

@@ -122,9 +122,24 @@ pub fn multiply_add<T: Scalar, const STEPS: usize>(
 pub fn block_barrier() {
     let (here, site) = (here("block::barrier"), Location::caller());
     schedule::visible();
-    if !machine(|m| m.meet_block(&here, site)) {
+    if !machine(|m| m.meet_block(&here, false, site)) {
         schedule::pause();
     }
+}
+
+#[track_caller]
+pub fn block_any(predicate: bool) -> bool {
+    let (here, site) = (here("block::any"), Location::caller());
+    schedule::visible();
+    if !machine(|m| m.meet_block(&here, predicate, site)) {
+        schedule::pause();
+    }
+    let mut any = false;
+    machine(|m| {
+        any = m.said_in_block(&here);
+        Ok(())
+    });
+    any
 }
 
 /// A turn of a waiting loop: others run.

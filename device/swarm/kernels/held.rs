@@ -10,7 +10,7 @@
 
 use super::team::{Role, Team};
 use crate::{
-    gpu::{block, memory::ReadWrite, shared::Shared, thread, warp},
+    gpu::{block, memory::ReadWrite, shared::Shared, warp},
     math::Scalar,
     swarm::{layout, step::State},
 };
@@ -103,15 +103,14 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     /// attract it.
     #[inline(always)]
     pub fn particle(self, nth: u32, role: Role, guide: Shared<T>) -> OnChip<T, SHARED> {
-        // One address for each particle, not one for each access.
-        let start = thread::opaque(nth * self.chunk_numbers());
-        let particle = role.particle;
-        let own_best = if SHARED { self.team.own_bests(self.dims) } else { 2 * CHUNK };
+        let (numbers, particle) = (self.chunk_numbers(), role.particle);
+        let chunk = self.numbers.part(nth * numbers, numbers);
+        // Where its own bests begin.
+        let own_bests = particle + if SHARED { self.team.own_bests(self.dims) } else { 2 * CHUNK };
+        // Two addresses for each particle, not one for each access.
         OnChip {
-            numbers: self.numbers,
-            start: start + particle,
-            motion: start + 2 * particle,
-            own_best: start + own_best + particle,
+            motion: chunk.part(2 * particle, numbers - 2 * particle).opaque(),
+            own_best: chunk.part(own_bests, numbers - own_bests).opaque(),
             dims: self.dims,
             team: self.team,
             guide,
@@ -263,19 +262,16 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
 /// Where they are `SHARED`, it is seen from the first of these, and four dimensions at most.
 #[derive(Clone, Copy)]
 pub struct OnChip<T, const SHARED: bool> {
-    numbers: Shared<T>,
-    /// Where its chunk begins, and so many numbers further as particles are before it.
-    start: u32,
-    /// Where position and velocity in dimension 0 lie.
-    motion: u32,
-    /// Where the own best position in dimension 0 lies.
-    own_best: u32,
+    /// Its chunk from position and velocity in dimension 0 on.
+    motion: Shared<T>,
+    /// Its chunk from the own best position in dimension 0 on.
+    own_best: Shared<T>,
     dims: u32,
     team: Team,
     guide: Shared<T>,
 }
 
-impl<T, const SHARED: bool> OnChip<T, SHARED> {
+impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
     /// How far apart two dimensions of positions and velocities are.
     #[inline(always)]
     fn motion_row(&self) -> u32 {
@@ -286,14 +282,22 @@ impl<T, const SHARED: bool> OnChip<T, SHARED> {
     fn own_best_row(&self) -> u32 {
         if SHARED { self.team.own_best_row() } else { 3 * CHUNK }
     }
-    /// Where the own best fitness lies.
+    /// Where the own best fitness lies, from the own best position in dimension 0 on.
     #[inline(always)]
     fn fitness(&self) -> usize {
         if SHARED {
-            return (self.start + self.team.fitness(self.dims)) as usize;
+            return (self.team.fitness(self.dims) - self.team.own_bests(self.dims)) as usize;
         }
         // Where the motion of one more dimension would begin.
-        (self.own_best + self.dims * self.own_best_row() - 2 * CHUNK) as usize
+        (self.dims * self.own_best_row() - 2 * CHUNK) as usize
+    }
+
+    /// From number `start` of an array on.
+    #[inline(always)]
+    fn rest(array: Shared<T>, start: u32) -> Shared<T> {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(start < array.length(), "number {start} of {}", array.length());
+        array.part(start, array.length().wrapping_sub(start))
     }
 }
 
@@ -303,27 +307,26 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
     #[inline(always)]
     fn from(&self, dimension: u32) -> Self {
         let row = if SHARED { self.team.row(dimension) } else { dimension };
-        let motion = self.motion + row * self.motion_row();
-        let own_best = self.own_best + row * self.own_best_row();
+        let motion = Self::rest(self.motion, row * self.motion_row());
+        let own_best = Self::rest(self.own_best, row * self.own_best_row());
         Self { motion, own_best, guide: self.guide.part(dimension, self.dims - dimension), ..*self }
     }
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.numbers.load((self.motion + dimension * self.motion_row()) as usize) }
+        unsafe { self.motion.load((dimension * self.motion_row()) as usize) }
     }
     #[inline(always)]
     fn motion(&self, dimension: u32) -> (T, T) {
         // SAFETY: see above.
-        let [position, velocity] = unsafe {
-            self.numbers.load_two((self.motion + dimension * self.motion_row()) as usize)
-        };
+        let [position, velocity] =
+            unsafe { self.motion.load_two((dimension * self.motion_row()) as usize) };
         (position, velocity)
     }
     #[inline(always)]
     fn own_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.numbers.load((self.own_best + dimension * self.own_best_row()) as usize) }
+        unsafe { self.own_best.load((dimension * self.own_best_row()) as usize) }
     }
     #[inline(always)]
     fn guide(&self, dimension: u32) -> T {
@@ -338,13 +341,13 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
     #[inline(always)]
     fn best_fitness(&self) -> T {
         // SAFETY: see above.
-        unsafe { self.numbers.load(self.fitness()) }
+        unsafe { self.own_best.load(self.fitness()) }
     }
     #[inline(always)]
     fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
-        let index = self.motion + dimension * self.motion_row();
+        let index = dimension * self.motion_row();
         // SAFETY: see above.
-        unsafe { self.numbers.store_two(index as usize, [position, velocity]) }
+        unsafe { self.motion.store_two(index as usize, [position, velocity]) }
     }
     #[inline(always)]
     fn improve(&mut self, dims: u32, fitness: T) {
@@ -365,16 +368,16 @@ impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
     /// Stores own best position in one dimension.
     #[inline(always)]
     fn set_own_best(&mut self, dimension: u32, position: T) {
-        let index = self.own_best + dimension * self.own_best_row();
+        let index = dimension * self.own_best_row();
         // SAFETY: see above.
-        unsafe { self.numbers.store(index as usize, position) }
+        unsafe { self.own_best.store(index as usize, position) }
     }
     /// Stores own best fitness.
     #[inline(always)]
     pub fn set_best_fitness(&mut self, fitness: T) {
         let index = self.fitness();
         // SAFETY: see above.
-        unsafe { self.numbers.store(index, fitness) }
+        unsafe { self.own_best.store(index, fitness) }
     }
 }
 

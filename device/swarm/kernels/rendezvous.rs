@@ -59,9 +59,13 @@ pub struct Found<T> {
 const NOTHING: u32 = (1 << 24) - 1;
 
 impl<T: Scalar> Rendezvous<T> {
+    /// Words from one block's to the next one's: all blocks ask for all words all the time, and what lies side by
+    /// side is in the same part of the second-level cache.
+    const SPACING: usize = 32;
+
     /// Length of [`Rendezvous::words`] for so many blocks.
     pub const fn words(blocks: usize) -> usize {
-        2 * blocks * T::WORDS as usize
+        2 * blocks * Self::SPACING
     }
 
     /// Length of [`Rendezvous::shelf`] for so many blocks in so many dimensions.
@@ -78,7 +82,7 @@ impl<T: Scalar> Rendezvous<T> {
     #[inline(always)]
     fn word(round: u32, block: u32) -> usize {
         let place = (round % 2) * thread::grid_blocks() + block;
-        place as usize * T::WORDS as usize
+        place as usize * Self::SPACING
     }
 
     /// The first word of a coordinate on a block's shelf.

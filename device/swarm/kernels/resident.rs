@@ -16,7 +16,7 @@
 //! An iteration in which nobody finds anything better than what the block knows costs one barrier of
 //! the block (apart), or two and the rendezvous (together).
 
-use core::marker::PhantomData;
+use core::{marker::PhantomData, mem::offset_of};
 
 use super::{
     exchange::{Exchange, Published},
@@ -33,7 +33,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Name, Steady},
     math::{Partial, Scalar},
     objective::{Objective, Point, Reach, evaluation::term_of, sum::of_runs},
     swarm::{
@@ -153,7 +153,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Iterations<O, T, SHARED> {
 /// The shared memory of a block, behind that of [`Board::publish`].
 #[derive(Clone, Copy)]
 struct Scratch<T> {
-    /// Two sets of what each warp has to say, used in turn: so one barrier is enough.
+    /// What each warp has to say.
     news: Shared<u32>,
     /// For the reduction over the block.
     reduction: Shared<u32>,
@@ -168,7 +168,7 @@ struct Scratch<T> {
 impl<T: Scalar> Scratch<T> {
     #[inline(always)]
     const fn of(threads: u32, dims: u32) -> Self {
-        let news = Shared::at(publish::shared_bytes::<T>(threads), 2 * threads / warp::LANES);
+        let news = Shared::at(publish::shared_bytes::<T>(threads), threads / warp::LANES);
         let reduction = Shared::at(news.end(), block::reduce_scratch::<Candidate<T>>(threads));
         let winner = Shared::at(reduction.end(), Candidate::<T>::WORDS);
         let word = Shared::at(winner.end(), 1);
@@ -223,8 +223,7 @@ const fn sheets(start: u32, threads: u32, team: Team, words: u32) -> Shared<u32>
 /// Apart: after so many iterations each a block looks whether there is news.
 const ASK_EVERY: u32 = 4;
 
-/// What a warp has to say: a particle of it is better than what the block knows; or, at a rendezvous,
-/// another block has found something.
+/// What a warp has to say: a particle of it is better than what the block knows.
 const IMPROVED: u32 = 1;
 /// Another block has published.
 const NEWER: u32 = 2;
@@ -267,8 +266,6 @@ struct Course<T, const SHARED: bool> {
     known: Known<T>,
     /// The first of the chunks that are held.
     chunk: u32,
-    /// Which set of words is the next for news.
-    turn: u32,
     /// Together: the last iteration without a better best.
     failed: u32,
     /// Apart: the number of what this block has read or published last.
@@ -294,6 +291,16 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
         let shared = SHARED.then_some((arguments.team, words));
         shared_bytes::<T>(threads, arguments.common.view.dims, arguments.capacity, shared)
             .unwrap_or(u32::MAX)
+    }
+
+    fn steady(arguments: &Self::Arguments) -> Steady {
+        let Arguments { common: Common { view, .. }, manner, team, .. } = arguments;
+        Steady::NONE
+            .with(offset_of!(Self::Arguments, common.view.dims), view.dims)
+            .with(offset_of!(Self::Arguments, common.view.box_only), view.box_only)
+            .with(offset_of!(Self::Arguments, manner), *manner as u32)
+            .with(offset_of!(Self::Arguments, team.particles), team.particles)
+            .with(offset_of!(Self::Arguments, team.parts), team.parts)
     }
 
     #[inline(always)]
@@ -333,7 +340,6 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
                 held,
                 known: Known { best, places: scratch.guides, side: 0, dims },
                 chunk: 0,
-                turn: 0,
                 failed: board.failed.load(0),
                 seen: 0,
                 pending: false,
@@ -589,7 +595,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         let next = self.known.next();
         // SAFETY: as in `run`; the winner of the block is one of its own particles, all of which are held.
         unsafe {
-            if self.news(mine.beats(before), false) & IMPROVED != 0 {
+            if block::any(mine.beats(before)) {
                 best = winner(mine, &self.scratch());
                 let index = best.particle - self.share.first * self.held.chunk();
                 found = Some(Found { index, fitness: best.fitness });
@@ -608,7 +614,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                     rendezvous.tell(round, found);
                 }
                 let heard = hear_all(rendezvous, round, self.held.chunk(), chunks);
-                if self.news(heard.particle != u32::MAX, false) & IMPROVED != 0 {
+                if block::any(heard.particle != u32::MAX) {
                     best = winner(heard, &self.scratch());
                     let owner = Share::owner(best.particle / self.held.chunk(), blocks, chunks);
                     each_dimension(dims, |d| {
@@ -694,27 +700,28 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     }
 
     /// What the threads of the block have to say, all together: [`IMPROVED`] if `better` anywhere,
-    /// [`NEWER`] if `newer` in thread 0. Collective, and contains one barrier.
+    /// [`NEWER`] if `newer` in thread 0. Collective, and contains one barrier, or two if there is news.
     ///
     /// # Safety
     /// As [`Course::advance`].
     #[inline(always)]
-    unsafe fn news(&mut self, better: bool, newer: bool) -> u32 {
+    unsafe fn news(&self, better: bool, newer: bool) -> u32 {
+        if !block::any(better || newer) {
+            return 0;
+        }
         let warps = thread::block_threads() / warp::LANES;
-        let (words, first) = (self.scratch().news, self.turn * warps);
-        self.turn = 1 - self.turn;
+        let words = self.scratch().news;
         let better = warp::ballot(better) != 0;
         if warp::lane() == 0 {
             let said = (u32::from(better) * IMPROVED) | (u32::from(newer) * NEWER);
-            // SAFETY: one of two sets with a word for each warp; all have read the other one, and left
-            // it, before the barrier of the last call but one was passed.
-            unsafe { words.store((first + warp::index()) as usize, said) };
+            // SAFETY: a word for each warp; the barrier above orders it behind the loads of the last call.
+            unsafe { words.store(warp::index() as usize, said) };
         }
         block::barrier();
         let mut heard = 0;
         if warp::lane() < warps {
             // SAFETY: as above; the barrier orders it behind the store.
-            heard = unsafe { words.load((first + warp::lane()) as usize) };
+            heard = unsafe { words.load(warp::lane() as usize) };
         }
         let improved = warp::ballot(heard & IMPROVED != 0) != 0;
         let newer = warp::ballot(heard & NEWER != 0) != 0;

@@ -1,0 +1,182 @@
+//! What is changed in the PTX of a kernel before the driver compiles it for the launches that are wanted.
+//!
+//! The driver compiles a kernel anyway when it is loaded. What it knows of the launches then, it uses: how many
+//! registers a thread may have follows from the threads of a block; and where arguments that decide what the
+//! kernel does are constants, what they rule out is gone, with the registers that it took.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use flockwork_device::kernel::Steady;
+
+/// The threads that a module's text states a block to have at most, if it does.
+pub(super) fn stated_threads(text: &str) -> Option<u32> {
+    text[stated(text)?].parse().ok()
+}
+
+/// Where that number stands.
+fn stated(text: &str) -> Option<Range<usize>> {
+    const DIRECTIVE: &str = "\n.maxntid ";
+
+    let start = text.find(DIRECTIVE)? + DIRECTIVE.len();
+    let end = start + text[start..].find(|c: char| !c.is_ascii_digit())?;
+    Some(start..end)
+}
+
+/// A module's text that states so many threads of a block at most, if it states any.
+pub(super) fn narrowed(text: &str, threads: u32) -> String {
+    let mut text = text.to_owned();
+    if let Some(place) = stated(&text) {
+        text.replace_range(place, &threads.to_string());
+    }
+    text
+}
+
+/// A module's text in which kernel `name` has these words of its arguments as constants, wherever it loads them in
+/// a way that is known here. Where it does not, it loads what it is passed: the same values.
+pub(super) fn with_constants(text: &str, name: &str, steady: &Steady) -> String {
+    // The only parameter's name, as LLVM makes it.
+    let parameter = format!("[{name}_param_0");
+    let mut changed = String::with_capacity(text.len() + (1 << 10));
+    for line in text.split_inclusive('\n') {
+        let constant = Load::parse(line.trim(), &parameter)
+            .and_then(|load| load.with_constants(&parameter, steady));
+        match constant {
+            Some(constant) => changed.push_str(&constant),
+            None => changed.push_str(line),
+        }
+    }
+    changed
+}
+
+/// A load of a number from the arguments: `ld.param.b64 %rd1, [name_param_0+8];`.
+#[derive(Debug, PartialEq)]
+struct Load<'a> {
+    /// 4 or 8.
+    bytes: usize,
+    register: &'a str,
+    offset: usize,
+}
+
+impl<'a> Load<'a> {
+    fn parse(line: &'a str, parameter: &str) -> Option<Self> {
+        let load = line.strip_prefix("ld.param.")?;
+        let (kind, load) = load.split_once(char::is_whitespace)?;
+        let bytes = match kind {
+            "b32" | "u32" | "s32" => 4,
+            "b64" | "u64" | "s64" => 8,
+            // Numbers of 8 and 16 bits, several at once, and floats, which are not steady.
+            _ => return None,
+        };
+        let (register, place) = load.split_once(',')?;
+        let place = place.trim().strip_prefix(parameter)?.strip_suffix("];")?;
+        let offset = match place.strip_prefix('+') {
+            Some(offset) => offset.parse().ok()?,
+            None if place.is_empty() => 0,
+            // Another parameter, whose name begins alike.
+            None => return None,
+        };
+        Some(Self { bytes, register: register.trim(), offset })
+    }
+
+    /// What does the same with constants; `None` if there are none in it.
+    fn with_constants(&self, parameter: &str, steady: &Steady) -> Option<String> {
+        let Self { bytes, register, offset } = *self;
+        let words = [steady.at(offset), steady.at(offset + 4)];
+        if bytes == 4 {
+            return words[0].map(|word| format!("mov.b32 {register}, {word};\n"));
+        }
+        if words == [None; 2] {
+            return None;
+        }
+        let mut text = String::from("{\n.reg .b32 flockwork_low, flockwork_high;\n");
+        for (nth, word) in words.into_iter().enumerate() {
+            let half = ["flockwork_low", "flockwork_high"][nth];
+            // Cannot fail, into a string.
+            let _ = match word {
+                Some(word) => writeln!(text, "mov.b32 {half}, {word};"),
+                None => writeln!(text, "ld.param.b32 {half}, {parameter}+{}];", offset + 4 * nth),
+            };
+        }
+        let _ = writeln!(text, "mov.b64 {register}, {{flockwork_low, flockwork_high}};\n}}");
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_threads_than_stated_can_be_stated() {
+        let text = ".entry a(\n)\n.maxntid 1024, 1, 1\n{\n}\n";
+        assert_eq!(stated_threads(text), Some(1024));
+        assert_eq!(narrowed(text, 256), text.replace("1024", "256"));
+        assert_eq!(stated_threads("no PTX"), None);
+        assert_eq!(narrowed("no PTX", 32), "no PTX");
+    }
+
+    #[test]
+    fn loads_of_steady_words_become_constants() {
+        let steady = Steady::NONE.with(0, 5).with(4, 0).with(12, 4_000_000_000).with(20, 1);
+        let of = |text: &str| with_constants(text, "a", &steady);
+        assert_eq!(of("\tld.param.u32 \t%r1, [a_param_0];\n"), "mov.b32 %r1, 5;\n");
+        assert_eq!(of("ld.param.b32 \t%r1, [a_param_0+12];\n"), "mov.b32 %r1, 4000000000;\n");
+        let half = "{\n.reg .b32 flockwork_low, flockwork_high;\n";
+        let whole = "mov.b64 %rd1, {flockwork_low, flockwork_high};\n}\n";
+        assert_eq!(
+            of("ld.param.b64 \t%rd1, [a_param_0];\n"),
+            format!("{half}mov.b32 flockwork_low, 5;\nmov.b32 flockwork_high, 0;\n{whole}")
+        );
+        assert_eq!(
+            of("ld.param.b64 \t%rd1, [a_param_0+8];\n"),
+            format!(
+                "{half}ld.param.b32 flockwork_low, [a_param_0+8];\nmov.b32 flockwork_high, \
+                 4000000000;\n{whole}"
+            )
+        );
+        assert_eq!(
+            of("ld.param.b64 \t%rd1, [a_param_0+20];\n"),
+            format!(
+                "{half}mov.b32 flockwork_low, 1;\nld.param.b32 flockwork_high, [a_param_0+24];\n{whole}"
+            )
+        );
+    }
+
+    /// The kernels at hand load what is steady in ways that are known here.
+    #[cfg(not(feature = "rust-cuda"))]
+    #[test]
+    fn kernels_on_the_chip_have_no_loads_of_steady_words_left() {
+        for image in crate::kernel_images() {
+            for (name, text) in image.entries {
+                if !["swarm_resident_", "swarm_together_"].iter().any(|k| name.starts_with(k)) {
+                    continue;
+                }
+                // A function without data has no bytes: the number of dimensions comes first.
+                let first = format!("[{name}_param_0]");
+                let steady = Steady::NONE.with(0, 77);
+                let changed = with_constants(text, name, &steady);
+                assert!(text.contains(&first) && !changed.contains(&first), "{name}");
+                assert!(changed.contains(" 77;"), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn everything_else_stays_as_it_is() {
+        let steady = Steady::NONE.with(0, 5);
+        for line in [
+            "ld.param.b64 \t%rd1, [a_param_0+8];\n",
+            "ld.param.b64 \t%rd1, [a_param_01];\n",
+            "ld.param.b64 \t%rd1, [ba_param_0];\n",
+            "ld.param.b16 \t%rs1, [a_param_0];\n",
+            "ld.param.f32 \t%f1, [a_param_0];\n",
+            "ld.param.v2.b32 \t{%r1, %r2}, [a_param_0];\n",
+            "ld.global.b32 \t%r1, [%rd1];\n",
+            "mov.b64 \t%rd1, a_param_0;\n",
+            "no PTX",
+        ] {
+            assert_eq!(with_constants(line, "a", &steady), line);
+        }
+    }
+}
