@@ -60,6 +60,14 @@ pub trait State<T>: Copy {
         let _ = (dimension, position);
         stored
     }
+    /// The dimensions that come in fours, where `done` of them are done, all of these: in the way that is a
+    /// constant if `dims` is one when the kernel is compiled
+    /// ([`Kernel::steady`](crate::kernel::Kernel::steady)), or else in the one that is at hand.
+    #[inline(always)]
+    fn fours(dims: u32, done: u32) -> u32 {
+        let _ = dims;
+        done
+    }
     /// The swarm's best position in one dimension.
     fn guide(&self, dimension: u32) -> T;
     /// The swarm's best position in the first four dimensions; seen from a multiple of 4 only.
@@ -130,9 +138,9 @@ fn load<T: Scalar>(state: &impl State<T>, dimension: u32) -> Motion<T> {
 
 /// Draws random numbers and moves the particle in every dimension, and evaluates where that leads.
 #[inline(always)]
-fn motion<O: Objective, T: Scalar>(
+fn motion<O: Objective, T: Scalar, S: State<T>>(
     common: &Common<O, T>,
-    state: &mut impl State<T>,
+    state: &mut S,
     mut draw: Draw,
 ) -> T {
     let dims = common.view.dims;
@@ -153,8 +161,7 @@ fn motion<O: Objective, T: Scalar>(
             evaluation.close_run(dimension);
         }
     }
-    // Not `dimension`: where the number of dimensions is a constant, this is one.
-    rest(common, state, &mut evaluation, fours, &mut draw);
+    rest(common, state, &mut evaluation, S::fours(dims, dimension), &mut draw);
     let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
     competing(common.view.sign * value)
 }

@@ -329,6 +329,10 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
         unsafe { self.own_best.load((dimension * self.own_best_row()) as usize) }
     }
     #[inline(always)]
+    fn fours(dims: u32, _: u32) -> u32 {
+        dims - dims % 4
+    }
+    #[inline(always)]
     fn guide(&self, dimension: u32) -> T {
         // SAFETY: see above.
         unsafe { self.guide.load(dimension as usize) }
