@@ -26,7 +26,7 @@ use flockwork_device::{
 use super::{
     Evaluator, Judged, Simd,
     flock::{Motion, Moved, Surroundings, move_tile},
-    swarm::{Renewal, renew, tile_best},
+    swarm::{Renewal, renew},
     tiles::Tiles,
 };
 use crate::backend::Best;
@@ -116,9 +116,9 @@ impl<T: Scalar, M: Fn(u32) -> Move<T> + Sync> Course<'_, T, M> {
                     image: &mut image,
                 };
                 self.evaluator.evaluate(self.view, judged);
-                renew(self.simd, &mut tile, &fitness, dims, Renewal::Renewed);
-                let found = tile_best(tile.best_fitness, first, particles);
-                tile.candidate[0] = found;
+                let renewal = Renewal::Renewed;
+                renew(self.simd, &mut tile, &fitness, dims, renewal, first, particles);
+                let found = tile.candidate[0];
                 if found.fitness < known.value {
                     let Candidate { fitness, particle } = found;
                     let lane = particle as usize % TILE;

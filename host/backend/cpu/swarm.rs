@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flockwork_device::{
     gpu::memory::ReadOnly,
-    math::{Partial, PerLane, Real, Scalar},
+    math::{Lanes, Partial, PerLane, Real, Scalar},
     random::Key,
     swarm::{
         best::Candidate,
@@ -74,12 +74,15 @@ pub(super) enum Renewal {
 }
 
 dispatched! {
-    /// Renews the own bests of a tile where they improved, or all at the start.
+    /// Renews the own bests of a tile where they improved, or all at the start, and the tile's candidate with
+    /// them. The tile's first particle is number `first` of the swarm's `particles`.
     pub(super) fn renew<T: Scalar>(
         tile: &mut Tile<'_, T>,
         fitness: &[T; TILE],
         dims: u32,
         renewal: Renewal,
+        first: u32,
+        particles: u32,
     ) => renew_inlined
 }
 
@@ -89,12 +92,15 @@ fn renew_inlined<T: Scalar>(
     fitness: &[T; TILE],
     dims: u32,
     renewal: Renewal,
+    first: u32,
+    particles: u32,
 ) {
-    let fitness = flockwork_device::math::Lanes(*fitness);
+    let fitness = Lanes(*fitness);
     if renewal == Renewal::First {
         tile.own_bests.copy_from_slice(tile.positions);
         set_row(tile.best_fitness, 0, fitness);
         tile.stale.fill(0);
+        tile.candidate[0] = tile_best(&fitness.0, first, particles);
         return;
     }
     let before = row(tile.best_fitness, 0);
@@ -110,6 +116,11 @@ fn renew_inlined<T: Scalar>(
             set_row(tile.own_bests, dimension, kept);
         }
         set_row(tile.best_fitness, 0, fitness.least(before));
+        // Own bests only get better, so another one can be the tile's only if it is at least as good.
+        let candidate = Lanes::splat(tile.candidate[0].fitness);
+        if candidate.less(fitness).contains(&false) {
+            tile.candidate[0] = tile_best(tile.best_fitness, first, particles);
+        }
     }
 }
 
@@ -132,7 +143,7 @@ fn evaluated_elsewhere() -> Error {
 }
 
 /// The best of the tile that starts with particle `first`.
-pub(super) fn tile_best<T: Scalar>(fitness: &[T], first: u32, particles: u32) -> Candidate<T> {
+fn tile_best<T: Scalar>(fitness: &[T], first: u32, particles: u32) -> Candidate<T> {
     (first..particles).zip(fitness).fold(Candidate::NONE, |best, (particle, &fitness)| {
         best.better(Candidate { fitness, particle })
     })
@@ -315,8 +326,15 @@ impl<T: Number> CpuSwarm<T> {
                     // Told from outside.
                     None => fitness.copy_from_slice(tile.fitness),
                 }
-                renew(simd, &mut tile, &fitness, dims as u32, renewal);
-                tile.candidate[0] = tile_best(tile.best_fitness, first, settings.particles);
+                renew(
+                    simd,
+                    &mut tile,
+                    &fitness,
+                    dims as u32,
+                    renewal,
+                    first,
+                    settings.particles,
+                );
             }
         });
         if renewal.is_some() {
@@ -373,6 +391,17 @@ impl<T: Number> CpuSwarm<T> {
         self.iteration += iterations;
         self.publish(self.iteration);
         Ok(())
+    }
+
+    /// Finds the candidates of some tiles, whose own bests have come from elsewhere.
+    fn find_candidates(&mut self, tiles: std::ops::Range<usize>) {
+        let particles = self.plan.particles;
+        let per_swarm = layout::tiles(particles as usize);
+        for tile in tiles {
+            let first = (tile % per_swarm * TILE) as u32;
+            let fitness = &self.best_fitness[tile * TILE..][..TILE];
+            self.candidates[tile] = tile_best(fitness, first, particles);
+        }
     }
 
     /// Finds each swarm's best among the tiles'.
@@ -575,7 +604,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         self.best_fitness[slot] = fitness;
         self.stale[slot] = 0;
         self.champions[swarm].fitness = fitness;
-        // The tile's candidate is found anew in the next iteration.
+        self.find_candidates(slot / TILE..slot / TILE + 1);
         Ok(())
     }
 
@@ -634,6 +663,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             self.champions[swarm] = Candidate { fitness: best.value, particle: best.particle };
             self.guides[swarm * dims..][..dims].copy_from_slice(&best.position);
         }
+        self.find_candidates(0..self.candidates.len());
         self.failed.copy_from_slice(&snapshot.failed);
         self.held.clear();
         self.iteration = snapshot.iteration;
