@@ -5,7 +5,7 @@ use flockwork::{
     swarm::{Options, Precision, Problem, Restart, Start, Variable},
 };
 
-use crate::{refused, run, wavy_problem};
+use crate::{refused, run, swarm, wavy_problem};
 
 /// The first positions, particle by particle.
 fn first(problem: &Problem, options: &Options) -> Vec<Vec<f64>> {
@@ -170,4 +170,22 @@ fn after_a_restart_the_users_points_are_not_used_again() {
     assert!(outcome.restarts > 0);
     let grown = outcome.frames.iter().find(|frame| frame.positions.len() > 12).unwrap();
     assert_ne!(grown.positions[..2], [1.0, 1.0]);
+}
+
+#[test]
+fn a_point_found_elsewhere_stays_the_best() {
+    // Three tiles of the CPU; nothing that is found later is better.
+    let options = Options { particles: 130, ..Options::default() };
+    let problem = Problem::new(Rastrigin, 10).unwrap();
+    let mut swarm = swarm::<f64>(&problem, &options);
+    swarm.start(None).unwrap();
+    swarm.advance(200).unwrap();
+    let owner = swarm.best().unwrap().particle;
+    swarm.implant(0, &[0.0; 10], 0.0).unwrap();
+    for _ in 0..10 {
+        swarm.advance(1).unwrap();
+        let best = swarm.best().unwrap();
+        assert_eq!((best.value, best.particle, best.position), (0.0, owner, vec![0.0; 10]));
+    }
+    assert_eq!(swarm.snapshot().unwrap().best_fitness[owner as usize], 0.0);
 }

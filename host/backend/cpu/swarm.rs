@@ -326,15 +326,7 @@ impl<T: Number> CpuSwarm<T> {
                     // Told from outside.
                     None => fitness.copy_from_slice(tile.fitness),
                 }
-                renew(
-                    simd,
-                    &mut tile,
-                    &fitness,
-                    dims as u32,
-                    renewal,
-                    first,
-                    settings.particles,
-                );
+                renew(simd, &mut tile, &fitness, dims as u32, renewal, first, settings.particles);
             }
         });
         if renewal.is_some() {
