@@ -49,6 +49,7 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_step_sphere_", "f32", 512, Some(2)),
     ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
     ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
+    ("swarm_step_", "_f64", 512, None),
 ];
 
 /// Kernels whose instructions only later GPUs have, by the beginning and the end of their names, with the

@@ -129,6 +129,21 @@ mod gpu {
                 Ok(())
             }));
         }
+        // Without pairs of warps that keep pace (one, three), and with them.
+        for threads in [32, 96, 192, 512] {
+            let name = format!("same_bits_streaming_in_blocks_of_{threads}");
+            trials.push(Trial::test(name, move || {
+                let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                let gpu = gpu.with_block_threads(threads);
+                for (objective, particles) in
+                    [("rastrigin", 3001), ("ackley", 3008), ("rosenbrock", 3009)]
+                {
+                    let case = Case { particles, dims: 33, looks: &[1, 50] };
+                    same_bits(objective, case, &cpu(), &gpu)?;
+                }
+                Ok(())
+            }));
+        }
         for (nth, variant) in variants().into_iter().enumerate() {
             let objective = ["rosenbrock", "lennard_jones", "rastrigin"][nth % 3];
             let name = format!("same_bits_by_{}_33x7", variant.name.replace([' ', ':', '-'], "_"));

@@ -48,6 +48,9 @@ impl<S> Common<(), S> {
 pub trait State<T>: Copy {
     /// The same as seen from `dimension` on, which counts as 0.
     fn from(&self, dimension: u32) -> Self;
+    /// The next four dimensions begin: a place to wait for who goes through them beside this thread.
+    #[inline(always)]
+    fn keep_pace(&self) {}
     /// Position in one dimension.
     fn position(&self, dimension: u32) -> T;
     /// Position and velocity in one dimension.
@@ -154,6 +157,7 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
         let run = if in_runs::<O>() { evaluation.run_length() } else { left };
         let stop = dimension + if run < left { run } else { left };
         while dimension < stop {
+            state.keep_pace();
             four(common, state, &mut evaluation, dimension, &mut draw);
             dimension += 4;
         }

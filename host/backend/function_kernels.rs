@@ -86,7 +86,7 @@ pub(super) trait FunctionKernels<M: Machine, T> {
 pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     objective: O,
     evaluate: OnDemand<M, Evaluate<O, T>>,
-    step: OnDemand<M, Step<O, T>>,
+    step: Tailored<M, Step<O, T>>,
     /// How many blocks of it are on the machine at once.
     step_blocks: Option<u32>,
     resident: Tailored<M, Resident<O, T>>,
@@ -98,7 +98,7 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
         Self {
             objective,
             evaluate: OnDemand::new(),
-            step: OnDemand::new(),
+            step: Tailored::new(),
             step_blocks: None,
             resident: Tailored::new(),
             together: Tailored::new(),
@@ -133,7 +133,7 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         let arguments = arguments.of(self.objective);
         // SAFETY: the caller's promise.
         unsafe {
-            let kernel = self.step.get(machine)?;
+            let kernel = self.step.get(machine, None, &arguments)?;
             let resident = match self.step_blocks {
                 Some(blocks) => blocks,
                 None => machine.resident_blocks(kernel, threads, &arguments)?,

@@ -1,6 +1,6 @@
 //! The usual iteration of a single swarm in one launch.
 
-use core::marker::PhantomData;
+use core::{marker::PhantomData, mem::offset_of};
 
 use super::publish::{self, Board, Part};
 use crate::{
@@ -8,9 +8,9 @@ use crate::{
         memory::{ReadOnly, ReadWrite},
         thread, warp,
     },
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Name, Steady},
     math::Scalar,
-    objective::Objective,
+    objective::{Objective, Reach},
     swarm::{
         best::Candidate,
         layout::{self, TILE},
@@ -66,10 +66,19 @@ impl<T> Arguments<(), T> {
 /// so there need not be more of them than the GPU holds at once: blocks that end make others wait, and
 /// each costs a reduction.
 ///
+/// The two warps that share the rows of a tile may keep pace, so that what is read and written at a time is twice as
+/// much side by side, which memory is faster at.
+///
 /// Where a particle improves, its own best is where it is. That is not copied at once, which would read
 /// all coordinates again: the particle is marked as *fresh*, and the next iteration, which has them at
 /// hand, stores them. Until then, or until [`CatchUp`], `own_bests` is behind for fresh particles.
 pub struct Step<O, T>(PhantomData<(O, T)>);
+
+impl<O: Objective, T: Scalar> Step<O, T> {
+    /// Whether pairs of warps keep pace. Rows of `f64` are long enough, and kernels whose terms read more than one
+    /// coordinate would take more registers than leave room for a second block.
+    const PACED: bool = size_of::<T>() == 4 && matches!(O::REACH, Reach::Own);
+}
 
 impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
     type Arguments = Arguments<O, T>;
@@ -80,10 +89,23 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
         publish::shared_bytes::<T>(threads)
     }
 
+    fn steady(arguments: &Self::Arguments) -> Steady {
+        let view = &arguments.common.view;
+        // Measured: in more dimensions f64 gains nothing or loses.
+        if size_of::<T>() > 4 && view.dims > 16 {
+            return Steady::NONE;
+        }
+        Steady::NONE
+            .with(offset_of!(Self::Arguments, common.view.dims), view.dims)
+            .with(offset_of!(Self::Arguments, common.view.box_only), view.box_only)
+    }
+
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
         let Common { view, particles, iteration, .. } = &arguments.common;
         let Arguments { positions, own_bests, fresh, .. } = *arguments;
+        let threads = thread::block_threads();
+        let in_pairs = threads.is_multiple_of(warp::PAIR) && threads <= warp::PACED_THREADS;
         let mut particle = thread::global_index();
         let mut mine = Candidate::NONE;
         // A warp goes on or ends as a whole.
@@ -95,7 +117,11 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
             if particle < *particles {
                 // SAFETY: there is a word for each warp of particles.
                 let was_fresh = unsafe { is_fresh(fresh, particle) };
-                let mut state = InMemory { fresh: was_fresh, ..InMemory::new(arguments, particle) };
+                // Both warps have the same tiles, and see alike whether one is full.
+                let together = in_pairs && (particle | (warp::PAIR - 1)) < *particles;
+                let paced = Self::PACED.then_some(together);
+                let state = InMemory::new(arguments, particle);
+                let mut state = InMemory { fresh: was_fresh, paced, ..state };
                 // SAFETY: the view as `Arguments` documents.
                 let fitness = unsafe { step::step(&arguments.common, &mut state, particle) };
                 improved = state.improved;
@@ -198,7 +224,11 @@ struct InMemory<'a, O, T> {
     fresh: bool,
     /// Whether it has improved since.
     improved: bool,
+    /// Whether this warp and the one beside it go through a tile together, in kernels where they may.
+    paced: Option<bool>,
 }
+
+const _: () = assert!(TILE == warp::PAIR as usize, "a pair of warps has a tile");
 
 impl<O, T> Clone for InMemory<'_, O, T> {
     #[inline(always)]
@@ -213,7 +243,15 @@ impl<'a, O: Copy, T: Scalar> InMemory<'a, O, T> {
     fn new(arguments: &'a Arguments<O, T>, particle: u32) -> Self {
         let dims = arguments.common.view.dims as usize;
         let first = layout::first(particle as usize, dims);
-        Self { arguments, particle, dimension: 0, first, fresh: false, improved: false }
+        Self {
+            arguments,
+            particle,
+            dimension: 0,
+            first,
+            fresh: false,
+            improved: false,
+            paced: None,
+        }
     }
 
     #[inline(always)]
@@ -245,6 +283,12 @@ impl<O: Copy, T: Scalar> State<T> for InMemory<'_, O, T> {
     fn from(&self, dimension: u32) -> Self {
         let first = self.first + row(dimension);
         Self { dimension: self.dimension + dimension, first, ..*self }
+    }
+    #[inline(always)]
+    fn keep_pace(&self) {
+        if let Some(here) = self.paced {
+            warp::keep_pace(here);
+        }
     }
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
