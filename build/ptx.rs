@@ -19,8 +19,9 @@ pub struct Module {
 /// should hold, by the beginning and the end of their names: so a thread gets as many registers as that leaves.
 ///
 /// Resident kernels would take twice as many, and then a multiprocessor could not be filled; what they do
-/// not need in the inner loop may go to local memory. Streaming ones would take fewer and wait for one load after the other; these are those
-/// that need none but the registers, on any architecture.
+/// not need in the inner loop may go to local memory. Streaming ones would take fewer and wait for one load after the
+/// other; these are those that need none but the registers, on any architecture. In f64 some would take more than a
+/// block of 512 threads leaves, where arguments are constants.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("fit_judge_", "", 512, None),
     ("fit_matrix_ceiling_", "", 256, None),
