@@ -20,8 +20,7 @@ pub struct Module {
 ///
 /// Resident kernels would take twice as many, and then a multiprocessor could not be filled; what they do
 /// not need in the inner loop may go to local memory. Streaming ones would take fewer and wait for one load after the
-/// other; these are those that need none but the registers, on any architecture. In f64 some would take more than a
-/// block of 512 threads leaves, where arguments are constants.
+/// other; these are those that need none but the registers, on any architecture.
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("fit_judge_", "", 512, None),
     ("fit_matrix_ceiling_", "", 256, None),
@@ -50,7 +49,6 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_step_sphere_", "f32", 512, Some(2)),
     ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
     ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
-    ("swarm_step_", "_f64", 512, None),
 ];
 
 /// Kernels whose instructions only later GPUs have, by the beginning and the end of their names, with the
