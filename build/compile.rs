@@ -197,13 +197,13 @@ impl Compiler {
     }
 }
 
-/// The text without comments, blank lines and indentation, a tenth of it.
+/// The text without comments, blank lines, indentation and spaces between operands: a fifth of it.
 pub fn slim(ptx: &str) -> String {
     let mut slim = String::with_capacity(ptx.len());
     for line in ptx.lines() {
         let code = line.split("//").next().unwrap_or_default().trim();
         if !code.is_empty() {
-            slim.push_str(code);
+            slim.push_str(&code.replace(" \t", " ").replace(", ", ","));
             slim.push('\n');
         }
     }

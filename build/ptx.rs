@@ -67,16 +67,16 @@ const KEEPING: &[&str] = &["swarm_resident_", "swarm_together_"];
 /// Since sm_90 that address depends on the block's rank in its cluster. The assembler makes it anew wherever it is
 /// used, from a special register which takes long to read, unless it cannot know what it is: so a shuffle.
 fn with_kept_base(entry: &str) -> String {
-    const ADDRESS: &str = ", flockwork_shared;";
+    const ADDRESS: &str = "flockwork_shared;";
     const KEPT: &str = "%flockwork_base";
 
     let Some(body) = entry.find("\n{\n").filter(|_| entry.contains(ADDRESS)) else {
         return entry.to_owned();
     };
     let (head, body) = entry.split_at(body + "\n{\n".len());
-    let body = body.replace(ADDRESS, &format!(", {KEPT};"));
+    let body = body.replace(ADDRESS, &format!("{KEPT};"));
     format!(
-        "{head}.reg .b32 {KEPT};\nmov.u32 {KEPT}{ADDRESS}\nshfl.sync.idx.b32 {KEPT}, {KEPT}, 0, 31, \
+        "{head}.reg .b32 {KEPT};\nmov.u32 {KEPT}, {ADDRESS}\nshfl.sync.idx.b32 {KEPT}, {KEPT}, 0, 31, \
          -1;\n{body}"
     )
 }

@@ -109,8 +109,18 @@ impl Draw {
     /// ```
     #[inline(always)]
     pub fn block(self) -> Block {
+        philox4x32::<ROUNDS>(self.counter(), self.key)
+    }
+
+    /// The same, as [`philox::philox4x32_by_words`] makes them.
+    #[inline(always)]
+    pub(crate) fn block_by_words(self) -> Block {
+        philox::philox4x32_by_words::<ROUNDS>(self.counter(), self.key)
+    }
+
+    #[inline(always)]
+    const fn counter(self) -> Block {
         let last = self.purpose as u32 | self.nth << 8;
-        let counter = [self.particle, self.group, self.iteration, last];
-        philox4x32::<ROUNDS>(counter, self.key)
+        [self.particle, self.group, self.iteration, last]
     }
 }

@@ -8,6 +8,8 @@
 //! assert!(blocks[0] != blocks[1] && blocks[1] != blocks[2]);
 //! ```
 
+use crate::gpu::thread;
+
 /// Counter and result: four 32-bit words.
 pub type Block = [u32; 4];
 /// A 64-bit seed, low word first.
@@ -43,12 +45,33 @@ pub const fn key(seed: u64) -> Key {
 /// ```
 #[inline(always)]
 pub fn philox4x32<const ROUNDS: usize>(counter: Block, key: Key) -> Block {
+    rounds::<ROUNDS>(counter, key, |factor| factor)
+}
+
+/// The same bits, in fewer instructions of a GPU: its compiler does not see where a factor comes from, so that
+/// each product is one of 32-bit words and none is one of 64. Worth it where schedulers always have
+/// something to issue.
+///
+/// ```
+/// use flockwork_device::random::philox::{philox4x32, philox4x32_by_words};
+///
+/// let (counter, key) = ([1, 2, 3, 4], [5, 6]);
+/// assert_eq!(philox4x32_by_words::<7>(counter, key), philox4x32::<7>(counter, key));
+/// ```
+#[inline(always)]
+pub fn philox4x32_by_words<const ROUNDS: usize>(counter: Block, key: Key) -> Block {
+    rounds::<ROUNDS>(counter, key, thread::opaque)
+}
+
+/// `seen`: a factor as the compiler sees it.
+#[inline(always)]
+fn rounds<const ROUNDS: usize>(counter: Block, key: Key, seen: impl Fn(u32) -> u32) -> Block {
     let [mut c0, mut c1, mut c2, mut c3] = counter;
     let [mut k0, mut k1] = key;
     let mut round = 0;
     while round < ROUNDS {
-        let product_0 = c0 as u64 * MULTIPLIER_0 as u64;
-        let product_1 = c2 as u64 * MULTIPLIER_1 as u64;
+        let product_0 = seen(c0) as u64 * MULTIPLIER_0 as u64;
+        let product_1 = seen(c2) as u64 * MULTIPLIER_1 as u64;
         (c0, c1, c2, c3) = (
             (product_1 >> 32) as u32 ^ c1 ^ k0,
             product_1 as u32,

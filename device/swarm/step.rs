@@ -125,6 +125,116 @@ pub unsafe fn step<O: Objective, T: Scalar>(
     fitness.least(before)
 }
 
+/// As many dimensions as make no four, at most.
+const FEW: usize = 3;
+
+/// Whether there are so few dimensions that what all particles share of them stays in registers ([`Near`]).
+#[inline(always)]
+pub const fn are_few(dims: u32) -> bool {
+    dims <= FEW as u32
+}
+
+/// What all particles share in each of a [few](are_few) dimensions.
+#[derive(Clone, Copy)]
+pub struct Near<T> {
+    bounds: [Bound<T>; FEW],
+    guide: [T; FEW],
+}
+
+impl<T: Scalar> Near<T> {
+    /// With what `guide` says of each dimension.
+    ///
+    /// # Safety
+    /// `view` is as documented, of one dimension to three.
+    #[inline(always)]
+    pub unsafe fn new(view: &View<T>, guide: impl Fn(u32) -> T) -> Self {
+        // SAFETY: below `dims` wherever it is called.
+        let bound = |dimension| unsafe { view.bound(dimension) };
+        let mut near = Self { bounds: [bound(0); FEW], guide: [guide(0); FEW] };
+        if view.dims > 1 {
+            (near.bounds[1], near.guide[1]) = (bound(1), guide(1));
+        }
+        if view.dims > 2 {
+            (near.bounds[2], near.guide[2]) = (bound(2), guide(2));
+        }
+        near
+    }
+}
+
+/// The uniforms of a block of random bits, raised to [1, 2).
+pub type Pairs<T> = [(T, T); 2];
+
+/// Draws block number `group` of those that move a particle.
+#[inline(always)]
+pub fn uniforms<O: Objective, T: Scalar>(
+    common: &Common<O, T>,
+    particle: u32,
+    group: u32,
+) -> Pairs<T> {
+    let Common { key, iteration, .. } = *common;
+    let draw = Draw { key, iteration, particle, group, purpose: Purpose::Velocity, nth: 0 };
+    let block = draw.block_by_words();
+    [T::raised_pair(block, 0), T::raised_pair(block, T::PAIRS_PER_BLOCK - 1)]
+}
+
+/// Where a step in [few](are_few) dimensions led.
+#[derive(Clone, Copy)]
+pub struct Stepped<T> {
+    /// The position in each dimension; behind the last one anything.
+    pub position: [T; FEW],
+    /// Its fitness.
+    pub fitness: T,
+    /// The particle's best fitness before.
+    pub before: T,
+}
+
+/// As [`step`] in [few](are_few) dimensions, but for the own best, which the caller renews. `first` is asked for
+/// the [`uniforms`] of group 0 once the state's loads are under way.
+///
+/// # Safety
+/// As [`step`], and there is a dimension.
+#[inline(always)]
+pub unsafe fn step_near<O: Objective, T: Scalar>(
+    common: &Common<O, T>,
+    near: &Near<T>,
+    state: &mut impl State<T>,
+    particle: u32,
+    first: impl FnOnce() -> Pairs<T>,
+) -> Stepped<T> {
+    let dims = common.view.dims;
+    let context = common.view.context();
+    let mut evaluation = Evaluation::<O, T>::new(&common.objective, &context);
+    let mut loaded = [load(state, 0); FEW];
+    if dims > 1 {
+        loaded[1] = load(state, 1);
+    }
+    if dims > 2 {
+        loaded[2] = load(state, 2);
+    }
+    let before = state.best_fitness();
+    let [one, other] = first();
+    let Near { bounds, guide } = *near;
+    let at = |dimension| Place { evaluation_dimension: dimension, state_dimension: dimension };
+    let mut position = [T::ZERO; FEW];
+    let place_0 = place::<O, T, 0>;
+    position[0] =
+        place_0(common, state, &mut evaluation, at(0), loaded[0], guide[0], bounds[0], one);
+    if dims > 1 {
+        let other = if T::PAIRS_PER_BLOCK == 2 { other } else { uniforms(common, particle, 1)[0] };
+        let place_1 = place::<O, T, 1>;
+        position[1] =
+            place_1(common, state, &mut evaluation, at(1), loaded[1], guide[1], bounds[1], other);
+    }
+    if dims > 2 {
+        let third = uniforms(common, particle, 2 / T::PAIRS_PER_BLOCK)[0];
+        let place_2 = place::<O, T, 2>;
+        position[2] =
+            place_2(common, state, &mut evaluation, at(2), loaded[2], guide[2], bounds[2], third);
+    }
+    let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
+    Stepped { position, fitness: competing(common.view.sign * value), before }
+}
+
 /// What an iteration needs of the state.
 #[derive(Clone, Copy)]
 struct Motion<T> {
@@ -293,7 +403,8 @@ fn rest<O: Objective, T: Scalar>(
     let loaded = load(&state, 0);
     if left == 1 {
         let place = place::<O, T, 0>;
-        return place(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
+        place(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
+        return;
     }
     let (next_guide, next) = (state.guide(1), load(&state, 1));
     place::<O, T, 0>(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
@@ -321,7 +432,7 @@ struct Place {
     state_dimension: u32,
 }
 
-/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and shows the position.
+/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`; shows the position and returns it.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "all that one dimension takes, kept in registers")]
 fn place<O: Objective, T: Scalar, const OFFSET: u32>(
@@ -333,7 +444,7 @@ fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     guide: T,
     bound: Bound<T>,
     (raised1, raised2): (T, T),
-) {
+) -> T {
     let advance = Advance { coefficients: common.coefficients, bound };
     let Motion { position, velocity, own_best } = loaded;
     let own_best = state.renewed(place.state_dimension, own_best, position);
@@ -341,4 +452,5 @@ fn place<O: Objective, T: Scalar, const OFFSET: u32>(
         advance.apply([position, velocity, own_best, guide, raised1, raised2]);
     state.set_motion(place.state_dimension, position, velocity);
     observer.see::<OFFSET>(place.evaluation_dimension, position - bound.shift);
+    position
 }

@@ -362,11 +362,34 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
 
 // SAFETY (both): as above.
 impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
+    /// The own best is this in a [few](crate::swarm::step::are_few) dimensions, with this fitness.
+    #[inline(always)]
+    pub fn set_best(&mut self, position: [T; 3], fitness: T) {
+        self.set_own_best(0, position[0]);
+        if self.dims > 1 {
+            self.set_own_best(1, position[1]);
+        }
+        if self.dims > 2 {
+            self.set_own_best(2, position[2]);
+        }
+        self.set_best_fitness(fitness);
+    }
     /// The position becomes the own best, in the first so many dimensions.
     #[inline(always)]
     pub fn renew(&mut self, dims: u32) {
-        for dimension in 0..dims {
+        let mut dimension = 0;
+        // A store waits for its load, and so would the next load.
+        while dims - dimension >= 4 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|ahead| self.position(dimension + ahead));
+            self.set_own_best(dimension, a);
+            self.set_own_best(dimension + 1, b);
+            self.set_own_best(dimension + 2, c);
+            self.set_own_best(dimension + 3, d);
+            dimension += 4;
+        }
+        while dimension < dims {
             self.set_own_best(dimension, self.position(dimension));
+            dimension += 1;
         }
     }
     /// Stores own best position in one dimension.

@@ -39,7 +39,7 @@ use crate::{
     swarm::{
         best::Candidate,
         layout,
-        step::{self, Common, State},
+        step::{self, Common, Near, State, Stepped},
         update::Coefficients,
     },
 };
@@ -424,6 +424,8 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 let number = if asks { arguments.exchange.number() } else { self.seen };
                 mine = if SHARED {
                     self.step_together(&common, count)
+                } else if step::are_few(self.known.dims) {
+                    self.step_near(&common, count)
                 } else {
                     self.step_alone(&common, count)
                 };
@@ -460,6 +462,48 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 }
             }
             which += Role::teams::<false>(Team::ALONE);
+        }
+        mine
+    }
+
+    /// The same in a [few](step::are_few) dimensions.
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn step_near<O: Objective>(&self, common: &Common<O, T>, count: u32) -> Candidate<T> {
+        let role = Role::here::<false>(Team::ALONE);
+        let teams = Role::teams::<false>(Team::ALONE);
+        let guide = self.known.guide();
+        // SAFETY: the caller's promise; the guide was stored behind a barrier.
+        let near = unsafe { Near::new(&common.view, |d| guide.load(d as usize)) };
+        let chunk = self.held.chunk();
+        let all = common.particles;
+        let held = (self.chunk + count) * chunk;
+        let end = if held < all { held } else { all };
+        let mut which = role.team;
+        let mut particle = (self.chunk + which) * chunk + role.particle;
+        // Its first particle is the best until one has a fitness below infinity.
+        let mut mine = Candidate {
+            particle: if particle < end { particle } else { u32::MAX },
+            ..Candidate::NONE
+        };
+        while particle < end {
+            let mut state = self.held.particle(which, role, guide);
+            let first = || step::uniforms(common, particle, 0);
+            // SAFETY: the caller's promise.
+            let stepped = unsafe { step::step_near(common, &near, &mut state, particle, first) };
+            let Stepped { position, fitness, before } = stepped;
+            if fitness < before {
+                state.set_best(position, fitness);
+            }
+            let fitness = fitness.least(before);
+            // Indices rise, so of equals the first stays.
+            if fitness < mine.fitness {
+                mine = Candidate { fitness, particle };
+            }
+            which += teams;
+            particle += teams * chunk;
         }
         mine
     }
