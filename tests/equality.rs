@@ -26,6 +26,17 @@ fn every_kernel_in_the_emulator() {
     }
 }
 
+/// In so few dimensions that what particles share stays in registers; a thread has several of them.
+#[test]
+fn every_function_in_few_dimensions() {
+    for dims in 1..=3 {
+        for (threads, particles) in [(32, 300), (64, 333)] {
+            let case = Case { particles, dims, looks: &[1, 2, 12] };
+            all_same_bits(case, &cpu(), &Emulated::new(u64::from(dims), threads)).unwrap();
+        }
+    }
+}
+
 /// With as much shared memory as whoever shares particles wants.
 fn sharing(seed: u64, evaluation: Evaluation) -> Emulated {
     Emulated::new(seed, 32).with_shared_memory(2 << 20).with_evaluation(evaluation)

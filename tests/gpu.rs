@@ -129,6 +129,16 @@ mod gpu {
                 Ok(())
             }));
         }
+        // So many that a thread has several particles, in as few dimensions as stay in registers.
+        for dims in 1..=3 {
+            trials.push(Trial::test(format!("same_bits_in_few_dimensions_{dims}"), move || {
+                let case = Case { particles: 300_001, dims, looks: &[1, 12] };
+                for objective in ["rastrigin", "ackley", "sphere"] {
+                    same_bits(objective, case, &cpu(), &Cuda::open(0)?)?;
+                }
+                Ok(())
+            }));
+        }
         // Without pairs of warps that keep pace (one, three), and with them.
         for threads in [32, 96, 192, 512] {
             let name = format!("same_bits_streaming_in_blocks_of_{threads}");

@@ -36,6 +36,27 @@ fn both_ways_in_turn_give_the_same_bits() {
     }
 }
 
+/// Then the first particle stays the best.
+#[test]
+fn both_ways_agree_where_every_value_is_infinite() {
+    let options = Options { particles: 300, ..Options::for_rule(Rule::Inertia) };
+    for dims in 1..=5 {
+        let (lower, upper) = (vec![1e25; dims as usize], vec![1e26; dims as usize]);
+        let problem = Problem::new(Sphere, dims).unwrap().with_bounds(lower, upper).unwrap();
+        let after = |residence| {
+            let plan = Plan::<f32>::new(&problem, &options).unwrap();
+            let emulated = Emulated::new(7, 32).with_residence(residence);
+            let mut swarm = Machine::swarm(&emulated, Sphere, &problem, plan).unwrap();
+            swarm.start(None).unwrap();
+            swarm.advance(5).unwrap();
+            swarm.snapshot().unwrap()
+        };
+        let resident = after(Residence::Resident);
+        assert_eq!((resident.bests[0].particle, resident.bests[0].value), (0, f32::INFINITY));
+        assert!(resident == after(Residence::Streaming), "{dims} dimensions");
+    }
+}
+
 fn refused(dims: u32, options: &Options, machine: Emulated) -> String {
     let problem = Problem::new(Sphere, dims).unwrap();
     let plan = Plan::<f64>::new(&problem, options).unwrap();

@@ -174,6 +174,26 @@ impl<P: Partial> Fold<P> {
                 }
             }
         });
+        self.begin_run();
+    }
+
+    /// The same without a branch: the run goes through all levels. Those that it does not reach stay as they are, and
+    /// what it leaves in those that it passes is not asked for again.
+    #[inline(always)]
+    pub fn close_run_straight(&mut self) {
+        // Bit k is set where the run reaches level k.
+        let reached = self.runs ^ (self.runs + 1);
+        let mut carry = self.run;
+        for_each_level!(LEVEL => {
+            let before = self.tree[LEVEL];
+            self.tree[LEVEL] = if reached >> LEVEL & 1 == 1 { carry } else { before };
+            carry = before.combine(carry);
+        });
+        self.begin_run();
+    }
+
+    #[inline(always)]
+    fn begin_run(&mut self) {
         self.runs += 1;
         self.in_run = 0;
         self.run = P::none();
@@ -276,6 +296,17 @@ mod tests {
             let (got, expected) = (fold.finish(), oracle(&values[..n]));
             if got.to_bits() != expected.to_bits() {
                 wrong += &format!("{n} terms: {got} instead of {expected}\n");
+            }
+            let mut fold = Fold::new(n as u32);
+            for run in values[..n].chunks(run_length(n as u32) as usize) {
+                if fold.in_run > 0 {
+                    fold.close_run_straight();
+                }
+                run.iter().for_each(|&v| fold.push_within(v));
+            }
+            let got = fold.finish();
+            if got.to_bits() != expected.to_bits() {
+                wrong += &format!("{n} terms without branches: {got} instead of {expected}\n");
             }
             let runs: Vec<f32> = values[..n]
                 .chunks(run_length(n as u32) as usize)

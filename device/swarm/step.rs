@@ -48,6 +48,11 @@ impl<S> Common<(), S> {
 pub trait State<T>: Copy {
     /// The same as seen from `dimension` on, which counts as 0.
     fn from(&self, dimension: u32) -> Self;
+
+    /// Whether it is better to look after each four dimensions whether a run of terms is over, in one loop, than to
+    /// have a loop for each run: where instructions count, and registers do not.
+    const LOOKS_FOR_RUNS: bool = false;
+
     /// The next four dimensions begin: a place to wait for who goes through them beside this thread.
     #[inline(always)]
     fn keep_pace(&self) {}
@@ -261,6 +266,16 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
     let mut evaluation = Evaluation::<O, T>::new(&common.objective, &context);
     let fours = dims - dims % 4;
     let mut dimension = 0;
+    let mut end_of_run = evaluation.run_length();
+    while S::LOOKS_FOR_RUNS && dimension < fours {
+        state.keep_pace();
+        four(common, state, &mut evaluation, dimension, &mut draw);
+        dimension += 4;
+        if in_runs::<O>() && dimension == end_of_run {
+            evaluation.close_run_straight(dimension);
+            end_of_run += evaluation.run_length();
+        }
+    }
     // One run of terms after the other, so that nothing asks inside whether it is over.
     while dimension < fours {
         let left = fours - dimension;

@@ -20,8 +20,9 @@ use super::{
 };
 use crate::Result;
 
-/// Threads of a block up to which a kernel with particles on the chip is compiled for blocks of that size: a
-/// thread waits less the more registers it has, and fewer warps fill each other's waits.
+/// Threads of a block up to which a kernel with particles on the chip and a thread for each is compiled for blocks of
+/// that size: a thread waits less the more registers it has, and fewer warps fill each other's waits. Where threads share
+/// particles it always is: with fewer registers it would leave some in local memory.
 const MOST_NARROWED: u32 = 384;
 
 /// Blocks, and threads in each.
@@ -166,7 +167,7 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
                 let kernel = self.resident.get(machine, most, &arguments)?;
                 machine.launch(kernel, blocks, threads, &arguments)
             } else {
-                let kernel = self.together.get(machine, most, &arguments)?;
+                let kernel = self.together.get(machine, Some(threads), &arguments)?;
                 machine.launch(kernel, blocks, threads, &arguments)
             }
         }

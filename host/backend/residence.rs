@@ -139,6 +139,9 @@ pub fn together<T: Scalar>(
         .find(|&shape| fits::<T>(capacity, shape, load))
 }
 
+/// Particles of such a swarm at most: a thread counts beyond its last one, in 32 bits.
+const MOST_IN_TURN: u32 = 1 << 31;
+
 /// The shape for a swarm whose blocks take their particles onto the chip in turn; `None` if not even a chunk
 /// of them fits.
 pub fn apart<T: Scalar>(
@@ -149,6 +152,9 @@ pub fn apart<T: Scalar>(
 ) -> Option<Shape> {
     if let Some(shape) = together::<T>(capacity, threads, load, team) {
         return Some(shape);
+    }
+    if load.particles > MOST_IN_TURN {
+        return None;
     }
     // Where they are taken in turn there are enough of them for all threads.
     if team.is_some() {
@@ -277,7 +283,8 @@ fn spread(
 }
 
 fn fits<T: Scalar>(capacity: Capacity, shape: Shape, load: &Workload) -> bool {
-    let shared = shape.team.map(|team| (team, sheet_words(team, load.terms, load.words)));
+    let shared =
+        shape.team.map(|team| (team, sheet_words(team, load.reach, load.terms, load.words)));
     shared_bytes::<T>(shape.threads, load.dims, shape.capacity, shared)
         .is_some_and(|bytes| bytes <= capacity.shared_bytes)
 }
@@ -326,6 +333,9 @@ mod tests {
         assert_eq!(shape(40, 500).unwrap().blocks, 2);
         assert_eq!(shape(40, 1_000), None);
         assert_eq!(shape(u32::MAX, u32::MAX), None);
+        // A thread's number beyond the last of these is one of 32 bits.
+        assert_eq!(shape(1 << 31, 1).unwrap().blocks, 132);
+        assert_eq!(shape((1 << 31) + 1, 1), None);
     }
 
     #[test]

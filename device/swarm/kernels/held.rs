@@ -8,7 +8,7 @@
 //! Where several threads share a particle ([`Team`]), first all pairs of a chunk lie there and then all own
 //! bests.
 
-use super::team::{Role, Team};
+use super::team::{GROUP, Role, Team};
 use crate::{
     gpu::{block, memory::ReadWrite, shared::Shared, warp},
     math::Scalar,
@@ -136,7 +136,7 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
                     home.own_bests.load(index),
                 ]
             };
-            self.each_piece(role, |first, count| {
+            self.each_piece(role, GROUP, |first, count| {
                 let mut held = held.from(first);
                 let mut store = |ahead, [position, velocity, own_best]: [T; 3]| {
                     held.set_motion(ahead, position, velocity);
@@ -178,7 +178,7 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
             let start = layout::first(particle, home.dims as usize);
             // SAFETY: as in `fetch`.
             unsafe {
-                self.each_piece(role, |first, count| {
+                self.each_piece(role, GROUP, |first, count| {
                     let held = held.from(first);
                     let mut index = start + first as usize * layout::TILE;
                     for ahead in 0..count {
@@ -196,18 +196,18 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
         });
     }
 
-    /// Calls `f` with the first of some dimensions that this thread sees to, and how many: all at once, or four at
+    /// Calls `f` with the first of some dimensions that this thread sees to, and how many: all at once, or `piece` at
     /// a time if particles are shared.
     #[inline(always)]
-    pub fn each_piece(&self, role: Role, mut f: impl FnMut(u32, u32)) {
+    pub fn each_piece(&self, role: Role, piece: u32, mut f: impl FnMut(u32, u32)) {
         if !SHARED {
             return f(0, self.dims);
         }
-        let mut dimension = 4 * role.part;
+        let mut dimension = piece * role.part;
         while dimension < self.dims {
             let left = self.dims - dimension;
-            f(dimension, if left < 4 { left } else { 4 });
-            dimension += 4 * self.team.parts;
+            f(dimension, if left < piece { left } else { piece });
+            dimension += piece * self.team.parts;
         }
     }
 
@@ -304,6 +304,8 @@ impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
 // SAFETY (all accesses below): the chunk is held, so its numbers exist and have been stored; pairs begin at
 // an even number of the array; the guide has `dims` numbers, which are stored behind barriers.
 impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
+    const LOOKS_FOR_RUNS: bool = true;
+
     #[inline(always)]
     fn from(&self, dimension: u32) -> Self {
         let row = if SHARED { self.team.row(dimension) } else { dimension };

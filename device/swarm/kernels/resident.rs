@@ -23,7 +23,7 @@ use super::{
     held::{self, Held, Home, Share},
     publish::{self, Board, Part},
     rendezvous::{Found, Rendezvous},
-    team::{Role, Sheet, Team},
+    team::{GROUP, Role, Sheet, Team},
 };
 use crate::{
     gpu::{
@@ -146,7 +146,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Iterations<O, T, SHARED> {
     /// Words of the terms of a chunk.
     #[inline(always)]
     const fn sheet_words(team: Team, terms: u32) -> u32 {
-        sheet_words(team, terms, <O::Partial<T> as Shuffle>::WORDS)
+        sheet_words(team, O::REACH, terms, <O::Partial<T> as Shuffle>::WORDS)
     }
 }
 
@@ -207,11 +207,17 @@ pub fn shared_bytes<T: Scalar>(
 }
 
 /// Words of the terms of a chunk, from an objective's terms and the words of each.
-pub const fn sheet_words(team: Team, terms: u32, words: u32) -> u32 {
+pub const fn sheet_words(team: Team, reach: Reach, terms: u32, words: u32) -> u32 {
     if terms > 1 << 16 {
         return u32::MAX;
     }
-    Sheet::new(team, terms).places() * words
+    sheet(team, reach, terms).places() * words
+}
+
+/// The sheet of a chunk.
+#[inline(always)]
+const fn sheet(team: Team, reach: Reach, terms: u32) -> Sheet {
+    Sheet::new(team, terms, matches!(reach, Reach::Own))
 }
 
 /// Room for the terms of all teams of a block, so many words each, from a byte of shared memory on.
@@ -508,8 +514,8 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         mine
     }
 
-    /// The same with several threads for each; each of them returns its particle. Two barriers for each chunk of
-    /// a team, or three if terms read more than their own coordinate.
+    /// The same with several threads for each; each of them returns its particle. For each chunk of a team one
+    /// barrier if threads go through whole runs, else two, or three if terms read more than their own coordinate.
     ///
     /// # Safety
     /// As [`Course::advance`].
@@ -524,13 +530,18 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         let (role, teams) = (Role::here::<SHARED>(team), Role::teams::<SHARED>(team));
         let context = common.view.context();
         let terms = common.objective.terms(&context);
-        let sheet = Sheet::new(team, terms);
+        let sheet = sheet(team, O::REACH, terms);
         let each = sheet.places();
         let words = each * <O::Partial<T> as Shuffle>::WORDS;
         let room = sheets(self.scratch().end(), thread::block_threads(), team, words);
-        let mine_of_room = role.team * words;
-        let put = |place: u32, partial: O::Partial<T>| {
-            let mut word = mine_of_room + place;
+        // This particle's places differ from their first by constants.
+        let mine_from = |place: u32| {
+            let start = role.team * words + role.particle + place;
+            room.part(start, room.length().wrapping_sub(start)).opaque()
+        };
+        let (terms_of_mine, made_of_mine) = (mine_from(0), mine_from(sheet.first_made()));
+        let put = |room: Shared<u32>, place: u32, partial: O::Partial<T>| {
+            let mut word = place;
             partial.map_words(|bits| {
                 // SAFETY: asked for by threads of the block's teams, with places of the sheet; see the barriers.
                 unsafe { room.store(word as usize, bits) };
@@ -538,8 +549,8 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 bits
             });
         };
-        let take = |place: u32| {
-            let mut word = mine_of_room + place;
+        let take = |room: Shared<u32>, place: u32| {
+            let mut word = place;
             O::Partial::<T>::none().map_words(|_| {
                 // SAFETY: as in `put`, and what lies there was stored before a barrier.
                 let bits = unsafe { room.load(word as usize) };
@@ -557,16 +568,34 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
             let mut before = T::INFINITY;
             if works {
                 before = state.best_fitness();
-                held.each_piece(role, |dimension, _| {
-                    let see = |dimension, x| {
-                        if matches!(O::REACH, Reach::Own) && dimension < terms {
-                            let term = term_of(&common.objective, &context, dimension, x);
-                            put(sheet.term(dimension, role.particle), term);
-                        }
-                    };
-                    // SAFETY: this thread alone has these dimensions of this particle, which is held.
-                    unsafe { step::group(common, &mut state, particle, dimension, see) };
+                let mut run = role.part;
+                held.each_piece(role, sheet.piece(), |first, count| {
+                    let mut made = O::Partial::<T>::none();
+                    let mut group = first;
+                    while group < first + count {
+                        let see = |dimension, x| {
+                            if matches!(O::REACH, Reach::Own) && dimension < terms {
+                                let term = term_of(&common.objective, &context, dimension, x);
+                                if sheet.has_whole_runs() {
+                                    made = made.combine(term);
+                                } else {
+                                    put(terms_of_mine, sheet.term(dimension), term);
+                                }
+                            }
+                        };
+                        // SAFETY: this thread alone has these dimensions of this particle, which is held.
+                        unsafe { step::group(common, &mut state, particle, group, see) };
+                        group += GROUP;
+                    }
+                    if sheet.has_whole_runs() && run < sheet.places_of_runs() {
+                        put(made_of_mine, sheet.made(run), made);
+                    }
+                    run += team.parts;
                 });
+                while sheet.has_whole_runs() && run < sheet.places_of_runs() {
+                    put(made_of_mine, sheet.made(run), O::Partial::<T>::none());
+                    run += team.parts;
+                }
             }
             if !matches!(O::REACH, Reach::Own) {
                 block::barrier();
@@ -575,38 +604,43 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                     let mut term = role.part;
                     while term < terms {
                         let made = common.objective.term(term, &point, &context);
-                        put(sheet.term(term, role.particle), made);
+                        put(terms_of_mine, sheet.term(term), made);
                         term += team.parts;
                     }
                 }
             }
-            block::barrier();
-            if works {
-                let mut run = role.part;
-                while run < sheet.places_of_runs() {
-                    let (mut term, end) = sheet.terms_of(run);
-                    let mut made = O::Partial::<T>::none();
-                    while end - term >= 4 {
-                        // All four are under way at once.
-                        let [a, b, c, d] = [0, 1, 2, 3]
-                            .map(|ahead| take(sheet.term_within(run, term + ahead, role.particle)));
-                        made = made.combine(a).combine(b).combine(c).combine(d);
-                        term += 4;
+            if !sheet.has_whole_runs() {
+                block::barrier();
+                if works {
+                    let mut run = role.part;
+                    while run < sheet.places_of_runs() {
+                        let (mut term, end) = sheet.terms_of(run);
+                        let mut made = O::Partial::<T>::none();
+                        while end - term >= 4 {
+                            // All four are under way at once.
+                            let [a, b, c, d] = [0, 1, 2, 3].map(|ahead| {
+                                take(terms_of_mine, sheet.term_within(run, term + ahead))
+                            });
+                            made = made.combine(a).combine(b).combine(c).combine(d);
+                            term += 4;
+                        }
+                        while term < end {
+                            made = made.combine(take(terms_of_mine, sheet.term_within(run, term)));
+                            term += 1;
+                        }
+                        put(made_of_mine, sheet.made(run), made);
+                        run += team.parts;
                     }
-                    while term < end {
-                        made = made.combine(take(sheet.term_within(run, term, role.particle)));
-                        term += 1;
-                    }
-                    put(sheet.made(run, role.particle), made);
-                    run += team.parts;
                 }
             }
             block::barrier();
             if works {
-                let all = of_runs(sheet.runs(), |run| take(sheet.made(run, role.particle)));
+                let all = of_runs(sheet.runs(), |run| take(made_of_mine, sheet.made(run)));
                 let fitness = step::whole(common, all);
                 if fitness < before {
-                    held.each_piece(role, |dimension, count| state.from(dimension).renew(count));
+                    held.each_piece(role, GROUP, |dimension, count| {
+                        state.from(dimension).renew(count);
+                    });
                     if role.part == 0 {
                         state.set_best_fitness(fitness);
                     }
@@ -614,6 +648,10 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 mine = mine.better(Candidate { fitness: fitness.least(before), particle });
             }
             first += teams;
+            if sheet.has_whole_runs() && first < count {
+                // What the runs made has been taken by all.
+                block::barrier();
+            }
         }
         mine
     }

@@ -6,7 +6,7 @@
 //! coordinates. 32 particles and some parts make it the layout that Hošala's thesis calls MOD (the lanes of a warp
 //! are particles, and warps share the dimensions); one particle makes it a warp or a block per particle.
 //!
-//! Terms go through shared memory, where each run of the sum's defined order
+//! Terms go through shared memory ([`Sheet`]), where each run of the sum's defined order
 //! ([`objective::sum`](crate::objective::sum)) is made by one thread, and what the runs make is put together by
 //! every thread for itself: the same operations in the same order as one thread would do them, so the same bits.
 //!
@@ -15,8 +15,11 @@
 
 use crate::{
     gpu::{thread, warp},
-    objective::sum::{RUNS_AT_ONCE, run_length},
+    objective::sum::{LEFT_TO_RIGHT, RUNS_AT_ONCE, run_length},
 };
+
+/// Dimensions that a draw of random numbers, or two, serves, and that a step takes at a time.
+pub const GROUP: u32 = 4;
 
 /// The threads that work for a chunk of particles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +44,14 @@ impl Team {
     /// The row of a dimension.
     #[inline(always)]
     pub const fn row(self, dimension: u32) -> u32 {
+        dimension + if self.is_skewed() { dimension / GROUP } else { 0 }
+    }
+
+    /// Whether rows are skewed.
+    #[inline(always)]
+    const fn is_skewed(self) -> bool {
         // Half a warp is served at once where numbers are loaded two by two.
-        let skewed = self.particles < warp::LANES / 2;
-        dimension + if skewed { dimension / 4 } else { 0 }
+        self.particles < warp::LANES / 2
     }
 
     /// Rows of so many dimensions.
@@ -86,6 +94,9 @@ impl Team {
 
 /// Where the terms of a team's chunk lie, and what their runs make: in words, each word of all of them before
 /// the next word.
+///
+/// Where terms come one by one with the coordinates and there is a run for each part, a thread goes through whole
+/// runs, and no term need lie anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     /// Particles of the chunk.
@@ -94,13 +105,34 @@ pub struct Sheet {
     terms: u32,
     /// Terms of a run.
     run: u32,
+    /// 2^32 over that, rounded up: a GPU takes some fifteen instructions for a quotient and one for a product.
+    by_run: u32,
+    /// Whether a thread goes through whole runs.
+    whole_runs: bool,
 }
 
 impl Sheet {
-    /// For so many terms of each particle.
+    /// For so many terms of each particle, 2^16 at most, which come one by one with the coordinates or do not.
     #[inline(always)]
-    pub const fn new(team: Team, terms: u32) -> Self {
-        Self { particles: team.particles, terms, run: run_length(terms) }
+    pub const fn new(team: Team, terms: u32, one_by_one: bool) -> Self {
+        let run = run_length(terms);
+        let are_enough = terms > LEFT_TO_RIGHT && terms.div_ceil(run) >= team.parts;
+        // Rows are skewed for groups: lanes beside each other would meet in a bank.
+        let in_banks = run == GROUP || !team.is_skewed();
+        let whole_runs = one_by_one && are_enough && in_banks;
+        Self { particles: team.particles, terms, run, by_run: u32::MAX / run + 1, whole_runs }
+    }
+
+    /// Whether a thread goes through whole runs: terms have no places then.
+    #[inline(always)]
+    pub const fn has_whole_runs(self) -> bool {
+        self.whole_runs
+    }
+
+    /// Dimensions that a thread goes through at a time: a multiple of 4.
+    #[inline(always)]
+    pub const fn piece(self) -> u32 {
+        if self.whole_runs { self.run } else { GROUP }
     }
 
     /// Runs of terms of a particle: one at least.
@@ -116,6 +148,12 @@ impl Sheet {
         self.runs().next_multiple_of(RUNS_AT_ONCE)
     }
 
+    /// Rows of terms.
+    #[inline(always)]
+    const fn rows_of_terms(self) -> u32 {
+        if self.whole_runs { 0 } else { self.terms + self.runs() }
+    }
+
     /// The terms of a run: from the first on, and behind the last; none if there is no such run.
     #[inline(always)]
     pub const fn terms_of(self, run: u32) -> (u32, u32) {
@@ -124,28 +162,42 @@ impl Sheet {
         (if first < terms { first } else { terms }, if end < terms { end } else { terms })
     }
 
-    /// The place of a term. A place is left free behind each run, so that runs begin in different banks.
+    /// The place of a term of the chunk's first particle; those of the others are behind it. A place is left free
+    /// behind each run, so that runs begin in different banks.
     #[inline(always)]
-    pub const fn term(self, term: u32, particle: u32) -> u32 {
-        self.term_within(term / self.run, term, particle)
+    pub const fn term(self, term: u32) -> u32 {
+        self.term_within(self.run_of(term), term)
+    }
+
+    /// Which run a term belongs to, of 2^16 terms at most.
+    #[inline(always)]
+    const fn run_of(self, term: u32) -> u32 {
+        // The product is too large by less than 2^16 runs' lengths, 2^11 each at most, of 2^-32.
+        ((term as u64 * self.by_run as u64) >> 32) as u32
     }
 
     /// The same of a term that is known to be of this run.
     #[inline(always)]
-    pub const fn term_within(self, run: u32, term: u32, particle: u32) -> u32 {
-        (term + run) * self.particles + particle
+    pub const fn term_within(self, run: u32, term: u32) -> u32 {
+        (term + run) * self.particles
     }
 
-    /// The place of what a run makes.
+    /// Where the places of what runs make begin.
     #[inline(always)]
-    pub const fn made(self, run: u32, particle: u32) -> u32 {
-        (self.terms + self.runs() + run) * self.particles + particle
+    pub const fn first_made(self) -> u32 {
+        self.rows_of_terms() * self.particles
+    }
+
+    /// The place from there on of what a run of the first particle makes; those of the others are behind it.
+    #[inline(always)]
+    pub const fn made(self, run: u32) -> u32 {
+        run * self.particles
     }
 
     /// Number of places.
     #[inline(always)]
     pub const fn places(self) -> u32 {
-        (self.terms + self.runs() + self.places_of_runs()) * self.particles
+        (self.rows_of_terms() + self.places_of_runs()) * self.particles
     }
 }
 
@@ -206,8 +258,12 @@ mod tests {
                 }
                 take(team.fitness(dims) + particle);
             }
-            for terms in [0, 1, 32, 33, 100, 1024] {
-                let sheet = Sheet::new(team, terms);
+            for (terms, one_by_one) in
+                [0, 1, 32, 33, 100, 1024].into_iter().flat_map(|n| [(n, false), (n, true)])
+            {
+                let sheet = Sheet::new(team, terms, one_by_one);
+                let whole = sheet.has_whole_runs();
+                assert_eq!(whole, one_by_one && (terms > 32 && (terms <= 128 || particles >= 16)));
                 let mut taken = vec![false; sheet.places() as usize];
                 let mut take = |place: u32| {
                     assert!(!core::mem::replace(&mut taken[place as usize], true));
@@ -220,10 +276,21 @@ mod tests {
                 }
                 assert!(next == terms && sheet.runs() <= 32);
                 for particle in 0..particles {
-                    (0..terms).for_each(|term| take(sheet.term(term, particle)));
-                    (0..sheet.places_of_runs()).for_each(|run| take(sheet.made(run, particle)));
+                    let places = if whole { 0 } else { terms };
+                    (0..places).for_each(|term| take(sheet.term(term) + particle));
+                    (0..sheet.places_of_runs())
+                        .for_each(|run| take(sheet.first_made() + sheet.made(run) + particle));
                 }
             }
+        }
+    }
+
+    #[test]
+    fn runs_are_found_without_division() {
+        let team = Team { particles: 4, parts: 8 };
+        for terms in (0..300).chain([1000, 1023, 1024, 4097, 30_000, 65_535, 65_536]) {
+            let sheet = Sheet::new(team, terms, false);
+            (0..terms).for_each(|term| assert_eq!(sheet.run_of(term), term / sheet.run, "{terms}"));
         }
     }
 
@@ -231,7 +298,7 @@ mod tests {
     fn lanes_of_a_warp_use_different_banks() {
         for particles in [1, 2, 4, 8, 16, 32] {
             let (team, dims) = (Team { particles, parts: 32 }, 1024);
-            let sheet = Sheet::new(team, dims);
+            let sheet = Sheet::new(team, dims, false);
             let (mut pairs, mut own_bests, mut runs) = ([0_u32; 16], [0_u32; 32], [0_u32; 32]);
             for lane in 0..32 {
                 let (part, particle) = (lane / particles, lane % particles);
@@ -240,7 +307,7 @@ mod tests {
                 assert!(motion.is_multiple_of(2));
                 pairs[motion as usize / 2 % 16] += 1;
                 own_bests[(row * team.own_best_row() + particle) as usize % 32] += 1;
-                runs[sheet.term(32 * part, particle) as usize % 32] += 1;
+                runs[(sheet.term(32 * part) + particle) as usize % 32] += 1;
             }
             assert_eq!(pairs, [2; 16], "{particles}");
             assert_eq!(runs, [1; 32], "{particles}");
