@@ -58,6 +58,20 @@ fn every_function_whoever_shares_a_particle() {
     }
 }
 
+/// With more chunks than the threads of a block serve at once.
+#[test]
+fn whole_runs_of_one_chunk_after_the_other() {
+    for seed in 0..4 {
+        for (particles, dims, threads) in [(70, 65, 64), (200, 65, 128), (150, 101, 64)] {
+            let case = Case { particles, dims, looks: &[1, 7] };
+            let emulated = Emulated::new(seed, threads).with_shared_memory(2 << 20);
+            for objective in ["rastrigin", "ackley"] {
+                same_bits(objective, case, &cpu(), &emulated).unwrap();
+            }
+        }
+    }
+}
+
 #[test]
 fn many_sizes_under_many_schedules() {
     for seed in 0..60 {

@@ -139,7 +139,8 @@ pub fn together<T: Scalar>(
         .find(|&shape| fits::<T>(capacity, shape, load))
 }
 
-/// Particles of such a swarm at most: a thread counts beyond its last one, in 32 bits.
+/// Particles that blocks take onto the chip in turn, at most: in few dimensions a thread counts beyond its last one, in
+/// 32 bits. More of them stay in device memory.
 const MOST_IN_TURN: u32 = 1 << 31;
 
 /// The shape for a swarm whose blocks take their particles onto the chip in turn; `None` if not even a chunk

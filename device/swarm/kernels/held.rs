@@ -126,8 +126,8 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     pub unsafe fn fetch(self, home: &Home<T>, first: u32, count: u32) {
         self.each_own(first, count, |mut held, particle, role| {
             let start = layout::first(particle, home.dims as usize);
-            // SAFETY: in bounds by the caller's promise; no other thread touches these particles, or these
-            // dimensions of them.
+            // SAFETY: in bounds by the caller's promise; since the last barrier no other thread has touched these
+            // particles, or these dimensions of them.
             let load = |dimension: u32| unsafe {
                 let index = start + dimension as usize * layout::TILE;
                 [
@@ -258,8 +258,8 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     }
 }
 
-/// One particle whose state lies in shared memory, touched by one thread only, or each four dimensions by one.
-/// Where they are `SHARED`, it is seen from the first of these, and four dimensions at most.
+/// One particle whose state lies in shared memory, touched by one thread only, or each dimension by one from barrier to
+/// barrier. Where they are `SHARED`, it is seen from the first of four dimensions, and these at most.
 #[derive(Clone, Copy)]
 pub struct OnChip<T, const SHARED: bool> {
     /// Its chunk from position and velocity in dimension 0 on.

@@ -514,8 +514,8 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         mine
     }
 
-    /// The same with several threads for each; each of them returns its particle. For each chunk of a team one
-    /// barrier if threads go through whole runs, else two, or three if terms read more than their own coordinate.
+    /// The same with several threads for each; each of them returns its particle. Two barriers for each chunk of a team
+    /// (one for its last, if threads go through whole runs), or three if terms read more than their own coordinate.
     ///
     /// # Safety
     /// As [`Course::advance`].
@@ -583,7 +583,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                                 }
                             }
                         };
-                        // SAFETY: this thread alone has these dimensions of this particle, which is held.
+                        // SAFETY: held; a barrier lies between this thread's moves of these dimensions and their renewal.
                         unsafe { step::group(common, &mut state, particle, group, see) };
                         group += GROUP;
                     }
@@ -675,7 +675,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         let mut best = before;
         let mut found = None;
         let next = self.known.next();
-        // SAFETY: as in `run`; the winner of the block is one of its own particles, all of which are held.
+        // SAFETY: as in `run`; the winner is a particle held here; the first barrier orders the next step behind this one.
         unsafe {
             if block::any(mine.beats(before)) {
                 best = winner(mine, &self.scratch());
@@ -723,7 +723,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     unsafe fn trade(&mut self, exchange: &Exchange<T>, mine: Candidate<T>, number: u32) {
         let dims = self.known.dims;
         let word = self.scratch().word;
-        // SAFETY: as in `meet`.
+        // SAFETY: as in `meet`; that first barrier is in `news`.
         unsafe {
             let newer = number != self.seen && number.is_multiple_of(2);
             let news = self.news(mine.fitness < self.known.best.fitness, newer);

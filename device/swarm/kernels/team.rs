@@ -2,9 +2,9 @@
 //!
 //! Particles that lie side by side are a *chunk*, and the threads that work for one are a *team*: one thread for
 //! each of its particles and each *part*. A thread moves its particle in every so many-th group of four dimensions
-//! (a draw of random numbers serves as many), and makes every so many-th of the function's terms or those of its
-//! coordinates. 32 particles and some parts make it the layout that Hošala's thesis calls MOD (the lanes of a warp
-//! are particles, and warps share the dimensions); one particle makes it a warp or a block per particle.
+//! (a draw of random numbers serves as many) or run of terms, and makes every so many-th of the function's terms or
+//! those of its coordinates. 32 particles and some parts make it the layout that Hošala's thesis calls MOD (the lanes of
+//! a warp are particles, and warps share the dimensions); one particle makes it a warp or a block per particle.
 //!
 //! Terms go through shared memory ([`Sheet`]), where each run of the sum's defined order
 //! ([`objective::sum`](crate::objective::sum)) is made by one thread, and what the runs make is put together by
@@ -95,8 +95,8 @@ impl Team {
 /// Where the terms of a team's chunk lie, and what their runs make: in words, each word of all of them before
 /// the next word.
 ///
-/// Where terms come one by one with the coordinates and there is a run for each part, a thread goes through whole
-/// runs, and no term need lie anywhere.
+/// Where terms come one by one with the coordinates, in several runs and in no fewer than there are parts, and whole
+/// runs of rows suit the banks ([`Sheet::new`]), a thread goes through whole runs, and no term need lie anywhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Sheet {
     /// Particles of the chunk.
