@@ -6,17 +6,22 @@ mod common;
 use common::{Machine, problem};
 use flockwork::{
     backend::{Backend, Emulated, Evaluation, Plan, Residence, Snapshot, Way},
-    objective::{Rastrigin, Sphere},
+    objective::{Objective, Rastrigin, Sphere},
     swarm::{Neighbourhood, Options, Problem, Rule},
 };
 
 /// The state after so many iterations, in advances of these lengths.
-fn after(residence: Residence, advances: &[u32]) -> (Snapshot<f32>, Way) {
-    let options = Options { particles: 140, ..Options::for_rule(Rule::Inertia) };
-    let problem = problem("rastrigin", 6);
-    let plan = Plan::<f32>::new(&problem, &options).unwrap();
+fn after<O: Objective>(
+    objective: O,
+    problem: &Problem,
+    particles: u32,
+    residence: Residence,
+    advances: &[u32],
+) -> (Snapshot<f32>, Way) {
+    let options = Options { particles, ..Options::for_rule(Rule::Inertia) };
+    let plan = Plan::<f32>::new(problem, &options).unwrap();
     let emulated = Emulated::new(5, 32).with_residence(residence);
-    let mut swarm = Machine::swarm(&emulated, Rastrigin, &problem, plan).unwrap();
+    let mut swarm = Machine::swarm(&emulated, objective, problem, plan).unwrap();
     swarm.start(None).unwrap();
     for &iterations in advances {
         swarm.advance(iterations).unwrap();
@@ -26,6 +31,8 @@ fn after(residence: Residence, advances: &[u32]) -> (Snapshot<f32>, Way) {
 
 #[test]
 fn both_ways_in_turn_give_the_same_bits() {
+    let problem = problem("rastrigin", 6);
+    let after = |residence, advances| after(Rastrigin, &problem, 140, residence, advances);
     let (streaming, way) = after(Residence::Streaming, &[60]);
     assert_eq!(way, Way::Streaming);
     // Few iterations at a time are launches of their own, many are one launch.
@@ -39,21 +46,14 @@ fn both_ways_in_turn_give_the_same_bits() {
 /// Then the first particle stays the best.
 #[test]
 fn both_ways_agree_where_every_value_is_infinite() {
-    let options = Options { particles: 300, ..Options::for_rule(Rule::Inertia) };
     for dims in 1..=5 {
         let (lower, upper) = (vec![1e25; dims as usize], vec![1e26; dims as usize]);
         let problem = Problem::new(Sphere, dims).unwrap().with_bounds(lower, upper).unwrap();
-        let after = |residence| {
-            let plan = Plan::<f32>::new(&problem, &options).unwrap();
-            let emulated = Emulated::new(7, 32).with_residence(residence);
-            let mut swarm = Machine::swarm(&emulated, Sphere, &problem, plan).unwrap();
-            swarm.start(None).unwrap();
-            swarm.advance(5).unwrap();
-            swarm.snapshot().unwrap()
-        };
-        let resident = after(Residence::Resident);
+        let after = |residence| after(Sphere, &problem, 300, residence, &[5]);
+        let (resident, way) = after(Residence::Resident);
+        assert_eq!(way, Way::Resident);
         assert_eq!((resident.bests[0].particle, resident.bests[0].value), (0, f32::INFINITY));
-        assert!(resident == after(Residence::Streaming), "{dims} dimensions");
+        assert!(resident == after(Residence::Streaming).0, "{dims} dimensions");
     }
 }
 

@@ -160,10 +160,10 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
-        let most = (threads <= MOST_NARROWED).then_some(threads);
         // SAFETY: the caller's promise.
         unsafe {
             if arguments.team == Team::ALONE {
+                let most = (threads <= MOST_NARROWED).then_some(threads);
                 let kernel = self.resident.get(machine, most, &arguments)?;
                 machine.launch(kernel, blocks, threads, &arguments)
             } else {
