@@ -42,13 +42,14 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_together_", "_f64", 512, Some(1)),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
     ("swarm_step_cubic_", "f32", 512, Some(2)),
+    ("swarm_step_dixon_price_", "f32", 512, Some(2)),
     ("swarm_step_ellipsoid_", "f32", 512, Some(2)),
     ("swarm_step_lennard_jones_", "f32", 512, Some(2)),
     ("swarm_step_levy_", "f32", 512, Some(2)),
     ("swarm_step_rastrigin_", "f32", 512, Some(2)),
+    ("swarm_step_rosenbrock_", "f32", 512, Some(2)),
     ("swarm_step_sphere_", "f32", 512, Some(2)),
     ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
-    ("swarm_step_sum_of_sines_", "f32", 512, Some(2)),
 ];
 
 /// Kernels whose instructions only later GPUs have, by the beginning and the end of their names, with the

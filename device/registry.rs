@@ -47,9 +47,10 @@ use crate::{
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
+        in_memory::{Arrange, CatchUp},
         motion::{Advance, Scatter},
         resident::{Resident, Together},
-        step::{CatchUp, Step},
+        step::Step,
         survey::{SurveySwarm, SurveyTiles},
     },
 };
@@ -79,6 +80,7 @@ macro_rules! for_each_plain_family {
                 swarm_advance: Advance,
                 swarm_implant: Implant,
                 swarm_catch_up: CatchUp,
+                swarm_arrange: Arrange,
                 survey_tiles: SurveyTiles,
                 survey_swarm: SurveySwarm,
                 fit_judge: Judge,

@@ -139,7 +139,7 @@ mod gpu {
                 Ok(())
             }));
         }
-        // Without pairs of warps that keep pace (one, three), and with them.
+        // Of one warp, of three, of many.
         for threads in [32, 96, 192, 512] {
             let name = format!("same_bits_streaming_in_blocks_of_{threads}");
             trials.push(Trial::test(name, move || {

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Machine, problem};
 use flockwork::{
-    backend::{Backend, Emulated, Evaluation, Plan, Residence, Snapshot, Way},
+    backend::{Backend, Cpu, Emulated, Evaluation, Number, Plan, Residence, Snapshot, Way},
     objective::{Objective, Rastrigin, Sphere},
     swarm::{Neighbourhood, Options, Problem, Rule},
 };
@@ -41,6 +41,49 @@ fn both_ways_in_turn_give_the_same_bits() {
         assert_eq!(way, Way::Resident);
         assert!(resident == streaming, "in advances of {advances:?}");
     }
+}
+
+/// What asks for rows between iterations that lie in quads, and what asks in the other order: points from outside, a
+/// better point, snapshots and a start from one.
+#[test]
+fn whoever_asks_between_iterations_finds_what_the_cpu_has() {
+    fn after<T: Number>(machine: &impl Machine, dims: u32, particles: u32) -> [Snapshot<T>; 3] {
+        let problem = problem("rastrigin", dims);
+        let options = Options { particles, ..Options::for_rule(Rule::Inertia) };
+        let plan = Plan::<T>::new(&problem, &options).unwrap();
+        let mut swarm = machine.swarm_of("rastrigin", &problem, plan).unwrap();
+        let points: Vec<T> =
+            (0..particles * dims).map(|n| T::nearest(f64::from(n % 5) - 2.0)).collect();
+        swarm.start(Some(&points)).unwrap();
+        swarm.advance(3).unwrap();
+        let first = swarm.snapshot().unwrap();
+        swarm.advance(2).unwrap();
+        swarm.implant(0, &points[..dims as usize], T::ZERO).unwrap();
+        swarm.advance(7).unwrap();
+        assert_eq!(swarm.evaluate(&points).unwrap().len(), particles as usize);
+        swarm.advance(1).unwrap();
+        let second = swarm.snapshot().unwrap();
+        swarm.restore(&first).unwrap();
+        swarm.advance(2).unwrap();
+        let mut all = [first, second, swarm.snapshot().unwrap()];
+        for one in &mut all {
+            // Ages, which this rule does not ask for.
+            one.stale.clear();
+        }
+        all
+    }
+    fn check<T: Number>() {
+        for (dims, particles) in [(1, 130), (4, 100), (6, 200), (8, 129), (11, 64), (33, 70)] {
+            let there = after::<T>(&Cpu::new(1).unwrap(), dims, particles);
+            for residence in [Residence::Streaming, Residence::Auto] {
+                let emulated = Emulated::new(u64::from(dims), 64).with_residence(residence);
+                let here = after::<T>(&emulated, dims, particles);
+                assert!(here == there, "{dims} dimensions, {residence}");
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
 }
 
 /// Then the first particle stays the best.

@@ -177,6 +177,22 @@ impl<T> ReadWrite<T> {
     }
 }
 
+impl<T> ReadWrite<T> {
+    /// Address of `N` elements from `index` on, together.
+    #[inline(always)]
+    #[track_caller]
+    fn several<const N: usize>(&self, index: usize) -> *mut [T; N] {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(
+            index + N <= self.len()
+                && self.pointer.wrapping_add(index).addr().is_multiple_of(N * size_of::<T>()),
+            "access to {N} elements from {index} on of {}",
+            self.len()
+        );
+        self.pointer.wrapping_add(index).cast()
+    }
+}
+
 impl<T: Word> ReadWrite<T> {
     /// Element `index`.
     ///
@@ -230,6 +246,19 @@ pub trait Quad: Word {
     /// Four initialised elements lie at `pointer`, which is aligned to 16 bytes; nobody writes them
     /// during the launch.
     unsafe fn load_four(pointer: *const Self) -> [Self; 4];
+
+    /// Four elements: those of the 16 bytes from element `index` on, and if that is two, those of the 16 bytes `apart`
+    /// elements further.
+    ///
+    /// # Safety
+    /// As [`ReadWrite::load`] of each, and both places are multiples of 16 bytes.
+    unsafe fn load_quad(buffer: &ReadWrite<Self>, index: usize, apart: usize) -> [Self; 4];
+
+    /// Stores four there.
+    ///
+    /// # Safety
+    /// As [`ReadWrite::store`] of each, and both places are multiples of 16 bytes.
+    unsafe fn store_quad(buffer: &ReadWrite<Self>, index: usize, apart: usize, four: [Self; 4]);
 }
 
 impl Quad for f32 {
@@ -258,6 +287,20 @@ impl Quad for f32 {
     unsafe fn load_four(pointer: *const Self) -> [Self; 4] {
         // SAFETY: the caller's promise.
         unsafe { target::load_read_only(pointer.cast::<[f32; 4]>()) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_quad(buffer: &ReadWrite<Self>, index: usize, _: usize) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe { target::load(buffer.several::<4>(index)) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_quad(buffer: &ReadWrite<Self>, index: usize, _: usize, four: [Self; 4]) {
+        // SAFETY: the caller's promise.
+        unsafe { target::store(buffer.several::<4>(index), four) }
     }
 }
 
@@ -294,6 +337,28 @@ impl Quad for f64 {
             let [a, b] = target::load_read_only(pointer.cast::<[f64; 2]>());
             let [c, d] = target::load_read_only(pointer.add(2).cast::<[f64; 2]>());
             [a, b, c, d]
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn load_quad(buffer: &ReadWrite<Self>, index: usize, apart: usize) -> [Self; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [a, b] = target::load(buffer.several::<2>(index));
+            let [c, d] = target::load(buffer.several::<2>(index + apart));
+            [a, b, c, d]
+        }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn store_quad(buffer: &ReadWrite<Self>, index: usize, apart: usize, four: [Self; 4]) {
+        let [a, b, c, d] = four;
+        // SAFETY: the caller's promise.
+        unsafe {
+            target::store(buffer.several::<2>(index), [a, b]);
+            target::store(buffer.several::<2>(index + apart), [c, d]);
         }
     }
 }

@@ -5,11 +5,8 @@
 
 use core::arch::{asm, nvptx};
 
+use super::atomic::{Order, Scope};
 pub use super::instructions::{multiply_add, prefetch};
-use super::{
-    atomic::{Order, Scope},
-    warp::PAIR,
-};
 
 /// The lanes that take part in a warp's collective words: all.
 const ALL_LANES: u32 = u32::MAX;
@@ -106,30 +103,6 @@ pub fn block_any(predicate: bool) -> bool {
     // SAFETY: all threads of the block call it (contract of `gpu::block`); barrier 0 is the one of
     // `block_barrier`.
     unsafe { vote_ballot(ALL_LANES, bar_or(0, predicate)) != 0 }
-}
-
-#[inline(always)]
-pub fn keep_pace(here: bool) {
-    // A predicate and no branch, in front of which nothing would be under way while this waits. Not the aligned form,
-    // so that it need not be known to be convergent; barrier 0 is that of `block_barrier`.
-    // SAFETY: all threads of both warps call it alike (contract of `gpu::warp`), who alone use this barrier.
-    unsafe {
-        asm!(
-            "{{",
-            ".reg .pred flockwork_here;",
-            ".reg .b32 flockwork_pair;",
-            "setp.ne.u32 flockwork_here, {}, 0;",
-            "mov.u32 flockwork_pair, %tid.x;",
-            "shr.u32 flockwork_pair, flockwork_pair, {};",
-            "add.u32 flockwork_pair, flockwork_pair, 1;",
-            "@flockwork_here barrier.sync flockwork_pair, {};",
-            "}}",
-            in(reg32) u32::from(here),
-            const PAIR.ilog2(),
-            const PAIR,
-            options(nostack)
-        );
-    }
 }
 
 /// A turn of a waiting loop.

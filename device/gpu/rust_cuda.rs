@@ -130,10 +130,6 @@ pub fn warp_sync() {
     unsafe { warp::sync_warp(ALL_LANES) }
 }
 
-/// Does nothing, as it may: `cuda_std` has barriers of the whole block only.
-#[inline(always)]
-pub fn keep_pace(_: bool) {}
-
 #[inline(always)]
 pub fn block_barrier() {
     thread::sync_threads();
@@ -498,7 +494,6 @@ mod same_as_the_emulators {
         shuffle_index: fn(u32, u32) -> u32;
         ballot: fn(bool) -> u32;
         warp_sync: fn();
-        keep_pace: fn(bool);
         block_barrier: fn();
         block_any: fn(bool) -> bool;
         spin: fn();

@@ -116,22 +116,6 @@ pub fn sync() {
     target::warp_sync();
 }
 
-/// The threads of two warps: see [`keep_pace`].
-pub const PAIR: u32 = 2 * LANES;
-
-/// Threads of a block in which there can be pairs, at most: a GPU has barriers for so many.
-pub const PACED_THREADS: u32 = 15 * PAIR;
-
-/// If `here`, warps 0 and 1 of a block, 2 and 3, and so on, may wait for each other: a hint, for two that go through
-/// the same memory side by side and gain if they are at the same place. Orders no accesses. Collective for both:
-/// where one does it, so does the other, as often between two barriers of the block. Of blocks with at most
-/// [`PACED_THREADS`] threads.
-#[inline(always)]
-#[track_caller]
-pub fn keep_pace(here: bool) {
-    target::keep_pace(here);
-}
-
 /// Combines the values of all lanes; every lane gets the result. `combine` must be commutative and
 /// associative to the bit (a minimum, an integer sum), since lanes combine in different orders.
 ///

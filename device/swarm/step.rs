@@ -53,10 +53,31 @@ pub trait State<T>: Copy {
     /// have a loop for each run: where instructions count, and registers do not.
     const LOOKS_FOR_RUNS: bool = false;
 
-    /// The next four dimensions begin: a place to wait for who goes through them beside this thread.
+    /// Whether four dimensions are better loaded and stored at once ([`State::four`], [`State::set_four`]).
+    const IN_FOURS: bool = false;
+
+    /// The same as seen from `dimension` on, a multiple of 4, behind which there are no four.
     #[inline(always)]
-    fn keep_pace(&self) {}
-    /// Position in one dimension.
+    fn rest(&self, dimension: u32) -> Self {
+        self.from(dimension)
+    }
+    /// The first four dimensions, own bests as they are stored; seen from a multiple of 4 only.
+    #[inline(always)]
+    fn four(&self) -> [Motion<T>; 4] {
+        [0, 1, 2, 3].map(|ahead| load(self, ahead))
+    }
+    /// As [`State::renewed`] for those, if [`State::IN_FOURS`].
+    #[inline(always)]
+    fn renewed_four(&mut self, loaded: [Motion<T>; 4]) -> [Motion<T>; 4] {
+        loaded
+    }
+    /// Stores positions and velocities in the first four dimensions, if [`State::IN_FOURS`]; seen from a multiple of 4
+    /// only.
+    #[inline(always)]
+    fn set_four(&mut self, moved: [[T; 2]; 4]) {
+        let _ = moved;
+    }
+    /// Position in one dimension; not as seen from a dimension.
     fn position(&self, dimension: u32) -> T;
     /// Position and velocity in one dimension.
     fn motion(&self, dimension: u32) -> (T, T);
@@ -223,33 +244,39 @@ pub unsafe fn step_near<O: Objective, T: Scalar>(
     let mut position = [T::ZERO; FEW];
     let place_0 = place::<O, T, 0>;
     position[0] =
-        place_0(common, state, &mut evaluation, at(0), loaded[0], guide[0], bounds[0], one);
+        place_0(common, state, &mut evaluation, at(0), loaded[0], guide[0], bounds[0], one)[0];
     if dims > 1 {
         let other = if T::PAIRS_PER_BLOCK == 2 { other } else { uniforms(common, particle, 1)[0] };
         let place_1 = place::<O, T, 1>;
         position[1] =
-            place_1(common, state, &mut evaluation, at(1), loaded[1], guide[1], bounds[1], other);
+            place_1(common, state, &mut evaluation, at(1), loaded[1], guide[1], bounds[1], other)
+                [0];
     }
     if dims > 2 {
         let third = uniforms(common, particle, 2 / T::PAIRS_PER_BLOCK)[0];
         let place_2 = place::<O, T, 2>;
         position[2] =
-            place_2(common, state, &mut evaluation, at(2), loaded[2], guide[2], bounds[2], third);
+            place_2(common, state, &mut evaluation, at(2), loaded[2], guide[2], bounds[2], third)
+                [0];
     }
     let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
     Stepped { position, fitness: competing(common.view.sign * value), before }
 }
 
-/// What an iteration needs of the state.
+/// What an iteration needs of the state in one dimension.
 #[derive(Clone, Copy)]
-struct Motion<T> {
-    position: T,
-    velocity: T,
-    own_best: T,
+pub struct Motion<T> {
+    /// Position.
+    pub position: T,
+    /// Velocity.
+    pub velocity: T,
+    /// Own best position.
+    pub own_best: T,
 }
 
+/// One dimension of a particle, its own best as it is stored.
 #[inline(always)]
-fn load<T: Scalar>(state: &impl State<T>, dimension: u32) -> Motion<T> {
+pub fn load<T>(state: &impl State<T>, dimension: u32) -> Motion<T> {
     let (position, velocity) = state.motion(dimension);
     Motion { position, velocity, own_best: state.own_best(dimension) }
 }
@@ -268,7 +295,6 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
     let mut dimension = 0;
     let mut end_of_run = evaluation.run_length();
     while S::LOOKS_FOR_RUNS && dimension < fours {
-        state.keep_pace();
         four(common, state, &mut evaluation, dimension, &mut draw);
         dimension += 4;
         if in_runs::<O>() && dimension == end_of_run {
@@ -282,7 +308,6 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
         let run = if in_runs::<O>() { evaluation.run_length() } else { left };
         let stop = dimension + if run < left { run } else { left };
         while dimension < stop {
-            state.keep_pace();
             four(common, state, &mut evaluation, dimension, &mut draw);
             dimension += 4;
         }
@@ -377,22 +402,48 @@ fn four<O: Objective, T: Scalar>(
     // A GPU thread waits long for memory: the loads of four dimensions go out before the first store,
     // past which nothing could move them. What all particles share comes from the cache, and the bounds
     // would cost registers.
-    let loaded = [0, 1, 2, 3].map(|ahead| load(&state, ahead));
+    let loaded = state.four();
     let [guide0, guide1, guide2, guide3] = state.guide_of_four();
     let [first, second] = next_uniforms(draw);
+    let [loaded0, loaded1, loaded2, loaded3] = state.renewed_four(loaded);
     let at = |ahead| {
         let evaluation_dimension = dimension + ahead;
         // SAFETY: there are four from `dimension` on. It spares a question for each term.
         unsafe { core::hint::assert_unchecked(evaluation_dimension < common.view.dims) };
         Place { evaluation_dimension, state_dimension: ahead }
     };
-    place::<O, T, 0>(common, &mut state, observer, at(0), loaded[0], guide0, bound(0), first);
+    let place_0 = one_of_four::<O, T, _, 0>;
+    let moved0 = place_0(common, &mut state, observer, at(0), loaded0, guide0, bound(0), first);
     let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
-    place::<O, T, 1>(common, &mut state, observer, at(1), loaded[1], guide1, bound(1), second);
+    let place_1 = one_of_four::<O, T, _, 1>;
+    let moved1 = place_1(common, &mut state, observer, at(1), loaded1, guide1, bound(1), second);
     let [third, fourth] = next_uniforms(draw);
-    place::<O, T, 2>(common, &mut state, observer, at(2), loaded[2], guide2, bound(2), third);
+    let place_2 = one_of_four::<O, T, _, 2>;
+    let moved2 = place_2(common, &mut state, observer, at(2), loaded2, guide2, bound(2), third);
     let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
-    place::<O, T, 3>(common, &mut state, observer, at(3), loaded[3], guide3, bound(3), fourth);
+    let place_3 = one_of_four::<O, T, _, 3>;
+    let moved3 = place_3(common, &mut state, observer, at(3), loaded3, guide3, bound(3), fourth);
+    state.set_four([moved0, moved1, moved2, moved3]);
+}
+
+/// As [`place`] for one of four: what is done for all of them at once is left out.
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "all that one dimension takes, kept in registers")]
+fn one_of_four<O: Objective, T: Scalar, S: State<T>, const OFFSET: u32>(
+    common: &Common<O, T>,
+    state: &mut S,
+    observer: &mut impl Observer<T>,
+    at: Place,
+    loaded: Motion<T>,
+    guide: T,
+    bound: Bound<T>,
+    raised: (T, T),
+) -> [T; 2] {
+    if S::IN_FOURS {
+        moved::<O, T, OFFSET>(common, observer, at, loaded, guide, bound, raised)
+    } else {
+        place::<O, T, OFFSET>(common, state, observer, at, loaded, guide, bound, raised)
+    }
 }
 
 /// What is left of the dimensions from `dimension` on, a multiple of 4: three at most.
@@ -408,7 +459,7 @@ fn rest<O: Objective, T: Scalar>(
     if left == 0 {
         return;
     }
-    let mut state = state.from(dimension);
+    let mut state = state.rest(dimension);
     let bounds = common.view.bounds.skip(4 * dimension as usize);
     // SAFETY: as in `four`.
     let bound = |ahead| Bound::from_words(unsafe { bounds.four(ahead) });
@@ -447,7 +498,8 @@ struct Place {
     state_dimension: u32,
 }
 
-/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`; shows the position and returns it.
+/// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and shows the position. Returns position and
+/// velocity.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "all that one dimension takes, kept in registers")]
 fn place<O: Objective, T: Scalar, const OFFSET: u32>(
@@ -458,14 +510,32 @@ fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     loaded: Motion<T>,
     guide: T,
     bound: Bound<T>,
-    (raised1, raised2): (T, T),
-) -> T {
-    let advance = Advance { coefficients: common.coefficients, bound };
-    let Motion { position, velocity, own_best } = loaded;
+    raised: (T, T),
+) -> [T; 2] {
+    let Motion { position, own_best, .. } = loaded;
     let own_best = state.renewed(place.state_dimension, own_best, position);
+    let advance = Advance { coefficients: common.coefficients, bound };
     let [position, velocity] =
-        advance.apply([position, velocity, own_best, guide, raised1, raised2]);
+        advance.apply([position, loaded.velocity, own_best, guide, raised.0, raised.1]);
     state.set_motion(place.state_dimension, position, velocity);
     observer.see::<OFFSET>(place.evaluation_dimension, position - bound.shift);
-    position
+    [position, velocity]
+}
+
+/// The same of a state that stores several dimensions at once.
+#[inline(always)]
+fn moved<O: Objective, T: Scalar, const OFFSET: u32>(
+    common: &Common<O, T>,
+    observer: &mut impl Observer<T>,
+    place: Place,
+    loaded: Motion<T>,
+    guide: T,
+    bound: Bound<T>,
+    raised: (T, T),
+) -> [T; 2] {
+    let advance = Advance { coefficients: common.coefficients, bound };
+    let Motion { position, velocity, own_best } = loaded;
+    let moved = advance.apply([position, velocity, own_best, guide, raised.0, raised.1]);
+    observer.see::<OFFSET>(place.evaluation_dimension, moved[0] - bound.shift);
+    moved
 }

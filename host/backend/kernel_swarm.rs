@@ -16,11 +16,12 @@ use flockwork_device::{
             evaluate::{self, Outcome},
             exchange::Exchange,
             implant::{self, Implant},
+            in_memory::{Arrange, Behind, CatchUp, Home, Order},
             motion::{self, Advance, Scatter},
             publish::Board,
             rendezvous::Rendezvous,
             resident::{self, Manner},
-            step::{self, Behind, CatchUp},
+            step,
             survey::{self, RECORD, SurveySwarm, SurveyTiles},
         },
         layout::{self, TILE},
@@ -67,6 +68,7 @@ struct Kernels<M: Machine, T: Number> {
     advance: OnDemand<M, Advance<T>>,
     implant: OnDemand<M, Implant<T>>,
     catch_up: OnDemand<M, CatchUp<T>>,
+    arrange: OnDemand<M, Arrange<T>>,
     survey_tiles: OnDemand<M, SurveyTiles<T>>,
     survey_swarm: OnDemand<M, SurveySwarm<T>>,
 }
@@ -156,6 +158,8 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     /// Which own bests are not stored yet, if some may not be.
     fresh: M::Buffer<u32>,
     is_behind: bool,
+    /// Whether positions, velocities and own bests are in quads: see [`layout`].
+    is_in_quads: bool,
     /// Whether the particles are already where the next iteration evaluates them.
     are_moved: bool,
     fitness: M::Buffer<T>,
@@ -264,6 +268,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             best_fitness: machine.zeroed(slots)?,
             fresh: machine.zeroed(if plan.is_usual() { slots / WARP } else { 0 })?,
             is_behind: false,
+            is_in_quads: false,
             are_moved: false,
             fitness: machine.zeroed(0)?,
             stale: machine.zeroed(slots)?,
@@ -284,6 +289,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 advance: OnDemand::new(),
                 implant: OnDemand::new(),
                 catch_up: OnDemand::new(),
+                arrange: OnDemand::new(),
                 survey_tiles: OnDemand::new(),
                 survey_swarm: OnDemand::new(),
             },
@@ -406,6 +412,21 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         }
     }
 
+    /// Where the swarm lies.
+    fn home(&self) -> Home<T> {
+        let machine = &self.machine;
+        // SAFETY: as in `board`.
+        unsafe {
+            Home {
+                positions: machine.read_write(&self.positions),
+                velocities: machine.read_write(&self.velocities),
+                own_bests: machine.read_write(&self.own_bests),
+                best_fitness: machine.read_write(&self.best_fitness),
+                fresh: machine.read_write(&self.fresh),
+            }
+        }
+    }
+
     /// The usual iteration, in one launch.
     fn step(&mut self, iteration: u32) -> Result<()> {
         let machine = &self.machine;
@@ -413,11 +434,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let arguments = unsafe {
             step::Arguments {
                 common: self.common(iteration),
-                positions: machine.read_write(&self.positions),
-                velocities: machine.read_write(&self.velocities),
-                own_bests: machine.read_write(&self.own_bests),
-                best_fitness: machine.read_write(&self.best_fitness),
-                fresh: machine.read_write(&self.fresh),
+                home: self.home(),
                 guide: machine.read_only(&self.guides[1 - Self::written_guide(iteration)]),
                 board: self.board(iteration),
             }
@@ -433,21 +450,37 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             return Ok(());
         }
         let machine = &self.machine;
-        // SAFETY: as in `board`.
-        let arguments = unsafe {
-            Behind {
-                particles: self.plan.particles,
-                dims: self.plan.dims(),
-                positions: machine.read_write(&self.positions),
-                own_bests: machine.read_write(&self.own_bests),
-                fresh: machine.read_write(&self.fresh),
-            }
-        };
+        let (particles, dims) = (self.plan.particles, self.plan.dims());
+        let arguments = Behind { particles, dims, home: self.home() };
         let kernel = self.kernels.catch_up.get(machine)?;
         // SAFETY: as in `judge`; there is a thread for each particle.
         unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments)? };
         self.is_behind = false;
         Ok(())
+    }
+
+    /// Puts positions, velocities and own bests into quads or rows, unless they are.
+    fn arrange(&mut self, into_quads: bool) -> Result<()> {
+        let dims = self.plan.dims();
+        // Nothing that makes four lies otherwise.
+        if self.is_in_quads != into_quads && dims >= 4 {
+            let machine = &self.machine;
+            let Home { positions, velocities, own_bests, .. } = self.home();
+            let arrays = [positions, velocities, own_bests];
+            let arguments = Order { dims, into_quads: u32::from(into_quads), arrays };
+            let tiles = (self.plan.slots() / TILE) as u32;
+            let kernel = self.kernels.arrange.get(machine)?;
+            // SAFETY: as in `judge`; there is a block of `TILE` threads for each tile.
+            unsafe { machine.launch(kernel, tiles, TILE as u32, &arguments)? };
+        }
+        self.is_in_quads = into_quads;
+        Ok(())
+    }
+
+    /// Sees to it that all own bests are stored, and everything lies in rows.
+    fn in_rows(&mut self) -> Result<()> {
+        self.catch_up()?;
+        self.arrange(false)
     }
 
     fn manner(&self) -> Manner {
@@ -524,6 +557,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     /// So many iterations from number `first` on in one launch, with the particles on the chip.
     fn on_chip(&mut self, first: u32, iterations: u32) -> Result<()> {
         self.catch_up()?;
+        self.arrange(true)?;
         let manner = self.manner();
         let Place::Chip(chip) = &mut self.place else { unreachable!("asked for by `advance`") };
         if self.plan.schedule != Schedule::Constant {
@@ -549,11 +583,9 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 capacity,
                 stay: STAY,
                 round,
+                varies: u32::from(self.plan.schedule != Schedule::Constant),
                 inertia: machine.read_only(&chip.inertia),
-                positions: machine.read_write(&self.positions),
-                velocities: machine.read_write(&self.velocities),
-                own_bests: machine.read_write(&self.own_bests),
-                best_fitness: machine.read_write(&self.best_fitness),
+                home: self.home(),
                 start: machine.read_write(&self.guides[Self::written_guide(first - 1)]),
                 rendezvous: Rendezvous::new(
                     machine.read_write(&chip.words),
@@ -587,7 +619,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
 
     /// Any other iteration, in two launches; or in one, if the one before has moved the particles.
     fn general(&mut self, iteration: u32, follows: bool) -> Result<()> {
-        self.catch_up()?;
+        self.in_rows()?;
         if !self.are_moved {
             let parts = self.parts();
             let arguments = motion::Arguments { parts, ..self.motion(iteration) };
@@ -624,6 +656,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             survey::Arguments {
                 settings: self.plan.settings(self.fixed()),
                 record: self.recorded.len() as u32,
+                in_quads: u32::from(self.is_in_quads),
                 positions: machine.read_only(&self.positions),
                 velocities: machine.read_only(&self.velocities),
                 best_fitness: machine.read_only(&self.best_fitness),
@@ -691,6 +724,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
 
 impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn start(&mut self, points: Option<&[T]>) -> Result<()> {
+        self.in_rows()?;
         let arguments = self.motion(0);
         let kernel = self.kernels.scatter.get(&self.machine)?;
         // SAFETY: as in `judge`.
@@ -722,6 +756,9 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 self.on_chip(next, done)?;
             } else {
                 done = most.min(AT_ONCE);
+                if usual {
+                    self.arrange(true)?;
+                }
                 let machine = self.machine.clone();
                 machine.batch(&mut || {
                     (next..next + done).try_for_each(|iteration| match usual {
@@ -848,7 +885,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
-        self.catch_up()?;
+        self.in_rows()?;
         let machine = &self.machine;
         let point = machine.upload(point)?;
         // SAFETY: as in `judge`; the point lives until the launch is done: dropping it waits.
@@ -870,7 +907,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot<T>> {
-        self.catch_up()?;
+        self.in_rows()?;
         let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
         let swarms = self.plan.members.len();
         let rows = |buffer| self.each_swarm(buffer, dims, |t| by_particle(t, particles, dims));
@@ -896,7 +933,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
         let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
         snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
-        self.catch_up()?;
+        self.in_rows()?;
         self.positions = self.in_slots(&snapshot.positions, dims)?;
         self.velocities = self.in_slots(&snapshot.velocities, dims)?;
         self.own_bests = self.in_slots(&snapshot.own_bests, dims)?;

@@ -37,9 +37,10 @@ use flockwork_device::{
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
+        in_memory::{Arrange, CatchUp},
         motion::{Advance, Scatter},
         resident::{Resident, Together},
-        step::{CatchUp, Step},
+        step::Step,
         survey::{SurveySwarm, SurveyTiles},
     },
 };
@@ -105,7 +106,7 @@ fn kernels() -> &'static [Known] {
     }
     KERNELS.get_or_init(|| {
         all![
-            Scatter<f32>, Advance<f32>, Implant<f32>, CatchUp<f32>,
+            Scatter<f32>, Advance<f32>, Implant<f32>, CatchUp<f32>, Arrange<f32>,
             SurveyTiles<f32>, SurveySwarm<f32>,
             Evaluate<Rastrigin, f32>, Step<Rastrigin, f32>,
             Resident<Rastrigin, f32>, Together<Rastrigin, f32>,

@@ -168,7 +168,6 @@ pub(super) enum Collective {
     Ballot,
     Matrix,
     Sync,
-    Pace,
 }
 
 impl Collective {
@@ -181,7 +180,6 @@ impl Collective {
             Self::Ballot => "warp::ballot",
             Self::Matrix => "matrix::multiply_add",
             Self::Sync => "warp::sync",
-            Self::Pace => "warp::keep_pace",
         }
     }
 }
@@ -212,9 +210,6 @@ struct Warp {
     factors: [[f64; FACTORS]; LANES],
     /// Warp barriers passed.
     epoch: u32,
-    /// How often it has waited for the warp beside it, and where it did last.
-    paces: u32,
-    paced: Option<Waiting>,
 }
 
 const NEW_WARP: Warp = Warp {
@@ -229,8 +224,6 @@ const NEW_WARP: Warp = Warp {
     results: [0; LANES],
     factors: [[0.0; FACTORS]; LANES],
     epoch: 0,
-    paces: 0,
-    paced: None,
 };
 
 /// A resident block.
@@ -467,11 +460,6 @@ impl Machine {
             warp.epoch += 1;
             self.clock.synchronise(index * LANES..(index + 1) * LANES);
         }
-        if word == Collective::Pace {
-            // It orders nothing, so that both need only have come as often: see `out_of_pace`.
-            warp.paces += 1;
-            warp.paced = Some(waiting);
-        }
         self.report.warp_words += 1;
         progress();
         // The others slept, so the warp was in the list for this lane alone.
@@ -487,21 +475,6 @@ impl Machine {
     /// What a lane of the warp has left.
     pub fn left(&self, here: &Here, lane: usize) -> &[f64; FACTORS] {
         &self.warps[here.warp()].factors[lane]
-    }
-
-    /// Of a pair of warps of which one has waited for the other more often: where, and a thread of the other, which
-    /// may not exist.
-    fn out_of_pace(&self, slot: usize) -> Option<(Waiting, Thread)> {
-        let warps = self.warps_of(slot);
-        warps.clone().find_map(|index| {
-            let beside = warps.start + ((index - warps.start) ^ 1);
-            let theirs = if warps.contains(&beside) { self.warps[beside].paces } else { 0 };
-            let Warp { paces, paced, .. } = self.warps[index];
-            paced.filter(|_| paces > theirs).map(|waiting| {
-                let thread = ((waiting.thread.thread / warp::LANES) ^ 1) * warp::LANES;
-                (waiting, Thread { thread, ..waiting.thread })
-            })
-        })
     }
 
     /// What the collective word gave this lane.
@@ -533,10 +506,6 @@ impl Machine {
         }
         block.epoch += 1;
         (block.arrived, block.barrier) = (0, None);
-        if let Some((first, beside)) = self.out_of_pace(slot) {
-            return Err(Fault::Diverged { first, second: Waiting { thread: beside, ..waiting } });
-        }
-        let block = &mut self.blocks[slot];
         (block.said, block.any) = (block.any, false);
         let threads = self.shape.threads as usize;
         self.clock.synchronise(slot * threads..(slot + 1) * threads);
@@ -666,10 +635,6 @@ impl Machine {
         block.gone = Some(gone);
         block.finished += 1;
         let over = block.finished == self.shape.threads;
-        if over && let Some((waiting, gone)) = self.out_of_pace(slot) {
-            return Err(Fault::Left { gone, waiting });
-        }
-        let block = &self.blocks[slot];
         if over {
             self.clock.end_block(block.index, slot);
         }
@@ -707,9 +672,7 @@ impl Warp {
                 Collective::ShuffleDown => lane + argument,
                 Collective::ShuffleUp => lane.wrapping_sub(argument),
                 Collective::Shuffle => argument,
-                Collective::Ballot | Collective::Matrix | Collective::Sync | Collective::Pace => {
-                    lane
-                }
+                Collective::Ballot | Collective::Matrix | Collective::Sync => lane,
             };
             self.results[lane] = match word {
                 Collective::Ballot => ballot,

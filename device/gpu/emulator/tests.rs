@@ -683,8 +683,6 @@ fn readers_of_other_warps_race_with_a_writer() {
 #[derive(Clone, Copy, Debug)]
 enum Bug {
     BarrierInBranch,
-    PaceOfOneWarp,
-    PaceOfOneWarpBeforeABarrier,
     BarriersOfTwoBranches,
     ShuffleAgainstBallot,
     EarlyReturn,
@@ -719,20 +717,6 @@ kernel!(
                     block::barrier();
                 }
                 warp::sync();
-            }
-            Bug::PaceOfOneWarp => {
-                if me < 32 {
-                    warp::keep_pace(true);
-                }
-            }
-            Bug::PaceOfOneWarpBeforeABarrier => {
-                if me < 32 {
-                    warp::keep_pace(true);
-                }
-                block::barrier();
-                if me >= 32 {
-                    warp::keep_pace(true);
-                }
             }
             Bug::BarriersOfTwoBranches => {
                 if me < 32 {
@@ -833,9 +817,6 @@ macro_rules! is {
 fn divergence_is_caught() {
     let either = is!(Fault::Diverged { .. } | Fault::Left { .. });
     assert_caught(Bug::BarrierInBranch, "`block::barrier`", either);
-    assert_caught(Bug::PaceOfOneWarp, "waits in `warp::keep_pace`", is!(Fault::Left { .. }));
-    let text = "waits in `warp::keep_pace`";
-    assert_caught(Bug::PaceOfOneWarpBeforeABarrier, text, is!(Fault::Diverged { .. }));
     assert_caught(Bug::BarriersOfTwoBranches, "block::barrier", is!(Fault::Diverged { .. }));
     assert_caught(Bug::ShuffleAgainstBallot, "warp::ballot", is!(Fault::Diverged { .. }));
     let gone = "thread 3 (warp 0, lane 3) returned while";

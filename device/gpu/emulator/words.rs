@@ -83,16 +83,6 @@ pub fn warp_sync() {
     collective(Collective::Sync, 0, 0, Location::caller());
 }
 
-#[track_caller]
-pub fn keep_pace(wanted: bool) {
-    if !wanted {
-        return;
-    }
-    let threads = here("warp::keep_pace").threads;
-    assert!(threads <= warp::PACED_THREADS, "`warp::keep_pace` in a block of {threads} threads");
-    collective(Collective::Pace, 0, 0, Location::caller());
-}
-
 /// As [`matrix::multiply_add`](crate::gpu::matrix::multiply_add) says it. Orders no accesses to memory.
 #[track_caller]
 pub fn multiply_add<T: Scalar, const STEPS: usize>(

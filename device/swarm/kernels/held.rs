@@ -8,11 +8,14 @@
 //! Where several threads share a particle ([`Team`]), first all pairs of a chunk lie there and then all own
 //! bests.
 
-use super::team::{GROUP, Role, Team};
+use super::{
+    in_memory::{Home, InMemory},
+    team::{GROUP, Role, Team},
+};
 use crate::{
-    gpu::{block, memory::ReadWrite, shared::Shared, warp},
+    gpu::{block, shared::Shared, warp},
     math::Scalar,
-    swarm::{layout, step::State},
+    swarm::step::{self, Motion, State},
 };
 
 /// Particles in a chunk of those who have a thread each.
@@ -49,21 +52,6 @@ impl Share {
         let larger = more * (each + 1);
         if chunk < larger { chunk / (each + 1) } else { more + (chunk - larger) / each }
     }
-}
-
-/// Where a swarm lies in device memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Home<T> {
-    /// Positions, in tiles.
-    pub positions: ReadWrite<T>,
-    /// Velocities, in tiles.
-    pub velocities: ReadWrite<T>,
-    /// Own best positions, in tiles.
-    pub own_bests: ReadWrite<T>,
-    /// Own best fitness, by particle.
-    pub best_fitness: ReadWrite<T>,
-    /// Number of dimensions.
-    pub dims: u32,
 }
 
 /// Room for some chunks in shared memory, and who works for them: a team of threads where they are `SHARED`.
@@ -125,41 +113,31 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     #[inline(always)]
     pub unsafe fn fetch(self, home: &Home<T>, first: u32, count: u32) {
         self.each_own(first, count, |mut held, particle, role| {
-            let start = layout::first(particle, home.dims as usize);
             // SAFETY: in bounds by the caller's promise; since the last barrier no other thread has touched these
             // particles, or these dimensions of them.
-            let load = |dimension: u32| unsafe {
-                let index = start + dimension as usize * layout::TILE;
-                [
-                    home.positions.load(index),
-                    home.velocities.load(index),
-                    home.own_bests.load(index),
-                ]
-            };
+            let there = unsafe { InMemory::at(home, particle, self.dims) };
             self.each_piece(role, GROUP, |first, count| {
                 let mut held = held.from(first);
-                let mut store = |ahead, [position, velocity, own_best]: [T; 3]| {
-                    held.set_motion(ahead, position, velocity);
-                    held.set_own_best(ahead, own_best);
+                let mut store = |ahead, motion: Motion<T>| {
+                    held.set_motion(ahead, motion.position, motion.velocity);
+                    held.set_own_best(ahead, motion.own_best);
                 };
                 let mut ahead = 0;
-                // Many loads are under way at once.
                 while count - ahead >= 4 {
-                    let loaded = [0, 1, 2, 3].map(|nth| load(first + ahead + nth));
+                    let loaded = there.from(first + ahead).four();
                     store(ahead, loaded[0]);
                     store(ahead + 1, loaded[1]);
                     store(ahead + 2, loaded[2]);
                     store(ahead + 3, loaded[3]);
                     ahead += 4;
                 }
-                while ahead < count {
-                    store(ahead, load(first + ahead));
-                    ahead += 1;
+                let rest = there.rest(first + ahead);
+                for nth in 0..count - ahead {
+                    store(ahead + nth, step::load(&rest, nth));
                 }
             });
             if !SHARED || role.part == 0 {
-                // SAFETY: as above.
-                held.set_best_fitness(unsafe { home.best_fitness.load(particle) });
+                held.set_best_fitness(there.best_fitness());
             }
         });
         if SHARED {
@@ -175,23 +153,23 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     #[inline(always)]
     pub unsafe fn put_back(self, home: &Home<T>, first: u32, count: u32) {
         self.each_own(first, count, |held, particle, role| {
-            let start = layout::first(particle, home.dims as usize);
             // SAFETY: as in `fetch`.
-            unsafe {
-                self.each_piece(role, GROUP, |first, count| {
-                    let held = held.from(first);
-                    let mut index = start + first as usize * layout::TILE;
-                    for ahead in 0..count {
-                        let (position, velocity) = held.motion(ahead);
-                        home.positions.store(index, position);
-                        home.velocities.store(index, velocity);
-                        home.own_bests.store(index, held.own_best(ahead));
-                        index += layout::TILE;
-                    }
-                });
-                if !SHARED || role.part == 0 {
-                    home.best_fitness.store(particle, held.best_fitness());
+            let there = unsafe { InMemory::at(home, particle, self.dims) };
+            self.each_piece(role, GROUP, |first, count| {
+                let held = held.from(first);
+                let mut ahead = 0;
+                while count - ahead >= 4 {
+                    let four = [0, 1, 2, 3].map(|nth| step::load(&held, ahead + nth));
+                    there.from(first + ahead).put_four(four);
+                    ahead += 4;
                 }
+                let mut rest = there.rest(first + ahead);
+                for nth in 0..count - ahead {
+                    rest.put(nth, step::load(&held, ahead + nth));
+                }
+            });
+            if !SHARED || role.part == 0 {
+                there.set_best_fitness(held.best_fitness());
             }
         });
     }
@@ -213,14 +191,14 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
 
     /// Calls `f` with each particle that this thread works for, its index in the swarm, and what it does for it.
     #[inline(always)]
-    fn each_own(self, first: u32, count: u32, f: impl Fn(OnChip<T, SHARED>, usize, Role)) {
+    fn each_own(self, first: u32, count: u32, f: impl Fn(OnChip<T, SHARED>, u32, Role)) {
         let (role, teams) = (Role::here::<SHARED>(self.team), Role::teams::<SHARED>(self.team));
         if SHARED && role.team >= teams {
             return;
         }
         let mut nth = role.team;
         while nth < count {
-            let particle = ((first + nth) * self.chunk() + role.particle) as usize;
+            let particle = (first + nth) * self.chunk() + role.particle;
             f(self.particle(nth, role, self.numbers), particle, role);
             nth += teams;
         }

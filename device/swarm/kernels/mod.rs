@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`step`] | the usual iteration of a single swarm in one launch |
 //! | [`resident`] | many of those in one launch, with the particles on the chip |
+//! | [`in_memory`] | (a part of both) the particles in device memory; what puts them in order |
 //! | [`held`] | (a part of that) the particles in shared memory |
 //! | [`team`] | (a part of that) several threads for a particle |
 //! | [`rendezvous`] | (a part of that) where all blocks meet and learn the best |
@@ -22,6 +23,7 @@ pub mod evaluate;
 pub mod exchange;
 pub mod held;
 pub mod implant;
+pub mod in_memory;
 pub mod motion;
 pub mod publish;
 pub mod rendezvous;

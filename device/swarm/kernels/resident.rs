@@ -20,7 +20,8 @@ use core::{marker::PhantomData, mem::offset_of};
 
 use super::{
     exchange::{Exchange, Published},
-    held::{self, Held, Home, Share},
+    held::{self, Held, Share},
+    in_memory::Home,
     publish::{self, Board, Part},
     rendezvous::{Found, Rendezvous},
     team::{GROUP, Role, Sheet, Team},
@@ -56,8 +57,7 @@ pub enum Manner {
 
 /// What the kernel is passed.
 ///
-/// With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
-/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles; `inertia` the
+/// Nobody is fresh in `home` before the launch. The buffers have these lengths: `inertia` the
 /// iterations, or nothing; `start` dims; `rendezvous` as documented there, if together; if apart
 /// `exchange` as documented there, `held_positions` dims for each block, `held_fitness` and
 /// `held_particle` one for each block. `start` may be the memory of `board.guide`. No block is without
@@ -67,26 +67,23 @@ pub enum Manner {
 pub struct Arguments<O, T> {
     /// What all particles share; the iteration is the first of the launch.
     pub common: Common<O, T>,
-    /// Iterations of the launch: at least 1.
-    pub iterations: u32,
+    // Side by side with another that is steady: of two numbers that are loaded as one, the assembler knows both.
     /// How blocks learn of each other's best.
     pub manner: Manner,
+    /// Whether the inertia weight is not the same in all iterations: 0 or 1.
+    pub varies: u32,
+    /// Iterations of the launch: at least 1.
+    pub iterations: u32,
     /// Chunks of particles that a block holds at once: at least 1, and all of its own if together.
     pub capacity: u32,
     /// Iterations for which a block holds them, if it has more: at least 1.
     pub stay: u32,
     /// Meetings on `rendezvous` since its buffers were zero.
     pub round: u32,
-    /// Inertia weight of each iteration; nothing if all have that of `common`.
+    /// Inertia weight of each iteration, if it varies; else nothing.
     pub inertia: ReadOnly<T>,
-    /// Positions, in tiles.
-    pub positions: ReadWrite<T>,
-    /// Velocities, in tiles.
-    pub velocities: ReadWrite<T>,
-    /// Own best positions, in tiles.
-    pub own_bests: ReadWrite<T>,
-    /// Own best fitness, by particle.
-    pub best_fitness: ReadWrite<T>,
+    /// The swarm.
+    pub home: Home<T>,
     /// The swarm's best position after the previous launch.
     pub start: ReadWrite<T>,
     /// Where blocks meet.
@@ -115,11 +112,9 @@ impl<T> Arguments<(), T> {
             capacity: self.capacity,
             stay: self.stay,
             round: self.round,
+            varies: self.varies,
             inertia: self.inertia,
-            positions: self.positions,
-            velocities: self.velocities,
-            own_bests: self.own_bests,
-            best_fitness: self.best_fitness,
+            home: self.home,
             start: self.start,
             rendezvous: self.rendezvous,
             exchange: self.exchange,
@@ -300,11 +295,12 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
     }
 
     fn steady(arguments: &Self::Arguments) -> Steady {
-        let Arguments { common: Common { view, .. }, manner, team, .. } = arguments;
+        let Arguments { common: Common { view, .. }, manner, varies, team, .. } = arguments;
         Steady::NONE
             .with(offset_of!(Self::Arguments, common.view.dims), view.dims)
             .with(offset_of!(Self::Arguments, common.view.box_only), view.box_only)
             .with(offset_of!(Self::Arguments, manner), *manner as u32)
+            .with(offset_of!(Self::Arguments, varies), *varies)
             .with(offset_of!(Self::Arguments, team.particles), team.particles)
             .with(offset_of!(Self::Arguments, team.parts), team.parts)
     }
@@ -312,6 +308,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
         let Arguments { iterations, manner, capacity, exchange, board, .. } = *arguments;
+        let home = &arguments.home;
         let Common { particles, iteration: first, .. } = arguments.common;
         let dims = arguments.common.view.dims;
         let (this, blocks) = (thread::block_index(), thread::grid_blocks());
@@ -326,13 +323,6 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
         let chunks = particles.div_ceil(held.chunk());
         let share = Share::of(this, blocks, chunks);
         let end = share.first + share.count;
-        let home = Home {
-            positions: arguments.positions,
-            velocities: arguments.velocities,
-            own_bests: arguments.own_bests,
-            best_fitness: arguments.best_fitness,
-            dims,
-        };
         // SAFETY: as `Arguments` documents, particles, dimensions and blocks have their elements; this
         // thread alone touches its particles, and its block alone the block's. Barriers order each
         // reuse of shared memory and what the block's threads read of each other's.
@@ -362,11 +352,11 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
                 course.chunk = share.first;
                 while course.chunk < end {
                     let count = capacity.min(end - course.chunk);
-                    course.held.fetch(&home, course.chunk, count);
+                    course.held.fetch(home, course.chunk, count);
                     let best = course.advance(arguments, begun..until, count);
                     // Own bests only get better: what an earlier stay found does not stand in the way.
                     mine = mine.better(best);
-                    course.held.put_back(&home, course.chunk, count);
+                    course.held.put_back(home, course.chunk, count);
                     course.chunk += count;
                 }
                 begun = until;
@@ -379,7 +369,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
             };
             let Known { best, .. } = course.known;
             let guide = course.known.guide();
-            if manner == Manner::Together {
+            if manner != Manner::Apart {
                 return board.settle(part, best, course.failed, dims, |d| guide.load(d));
             }
             let place = this as usize * dims as usize;
@@ -390,7 +380,8 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
             }
             let last = first + (iterations - 1);
             let own_best = |slot, dimension| {
-                home.own_bests.load(layout::index(slot, dimension as usize, dims as usize))
+                let (slot, dimension) = (slot, dimension as usize);
+                home.own_bests.load(layout::index_in_quads::<T>(slot, dimension, dims as usize))
             };
             if board.publish(part, mine, dims, last, own_best) && thread::index() == 0 {
                 exchange.clear();
@@ -414,14 +405,14 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     ) -> Candidate<T> {
         let mut common = arguments.common;
         let (first, particles) = (common.iteration, common.particles);
-        let together = arguments.manner == Manner::Together;
+        let together = arguments.manner != Manner::Apart;
         let mut mine = Candidate::NONE;
         let mut nth = numbers.start;
         while nth < numbers.end {
             common.iteration = first + nth;
             // SAFETY: as in `run`.
             unsafe {
-                if !arguments.inertia.is_empty() {
+                if arguments.varies == 1 {
                     let inertia = arguments.inertia.at(nth as usize);
                     common.coefficients = Coefficients { inertia, ..common.coefficients };
                 }

@@ -7,7 +7,7 @@ use crate::{
         block,
         memory::{ReadOnly, ReadWrite},
         shared::Shared,
-        thread,
+        thread, unroll,
         warp::Shuffle,
     },
     kernel::{Kernel, Name},
@@ -34,6 +34,8 @@ pub struct Arguments<T> {
     pub settings: Settings<T>,
     /// Number of the record.
     pub record: u32,
+    /// Whether positions and velocities are in quads: 0 or 1.
+    pub in_quads: u32,
     /// Positions, in tiles.
     pub positions: ReadOnly<T>,
     /// Velocities, in tiles.
@@ -98,7 +100,11 @@ impl<T: Scalar> Kernel for SurveyTiles<T> {
             if tile % tiles * TILE + lane < settings.particles as usize {
                 let fitness = arguments.best_fitness.at(slot);
                 mine = survey::of_particle(settings, fitness, |dimension| {
-                    let index = layout::index(slot, dimension as usize, dims);
+                    let index = if arguments.in_quads == 1 {
+                        layout::index_in_quads::<T>(slot, dimension as usize, dims)
+                    } else {
+                        layout::index(slot, dimension as usize, dims)
+                    };
                     [
                         arguments.positions.at(index),
                         arguments.velocities.at(index),
@@ -109,9 +115,10 @@ impl<T: Scalar> Kernel for SurveyTiles<T> {
             let threads = thread::block_threads();
             let sums = block::reduce(mine, Sums::none(), scratch(threads), Sums::combine);
             if lane == 0 {
-                for (nth, word) in sums.to_words().into_iter().enumerate() {
-                    arguments.tiles.store(4 * tile + nth, word);
-                }
+                let words = sums.to_words();
+                unroll!(NTH in [0 1 2 3] {
+                    arguments.tiles.store(4 * tile + NTH, words[NTH]);
+                });
             }
         }
     }
@@ -148,9 +155,10 @@ impl<T: Scalar> Kernel for SurveySwarm<T> {
                 let first = (arguments.record as usize * swarms + swarm) * RECORD;
                 let best = arguments.champion_fitness.at(swarm).to_f64();
                 arguments.records.store(first, best);
-                for (nth, word) in sums.to_words().into_iter().enumerate() {
-                    arguments.records.store(first + 1 + nth, word);
-                }
+                let words = sums.to_words();
+                unroll!(NTH in [0 1 2 3] {
+                    arguments.records.store(first + 1 + NTH, words[NTH]);
+                });
             }
         }
     }

@@ -1,0 +1,430 @@
+//! A swarm in device memory, in quads (see [`layout`]), and the particles there as the usual iteration sees them.
+//!
+//! Where a particle improves, its own best is where it is. That is not copied at once, which would read
+//! all coordinates again: the particle is marked as *fresh*, and the next iteration, which has them at
+//! hand, stores them. Until then, or until [`CatchUp`], `own_bests` is behind for fresh particles.
+
+use core::marker::PhantomData;
+
+use crate::{
+    gpu::{
+        block,
+        memory::{ReadOnly, ReadWrite},
+        thread, warp,
+    },
+    kernel::{Kernel, Name},
+    math::Scalar,
+    swarm::{
+        layout::{self, TILE},
+        step::{Motion, State},
+    },
+};
+
+/// Where a swarm lies. With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
+/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles; `fresh` a 32nd of that.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Home<T> {
+    /// Positions, in quads.
+    pub positions: ReadWrite<T>,
+    /// Velocities, in quads.
+    pub velocities: ReadWrite<T>,
+    /// Own best positions, in quads.
+    pub own_bests: ReadWrite<T>,
+    /// Own best fitness, by particle.
+    pub best_fitness: ReadWrite<T>,
+    /// For each warp of particles, which of them are fresh.
+    pub fresh: ReadWrite<u32>,
+}
+
+impl<T: Scalar> Home<T> {
+    /// Whether a particle's own best is where it is and not where its own best is stored.
+    ///
+    /// # Safety
+    /// There is a word for its warp, and no other thread stores it without synchronisation in between.
+    #[inline(always)]
+    pub unsafe fn is_fresh(&self, particle: u32) -> bool {
+        // SAFETY: the caller's promise.
+        let word = unsafe { self.fresh.load((particle / warp::LANES) as usize) };
+        word >> (particle % warp::LANES) & 1 == 1
+    }
+
+    /// A coordinate of a particle's own best, wherever that is, in `dims` dimensions.
+    ///
+    /// # Safety
+    /// Both exist, and no other thread stores any of it without synchronisation in between.
+    #[inline(always)]
+    pub unsafe fn own_best(&self, particle: u32, dimension: u32, dims: u32) -> T {
+        let index =
+            layout::index_in_quads::<T>(particle as usize, dimension as usize, dims as usize);
+        // SAFETY: the caller's promise.
+        unsafe {
+            let buffer = if self.is_fresh(particle) { self.positions } else { self.own_bests };
+            buffer.load(index)
+        }
+    }
+
+    /// Marks those of this warp's particles as fresh that say so, and no other. Collective for the warp, whose lanes
+    /// have its particles in order.
+    ///
+    /// # Safety
+    /// There is a word for them.
+    #[inline(always)]
+    pub unsafe fn mark(&self, particle: u32, is_fresh: bool) {
+        let word = warp::ballot(is_fresh);
+        // All lanes have read the word.
+        warp::sync();
+        if particle.is_multiple_of(warp::LANES) {
+            // SAFETY: the caller's promise.
+            unsafe { self.fresh.store((particle / warp::LANES) as usize, word) };
+        }
+    }
+}
+
+/// The position that attracts, wherever it lies.
+pub trait Guide<T>: Copy {
+    /// In one dimension.
+    ///
+    /// # Safety
+    /// It exists.
+    unsafe fn one(&self, dimension: u32) -> T;
+    /// In four, from a multiple of 4 on.
+    ///
+    /// # Safety
+    /// They exist.
+    unsafe fn four(&self, dimension: u32) -> [T; 4];
+}
+
+impl<T: Scalar> Guide<T> for ReadOnly<T> {
+    #[inline(always)]
+    unsafe fn one(&self, dimension: u32) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.at(dimension as usize) }
+    }
+    #[inline(always)]
+    unsafe fn four(&self, dimension: u32) -> [T; 4] {
+        // SAFETY: the caller's promise; the buffer begins at a multiple of 16 bytes, and so does every fourth number.
+        unsafe { self.skip(dimension as usize).four(0) }
+    }
+}
+
+/// One particle whose state lies in device memory, touched by one thread only. Addresses are made from
+/// the arguments where they are needed, which takes fewer registers than to keep them.
+pub struct InMemory<'a, T, G> {
+    home: &'a Home<T>,
+    guide: G,
+    particle: u32,
+    dims: u32,
+    /// The dimension from which it is seen.
+    dimension: u32,
+    /// Where that lies in the buffers.
+    first: usize,
+    /// Whether its own best is where it is, and has to be stored.
+    fresh: bool,
+    /// Whether it has improved since.
+    improved: bool,
+}
+
+impl<T, G: Clone> Clone for InMemory<'_, T, G> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        Self { guide: self.guide.clone(), ..*self }
+    }
+}
+impl<T, G: Copy> Copy for InMemory<'_, T, G> {}
+
+impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
+    /// A particle, which coordinates of `guide` attract.
+    ///
+    /// # Safety
+    /// It lies in `home`, no other thread touches it as long as this is in use, and `guide` has `dims` coordinates.
+    #[inline(always)]
+    pub unsafe fn new(home: &'a Home<T>, particle: u32, dims: u32, guide: G) -> Self {
+        // SAFETY: the caller's promise.
+        let fresh = unsafe { home.is_fresh(particle) };
+        let first = layout::first_quad::<T>(particle as usize, dims as usize);
+        Self { home, guide, particle, dims, dimension: 0, first, fresh, improved: false }
+    }
+
+    /// Whether it has improved.
+    #[inline(always)]
+    pub fn has_improved(&self) -> bool {
+        self.improved
+    }
+}
+
+/// Nothing attracts: for who only fetches and puts back.
+#[derive(Clone, Copy)]
+pub struct Nothing;
+
+impl<T: Scalar> Guide<T> for Nothing {
+    #[inline(always)]
+    unsafe fn one(&self, _: u32) -> T {
+        T::ZERO
+    }
+    #[inline(always)]
+    unsafe fn four(&self, _: u32) -> [T; 4] {
+        [T::ZERO; 4]
+    }
+}
+
+// SAFETY (both): as below.
+impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
+    /// A particle that is not fresh, or padding of the last tile, to be fetched or put back.
+    ///
+    /// # Safety
+    /// It lies in `home`, and no other thread touches what is asked of it as long as this is in use.
+    #[inline(always)]
+    pub unsafe fn at(home: &'a Home<T>, particle: u32, dims: u32) -> Self {
+        let first = layout::first_quad::<T>(particle as usize, dims as usize);
+        let (guide, dimension) = (Nothing, 0);
+        Self { home, guide, particle, dims, dimension, first, fresh: false, improved: false }
+    }
+
+    /// Puts the first four dimensions back; seen from a multiple of 4 only.
+    #[inline(always)]
+    pub fn put_four(mut self, four: [Motion<T>; 4]) {
+        self.set_four(four.map(|one| [one.position, one.velocity]));
+        let own_bests = self.home.own_bests.skip(self.first);
+        // SAFETY: see above.
+        unsafe { T::store_quad(&own_bests, 0, apart::<T>(), four.map(|one| one.own_best)) }
+    }
+
+    /// Puts one dimension back, which belongs to no four.
+    #[inline(always)]
+    pub fn put(&mut self, dimension: u32, one: Motion<T>) {
+        self.set_motion(dimension, one.position, one.velocity);
+        // SAFETY: see above.
+        unsafe { self.home.own_bests.store(self.first + row(dimension), one.own_best) }
+    }
+
+    /// Stores own best fitness.
+    #[inline(always)]
+    pub fn set_best_fitness(&self, fitness: T) {
+        // SAFETY: see above.
+        unsafe { self.home.best_fitness.store(self.particle as usize, fitness) }
+    }
+}
+
+/// Where a dimension of the first particle lies, or that of four.
+#[inline(always)]
+const fn row(dimension: u32) -> usize {
+    dimension as usize * TILE
+}
+
+/// How far apart two numbers of a particle's four are that 16 bytes do not hold together.
+const fn apart<T>() -> usize {
+    TILE * layout::quad_width::<T>()
+}
+
+// SAFETY (all accesses below): by the promise given to `new`; quads begin at multiples of 16 bytes.
+impl<T: Scalar, G: Guide<T>> State<T> for InMemory<'_, T, G> {
+    const IN_FOURS: bool = true;
+
+    #[inline(always)]
+    fn from(&self, dimension: u32) -> Self {
+        let first = self.first + row(dimension);
+        Self { dimension: self.dimension + dimension, first, ..*self }
+    }
+    #[inline(always)]
+    fn rest(&self, dimension: u32) -> Self {
+        // Made anew, not kept while the fours are done.
+        let particle = thread::opaque(self.particle) as usize;
+        let first = layout::first(particle, self.dims as usize) + row(dimension);
+        Self { dimension, first, ..*self }
+    }
+    #[inline(always)]
+    fn four(&self) -> [Motion<T>; 4] {
+        let Home { positions, velocities, own_bests, .. } = *self.home;
+        // SAFETY: see above.
+        let [positions, velocities, own_bests] = [positions, velocities, own_bests]
+            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, apart::<T>()) });
+        let motion = |nth: usize| Motion {
+            position: positions[nth],
+            velocity: velocities[nth],
+            own_best: own_bests[nth],
+        };
+        [motion(0), motion(1), motion(2), motion(3)]
+    }
+    #[inline(always)]
+    fn renewed_four(&mut self, loaded: [Motion<T>; 4]) -> [Motion<T>; 4] {
+        if self.fresh {
+            let own_bests = self.home.own_bests.skip(self.first);
+            // SAFETY: see above.
+            unsafe { T::store_quad(&own_bests, 0, apart::<T>(), loaded.map(|one| one.position)) }
+        }
+        loaded.map(|one| Motion {
+            own_best: if self.fresh { one.position } else { one.own_best },
+            ..one
+        })
+    }
+    #[inline(always)]
+    fn set_four(&mut self, moved: [[T; 2]; 4]) {
+        let Home { positions, velocities, .. } = *self.home;
+        // SAFETY: see above.
+        unsafe {
+            T::store_quad(&positions.skip(self.first), 0, apart::<T>(), moved.map(|[x, _]| x));
+            T::store_quad(&velocities.skip(self.first), 0, apart::<T>(), moved.map(|[_, v]| v));
+        }
+    }
+    #[inline(always)]
+    fn position(&self, dimension: u32) -> T {
+        let (particle, dims) = (self.particle as usize, self.dims as usize);
+        let index = layout::index_in_quads::<T>(particle, dimension as usize, dims);
+        // SAFETY: see above.
+        unsafe { self.home.positions.load(index) }
+    }
+    #[inline(always)]
+    fn motion(&self, dimension: u32) -> (T, T) {
+        let index = self.first + row(dimension);
+        // SAFETY: see above.
+        unsafe { (self.home.positions.load(index), self.home.velocities.load(index)) }
+    }
+    #[inline(always)]
+    fn own_best(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.home.own_bests.load(self.first + row(dimension)) }
+    }
+    #[inline(always)]
+    fn renewed(&mut self, dimension: u32, stored: T, position: T) -> T {
+        if self.fresh {
+            // SAFETY: see above.
+            unsafe { self.home.own_bests.store(self.first + row(dimension), position) }
+        }
+        if self.fresh { position } else { stored }
+    }
+    #[inline(always)]
+    fn guide(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.guide.one(self.dimension + dimension) }
+    }
+    #[inline(always)]
+    fn guide_of_four(&self) -> [T; 4] {
+        // SAFETY: see above.
+        unsafe { self.guide.four(self.dimension) }
+    }
+    #[inline(always)]
+    fn best_fitness(&self) -> T {
+        // SAFETY: see above.
+        unsafe { self.home.best_fitness.load(self.particle as usize) }
+    }
+    #[inline(always)]
+    fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
+        let index = self.first + row(dimension);
+        // SAFETY: see above.
+        unsafe {
+            self.home.positions.store(index, position);
+            self.home.velocities.store(index, velocity);
+        }
+    }
+    #[inline(always)]
+    fn improve(&mut self, _: u32, fitness: T) {
+        // SAFETY: see above.
+        unsafe { self.home.best_fitness.store(self.particle as usize, fitness) }
+        self.improved = true;
+    }
+}
+
+/// What [`CatchUp`] is passed.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Behind<T> {
+    /// Number of particles.
+    pub particles: u32,
+    /// Number of dimensions.
+    pub dims: u32,
+    /// The swarm; nobody is fresh afterwards.
+    pub home: Home<T>,
+}
+
+/// Stores the own bests of fresh particles, so that they can be read. As many threads as particles at least.
+pub struct CatchUp<T>(PhantomData<T>);
+
+impl<T: Scalar> Kernel for CatchUp<T> {
+    type Arguments = Behind<T>;
+
+    const NAME: Name = Name { family: "swarm_catch_up", objective: "", precision: T::NAME };
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let Behind { particles, dims, home } = *arguments;
+        let particle = thread::global_index();
+        // SAFETY: only where the particle exists, whose coordinates no other thread touches; the lanes
+        // of a warp have read their word before one stores it.
+        unsafe {
+            if particle < particles && home.is_fresh(particle) {
+                for dimension in 0..dims {
+                    let (slot, dimension) = (particle as usize, dimension as usize);
+                    let index = layout::index_in_quads::<T>(slot, dimension, dims as usize);
+                    home.own_bests.store(index, home.positions.load(index));
+                }
+            }
+            warp::sync();
+            if warp::lane() == 0 && particle < particles {
+                home.fresh.store((particle / warp::LANES) as usize, 0);
+            }
+        }
+    }
+}
+
+/// What [`Arrange`] is passed.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Order<T> {
+    /// Number of dimensions.
+    pub dims: u32,
+    /// Whether rows become quads, 1, or the other way round, 0.
+    pub into_quads: u32,
+    /// What is arranged: each as long as the grid has tiles.
+    pub arrays: [ReadWrite<T>; 3],
+}
+
+/// Puts the numbers of a swarm from rows into quads, in place, or back. A block of [`TILE`] threads for each tile.
+pub struct Arrange<T>(PhantomData<T>);
+
+impl<T: Scalar> Kernel for Arrange<T> {
+    type Arguments = Order<T>;
+
+    const NAME: Name = Name { family: "swarm_arrange", objective: "", precision: T::NAME };
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let Order { dims, into_quads, arrays: [positions, velocities, own_bests] } = *arguments;
+        let lane = thread::index() as usize;
+        let mut start = thread::block_index() as usize * TILE * dims as usize;
+        let end = start + row(dims - dims % 4);
+        while start < end {
+            // SAFETY: four dimensions of this block's tile, of which no other thread touches any.
+            unsafe {
+                rearrange(positions.skip(start), lane, into_quads == 1);
+                rearrange(velocities.skip(start), lane, into_quads == 1);
+                rearrange(own_bests.skip(start), lane, into_quads == 1);
+            }
+            start += row(4);
+        }
+    }
+}
+
+/// Four dimensions of a tile, by the block's threads, one for each particle; contains a barrier.
+///
+/// # Safety
+/// No other thread touches them.
+#[inline(always)]
+unsafe fn rearrange<T: Scalar>(four: ReadWrite<T>, lane: usize, into_quads: bool) {
+    let quad = lane * layout::quad_width::<T>();
+    // SAFETY: the caller's promise; all is loaded before a barrier and stored behind it.
+    unsafe {
+        if into_quads {
+            let numbers = [0, 1, 2, 3].map(|ahead| four.load(lane + row(ahead)));
+            block::barrier();
+            T::store_quad(&four, quad, apart::<T>(), numbers);
+        } else {
+            let [a, b, c, d] = T::load_quad(&four, quad, apart::<T>());
+            block::barrier();
+            four.store(lane, a);
+            four.store(lane + row(1), b);
+            four.store(lane + row(2), c);
+            four.store(lane + row(3), d);
+        }
+    }
+}
