@@ -119,6 +119,22 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
+/// The PTX text for a target in `from`, and where it is: in a file, or where it is kept in a folder, in pieces, none of
+/// which is very large.
+fn text(from: &Path, cpu: &str) -> Result<(PathBuf, String), String> {
+    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let (file, folder) = (from.join(format!("{cpu}.ptx")), from.join(cpu));
+    let mut pieces = vec![file.clone()];
+    if !file.exists() {
+        let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        pieces = entries.map_err(|e| failed(&folder, e))?.iter().map(fs::DirEntry::path).collect();
+        pieces.sort();
+    }
+    let read = |path: &PathBuf| fs::read_to_string(path).map_err(|e| failed(path, e));
+    let text = pieces.iter().map(read).collect::<Result<String, _>>()?;
+    Ok((if file.exists() { file } else { folder }, text))
+}
+
 /// Cuts the texts in `from` into one module per kernel and writes the table that the program embeds.
 fn embed(from: &Path, out: &Path, targets: &[Target]) -> Result<(), String> {
     // Kernels that no longer exist must not linger.
@@ -126,8 +142,7 @@ fn embed(from: &Path, out: &Path, targets: &[Target]) -> Result<(), String> {
     let _ = fs::remove_dir_all(&kernels);
     let mut table = String::from("&[\n");
     for target in targets {
-        let path = from.join(format!("{}.ptx", target.cpu));
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let (path, text) = text(from, target.cpu)?;
         let folder = kernels.join(target.cpu);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let _ = writeln!(table, "    Image {{ target: {}, entries: &[", target.capability);

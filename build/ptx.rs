@@ -38,6 +38,8 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("paths_pivots_", "", 256, Some(1)),
     ("swarm_resident_", "_f32", 1024, Some(1)),
     ("swarm_resident_", "_f64", 512, Some(1)),
+    ("swarm_tiered_", "_f32", 1024, Some(1)),
+    ("swarm_tiered_", "_f64", 512, Some(1)),
     ("swarm_together_", "_f32", 1024, Some(1)),
     ("swarm_together_", "_f64", 512, Some(1)),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
@@ -61,7 +63,7 @@ const NEWER: &[(&str, &str, &str)] = &[
 
 /// Kernels that keep the address of their shared memory, by the beginning of their names: those that access it
 /// all the time and in many places.
-const KEEPING: &[&str] = &["swarm_resident_", "swarm_together_"];
+const KEEPING: &[&str] = &["swarm_resident_", "swarm_tiered_", "swarm_together_"];
 
 /// An entry that reads the address of the block's shared memory once.
 ///

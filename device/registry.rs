@@ -49,7 +49,7 @@ use crate::{
         implant::Implant,
         in_memory::{Arrange, CatchUp},
         motion::{Advance, Scatter},
-        resident::{Resident, Together},
+        resident::{Resident, Tiered, Together},
         step::Step,
         survey::{SurveySwarm, SurveyTiles},
     },
@@ -64,6 +64,7 @@ macro_rules! for_each_family {
                 swarm_step: Step,
                 swarm_resident: Resident,
                 swarm_together: Together,
+                swarm_tiered: Tiered,
                 swarm_evaluate: Evaluate
             ] $($rest)*
         }

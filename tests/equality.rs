@@ -61,6 +61,21 @@ fn every_function_whoever_shares_a_particle() {
     }
 }
 
+/// Some particles on the chip and the others not.
+#[test]
+fn every_function_in_tiers() {
+    let sizes = [
+        (Case { particles: 600, dims: 7, looks: &[1, 12] }, 12 << 10),
+        (Case { particles: 200, dims: 65, looks: &[1, 8] }, 64 << 10),
+    ];
+    for (seed, (case, room)) in sizes.into_iter().enumerate() {
+        for threads in [32, 64] {
+            let emulated = Emulated::new(seed as u64, threads).with_shared_memory(room);
+            all_same_bits(case, &cpu(), &emulated.with_residence(Residence::Tiered)).unwrap();
+        }
+    }
+}
+
 /// With more chunks than the threads of a block serve at once.
 #[test]
 fn whole_runs_of_one_chunk_after_the_other() {

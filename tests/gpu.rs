@@ -139,6 +139,19 @@ mod gpu {
                 Ok(())
             }));
         }
+        for info in OBJECTIVES {
+            trials.push(Trial::test(format!("same_bits_in_tiers::{}", info.name), move || {
+                let gpu = Cuda::open(0)?.with_residence(Residence::Tiered);
+                let few = Case { particles: 400_001, dims: 9, looks: &[1, 12] };
+                same_bits(info.name, few, &cpu(), &gpu)?;
+                // All pairs of 43 atoms, or 70 rows, for so many particles take the CPU too long.
+                if !matches!(info.name, "lennard_jones" | "calibration") {
+                    let many = Case { particles: 40_001, dims: 129, looks: &[1, 12] };
+                    same_bits(info.name, many, &cpu(), &gpu)?;
+                }
+                Ok(())
+            }));
+        }
         // Of one warp, of three, of many.
         for threads in [32, 96, 192, 512] {
             let name = format!("same_bits_streaming_in_blocks_of_{threads}");

@@ -43,42 +43,69 @@ fn both_ways_in_turn_give_the_same_bits() {
     }
 }
 
-/// What asks for rows between iterations that lie in quads, and what asks in the other order: points from outside, a
-/// better point, snapshots and a start from one.
+/// Some iterations in the ways that suit their numbers, and between them those who ask for rows where particles lie in
+/// quads, and those who ask in the other order: points from outside, a better point, snapshots and a start from one.
+fn asked_in_between<T: Number>(
+    machine: &impl Machine,
+    dims: u32,
+    particles: u32,
+) -> ([Snapshot<T>; 3], Way) {
+    let problem = problem("rastrigin", dims);
+    let options = Options { particles, ..Options::for_rule(Rule::Inertia) };
+    let plan = Plan::<T>::new(&problem, &options).unwrap();
+    let mut swarm = machine.swarm_of("rastrigin", &problem, plan).unwrap();
+    let points: Vec<T> =
+        (0..particles * dims).map(|n| T::nearest(f64::from(n % 5) - 2.0)).collect();
+    swarm.start(Some(&points)).unwrap();
+    swarm.advance(3).unwrap();
+    let first = swarm.snapshot().unwrap();
+    swarm.advance(2).unwrap();
+    swarm.implant(0, &points[..dims as usize], T::ZERO).unwrap();
+    swarm.advance(7).unwrap();
+    assert_eq!(swarm.evaluate(&points).unwrap().len(), particles as usize);
+    swarm.advance(1).unwrap();
+    let second = swarm.snapshot().unwrap();
+    swarm.restore(&first).unwrap();
+    swarm.advance(2).unwrap();
+    swarm.advance(5).unwrap();
+    let mut all = [first, second, swarm.snapshot().unwrap()];
+    for one in &mut all {
+        // Ages, which this rule does not ask for.
+        one.stale.clear();
+    }
+    (all, swarm.way())
+}
+
 #[test]
 fn whoever_asks_between_iterations_finds_what_the_cpu_has() {
-    fn after<T: Number>(machine: &impl Machine, dims: u32, particles: u32) -> [Snapshot<T>; 3] {
-        let problem = problem("rastrigin", dims);
-        let options = Options { particles, ..Options::for_rule(Rule::Inertia) };
-        let plan = Plan::<T>::new(&problem, &options).unwrap();
-        let mut swarm = machine.swarm_of("rastrigin", &problem, plan).unwrap();
-        let points: Vec<T> =
-            (0..particles * dims).map(|n| T::nearest(f64::from(n % 5) - 2.0)).collect();
-        swarm.start(Some(&points)).unwrap();
-        swarm.advance(3).unwrap();
-        let first = swarm.snapshot().unwrap();
-        swarm.advance(2).unwrap();
-        swarm.implant(0, &points[..dims as usize], T::ZERO).unwrap();
-        swarm.advance(7).unwrap();
-        assert_eq!(swarm.evaluate(&points).unwrap().len(), particles as usize);
-        swarm.advance(1).unwrap();
-        let second = swarm.snapshot().unwrap();
-        swarm.restore(&first).unwrap();
-        swarm.advance(2).unwrap();
-        let mut all = [first, second, swarm.snapshot().unwrap()];
-        for one in &mut all {
-            // Ages, which this rule does not ask for.
-            one.stale.clear();
-        }
-        all
-    }
     fn check<T: Number>() {
         for (dims, particles) in [(1, 130), (4, 100), (6, 200), (8, 129), (11, 64), (33, 70)] {
-            let there = after::<T>(&Cpu::new(1).unwrap(), dims, particles);
+            let (there, _) = asked_in_between::<T>(&Cpu::new(1).unwrap(), dims, particles);
             for residence in [Residence::Streaming, Residence::Auto] {
                 let emulated = Emulated::new(u64::from(dims), 64).with_residence(residence);
-                let here = after::<T>(&emulated, dims, particles);
+                let (here, _) = asked_in_between::<T>(&emulated, dims, particles);
                 assert!(here == there, "{dims} dimensions, {residence}");
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+/// Two of the four chunks of a block on the chip, the others in device memory.
+#[test]
+fn tiers_give_the_same_bits_whoever_asks() {
+    fn check<T: Number>() {
+        for dims in [1, 4, 6, 11, 33] {
+            let chunk = 32 * (3 * dims + 1) * size_of::<T>() as u32;
+            let (there, _) = asked_in_between::<T>(&Cpu::new(1).unwrap(), dims, 333);
+            for threads in [32, 64, 96] {
+                let emulated = Emulated::new(u64::from(dims), threads);
+                let emulated = emulated.with_shared_memory((2 * chunk + 600) / 6 * 7);
+                let emulated = emulated.with_residence(Residence::Tiered);
+                let (here, way) = asked_in_between::<T>(&emulated, dims, 333);
+                assert_eq!(way, Way::Tiered);
+                assert!(here == there, "{dims} dimensions, {threads} threads");
             }
         }
     }
@@ -118,6 +145,16 @@ fn what_does_not_fit_gets_a_sentence() {
         "residence is resident; it must be auto or streaming for 200 particles in 700 dimensions: they \
          do not fit on the chip"
     );
+    let tiered = Emulated::new(1, 32).with_residence(Residence::Tiered);
+    for dims in [2, 700] {
+        assert_eq!(
+            refused(dims, &usual, tiered),
+            format!(
+                "residence is tiered; it must be auto, resident or streaming for 200 particles in {dims} \
+                 dimensions: all of them fit on the chip, or none does"
+            )
+        );
+    }
     let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
     assert!(refused(2, &ring, resident).contains("only the usual swarm runs there"));
 }

@@ -7,9 +7,8 @@ use flockwork_device::{
     swarm::kernels::{
         evaluate::{self, Evaluate},
         motion,
-        resident::{self, Resident, Together},
+        resident::{self, Resident, Tiered, Together},
         step::{self, Step},
-        team::Team,
     },
 };
 
@@ -19,6 +18,17 @@ use super::{
     residence::Capacity,
 };
 use crate::Result;
+
+/// Which kernel has particles on the chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OnChip {
+    /// [`Resident`].
+    Alone,
+    /// [`Together`].
+    Shared,
+    /// [`Tiered`].
+    Tiered,
+}
 
 /// Threads of a block up to which a kernel with particles on the chip and a thread for each is compiled for blocks of
 /// that size: a thread waits less the more registers it has, and fewer warps fill each other's waits. Where threads share
@@ -68,16 +78,17 @@ pub(super) trait FunctionKernels<M: Machine, T> {
     /// The function's terms, and the words of some of them combined. `context` is the host's.
     fn terms(&self, context: &Context<T>) -> (u32, u32);
 
-    /// What the machine has for launches of [`Resident`], or of [`Together`] if threads share particles.
-    fn capacity(&mut self, machine: &M, shared: bool) -> Result<Capacity>;
+    /// What the machine has for launches of a kernel.
+    fn capacity(&mut self, machine: &M, kernel: OnChip) -> Result<Capacity>;
 
-    /// Launches [`Resident`], or [`Together`] if threads share particles.
+    /// Launches a kernel with particles on the chip.
     ///
     /// # Safety
     /// As [`Machine::launch`].
     unsafe fn resident(
         &mut self,
         machine: &M,
+        kernel: OnChip,
         shape: Shape,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()>;
@@ -92,6 +103,7 @@ pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     step_blocks: Option<u32>,
     resident: Tailored<M, Resident<O, T>>,
     together: Tailored<M, Together<O, T>>,
+    tiered: Tailored<M, Tiered<O, T>>,
 }
 
 impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
@@ -103,6 +115,7 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             step_blocks: None,
             resident: Tailored::new(),
             together: Tailored::new(),
+            tiered: Tailored::new(),
         }
     }
 }
@@ -148,27 +161,39 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         (self.objective.terms(context), <O::Partial<T> as Shuffle>::WORDS)
     }
 
-    fn capacity(&mut self, machine: &M, shared: bool) -> Result<Capacity> {
+    fn capacity(&mut self, machine: &M, kernel: OnChip) -> Result<Capacity> {
         // Which blocks it is compiled for follows from this.
-        if shared { machine.stated::<Together<O, T>>() } else { machine.stated::<Resident<O, T>>() }
+        match kernel {
+            OnChip::Alone => machine.stated::<Resident<O, T>>(),
+            OnChip::Shared => machine.stated::<Together<O, T>>(),
+            OnChip::Tiered => machine.stated::<Tiered<O, T>>(),
+        }
     }
 
     unsafe fn resident(
         &mut self,
         machine: &M,
+        kernel: OnChip,
         (blocks, threads): Shape,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
         // SAFETY: the caller's promise.
         unsafe {
-            if arguments.team == Team::ALONE {
-                let most = (threads <= MOST_NARROWED).then_some(threads);
-                let kernel = self.resident.get(machine, most, &arguments)?;
-                machine.launch(kernel, blocks, threads, &arguments)
-            } else {
-                let kernel = self.together.get(machine, Some(threads), &arguments)?;
-                machine.launch(kernel, blocks, threads, &arguments)
+            match kernel {
+                OnChip::Alone => {
+                    let most = (threads <= MOST_NARROWED).then_some(threads);
+                    let kernel = self.resident.get(machine, most, &arguments)?;
+                    machine.launch(kernel, blocks, threads, &arguments)
+                }
+                OnChip::Shared => {
+                    let kernel = self.together.get(machine, Some(threads), &arguments)?;
+                    machine.launch(kernel, blocks, threads, &arguments)
+                }
+                OnChip::Tiered => {
+                    let kernel = self.tiered.get(machine, Some(threads), &arguments)?;
+                    machine.launch(kernel, blocks, threads, &arguments)
+                }
             }
         }
     }

@@ -37,7 +37,7 @@ use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 
 use super::{
     Number, Plan,
-    function_kernels::{FunctionKernels, Shape, Then},
+    function_kernels::{FunctionKernels, OnChip, Shape, Then},
     kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, OnDemand},
     residence::{Capacity, Residence},
@@ -514,11 +514,17 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
         unreachable!("the plan of a fit is a general one")
     }
 
-    fn capacity(&mut self, machine: &M, _: bool) -> Result<Capacity> {
+    fn capacity(&mut self, machine: &M, _: OnChip) -> Result<Capacity> {
         Ok(machine.capacity(self.judge.get(machine)?))
     }
 
-    unsafe fn resident(&mut self, _: &M, _: Shape, _: resident::Arguments<(), T>) -> Result<()> {
+    unsafe fn resident(
+        &mut self,
+        _: &M,
+        _: OnChip,
+        _: Shape,
+        _: resident::Arguments<(), T>,
+    ) -> Result<()> {
         unreachable!("the plan of a fit is a general one")
     }
 }

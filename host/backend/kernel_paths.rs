@@ -221,7 +221,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
     let small = match residence {
-        Residence::Streaming => false,
+        Residence::Streaming | Residence::Tiered => false,
         Residence::Auto => n <= SMALL,
         Residence::Resident => true,
     };

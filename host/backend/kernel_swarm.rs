@@ -33,7 +33,7 @@ use flockwork_device::{
 
 use super::{
     Best, Fixed, Number, Plan, Record, Snapshot, Swarm, Way, by_particle,
-    function_kernels::{FunctionKernels, KernelsOf, Then},
+    function_kernels::{FunctionKernels, KernelsOf, OnChip as ChipKernel, Then},
     into_tiles,
     machine::{Machine, OnDemand},
     residence::{self, Evaluation, Residence, Shape, Workload},
@@ -75,6 +75,7 @@ struct Kernels<M: Machine, T: Number> {
 
 /// How many iterations are one launch, and what that takes besides: see [`resident::Arguments`].
 struct OnChip<M: Machine, T: Number> {
+    kernel: ChipKernel,
     shape: Shape,
     /// Meetings so far.
     round: u32,
@@ -93,11 +94,17 @@ struct OnChip<M: Machine, T: Number> {
 }
 
 impl<M: Machine, T: Number> OnChip<M, T> {
-    fn new(machine: &M, shape: Shape, manner: Manner, dims: usize) -> Result<Self> {
+    fn new(
+        machine: &M,
+        (kernel, shape): (ChipKernel, Shape),
+        manner: Manner,
+        dims: usize,
+    ) -> Result<Self> {
         let blocks = shape.blocks as usize;
         let (meeting, trading) = if manner == Manner::Together { (blocks, 0) } else { (0, blocks) };
         let published = if trading == 0 { 0 } else { Exchange::<T>::words(dims) };
         Ok(Self {
+            kernel,
             shape,
             round: 0,
             inertia: machine.zeroed(0)?,
@@ -216,7 +223,9 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     ) -> Result<Self> {
         let mut swarm = Self::with(machine, function, plan, threads)?;
         swarm.asked = asked;
-        if asked.residence == Residence::Resident || asked.wants_the_chip() {
+        if matches!(asked.residence, Residence::Resident | Residence::Tiered)
+            || asked.wants_the_chip()
+        {
             // Refused here and not in the middle of a run.
             swarm.settle()?;
         }
@@ -501,6 +510,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let Some(shape) = shape else {
             let why = if !may && self.plan.is_usual() {
                 "threads share particles on the chip alone"
+            } else if may && residence == Residence::Tiered {
+                "all of them fit on the chip, or none does"
             } else if may {
                 "they do not fit on the chip"
             } else {
@@ -508,17 +519,16 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             };
             let refuse = |option, value, others| {
                 let what = format!("{particles} particles in {dims} dimensions: {why}");
-                Err(Error::Option {
-                    option,
-                    value,
-                    accepted: format!("auto or {others} for {what}"),
-                })
+                Err(Error::Option { option, value, accepted: format!("{others} for {what}") })
             };
             if residence == Residence::Resident && manner == Manner::Together {
-                return refuse("residence", residence.to_string(), "streaming");
+                return refuse("residence", residence.to_string(), "auto or streaming");
+            }
+            if residence == Residence::Tiered && manner == Manner::Together {
+                return refuse("residence", residence.to_string(), "auto, resident or streaming");
             }
             if self.asked.wants_the_chip() {
-                return refuse("evaluation", evaluation.to_string(), "thread");
+                return refuse("evaluation", evaluation.to_string(), "auto or thread");
             }
             self.place = Place::Memory;
             return Ok(());
@@ -527,8 +537,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         Ok(())
     }
 
-    /// The shape of launches with the particles on the chip; `None` if they do not fit.
-    fn shape(&mut self, manner: Manner) -> Result<Option<Shape>> {
+    /// The kernel and the shape of launches with the particles on the chip; `None` if they do not fit.
+    fn shape(&mut self, manner: Manner) -> Result<Option<(ChipKernel, Shape)>> {
         let data = &self.plan.data;
         // SAFETY: so many numbers lie there, as long as this is used.
         let data = unsafe { ReadOnly::new(data.as_ptr(), data.len()) };
@@ -544,14 +554,23 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             Manner::Together => residence::together::<T>,
             Manner::Apart => residence::apart::<T>,
         };
-        for team in residence::teams::<T>(self.asked.evaluation, &load, self.machine.room()) {
-            let capacity = self.function.capacity(&self.machine, team.is_some())?;
-            let shape = shape_for(capacity, self.asked.threads, &load, team);
-            if shape.is_some() {
-                return Ok(shape);
+        let Asked { residence, evaluation, threads } = self.asked;
+        let tiered = manner == Manner::Together && residence == Residence::Tiered;
+        let teams = residence::teams::<T>(evaluation, &load, self.machine.room());
+        for &team in teams.iter().filter(|_| !tiered) {
+            let kernel = if team.is_some() { ChipKernel::Shared } else { ChipKernel::Alone };
+            let capacity = self.function.capacity(&self.machine, kernel)?;
+            if let Some(shape) = shape_for(capacity, threads, &load, team) {
+                return Ok(Some((kernel, shape)));
             }
         }
-        Ok(None)
+        let may = manner == Manner::Together && residence != Residence::Resident;
+        if !may || !teams.contains(&None) {
+            return Ok(None);
+        }
+        let capacity = self.function.capacity(&self.machine, ChipKernel::Tiered)?;
+        let shape = residence::tiered::<T>(capacity, threads, &load, tiered);
+        Ok(shape.map(|shape| (ChipKernel::Tiered, shape)))
     }
 
     /// So many iterations from number `first` on in one launch, with the particles on the chip.
@@ -569,6 +588,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let round = chip.round;
         chip.round = round.wrapping_add(iterations);
         chip.is_held = manner == Manner::Apart;
+        let kernel = chip.kernel;
+        self.is_behind = kernel == ChipKernel::Tiered;
         let Shape { blocks, threads, capacity, .. } = chip.shape;
         let team = chip.shape.team();
         let Place::Chip(chip) = &self.place else { unreachable!("as above") };
@@ -603,7 +624,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             }
         };
         // SAFETY: as in `judge`; the shape is one that fits.
-        unsafe { self.function.resident(machine, (blocks, threads), arguments) }
+        unsafe { self.function.resident(machine, kernel, (blocks, threads), arguments) }
     }
 
     /// Threads that move a particle: more than one where there are few, so that they do not wait for one
@@ -789,6 +810,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         match &self.place {
             Place::Unknown | Place::Memory => Way::Streaming,
             Place::Chip(_) if self.plan.asynchronous => Way::Asynchronous,
+            Place::Chip(chip) if chip.kernel == ChipKernel::Tiered => Way::Tiered,
             Place::Chip(_) => Way::Resident,
         }
     }

@@ -457,6 +457,8 @@ named! {
         Processor = "cpu",
         /// On a GPU, with the particles in device memory: one or two launches for each iteration.
         Streaming = "streaming",
+        /// On a GPU, with a part of the particles on the chip: one launch for many iterations.
+        Tiered = "tiered",
         /// On a GPU, with the particles on the chip: one launch for many iterations.
         Resident = "resident",
         /// On a GPU, with the particles on the chip and without waiting for each other.

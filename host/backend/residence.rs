@@ -17,9 +17,11 @@ named! {
     /// same to the bit; it is for swarms with the rule, neighbourhood, edge and randomness of
     /// [`Options::default`](crate::swarm::Options), continuous variables and no rotation.
     ///
+    /// Tiered swarms have a thread for each particle.
+    ///
     /// For shortest paths, whether a matrix is closed by one launch, at whose steps the multiprocessors
     /// wait for each other (resident; without paths only), or by some launches for each pair of pivot
-    /// blocks (streaming); the former for small graphs (auto).
+    /// blocks (streaming, tiered); the former for small graphs (auto).
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Choice, Residence};
@@ -31,11 +33,15 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum Residence("residence") {
-        /// On the chip where they fit, or else in device memory.
+        /// On the chip where they fit, or as many as fit if that is an eighth at least, or else in device
+        /// memory.
         #[default]
         Auto = "auto",
         /// In device memory: a launch for each iteration.
         Streaming = "streaming",
+        /// As many as fit on the chip, and the others in device memory: one launch for many iterations, at
+        /// whose ends the multiprocessors wait for each other. An error if all fit, or none.
+        Tiered = "tiered",
         /// On the chip: one launch for many iterations, at whose ends the multiprocessors wait for
         /// each other. An error if they do not fit.
         Resident = "resident",
@@ -99,7 +105,7 @@ pub struct Capacity {
     pub shared_bytes: u32,
 }
 
-/// The shape of a launch of [`Resident`](flockwork_device::swarm::kernels::resident::Resident).
+/// The shape of a launch of [`Resident`](flockwork_device::swarm::kernels::resident::Resident) or its like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Blocks.
@@ -163,15 +169,7 @@ pub fn apart<T: Scalar>(
     }
     let whole = spread(capacity, threads, load, None, LEAST_THREADS[0])?;
     let warps = whole.threads / warp::LANES;
-    let (mut fitting, mut beyond) = (0, whole.capacity + 1);
-    while beyond - fitting > 1 {
-        let middle = fitting + (beyond - fitting) / 2;
-        if fits::<T>(capacity, Shape { capacity: middle, ..whole }, load) {
-            fitting = middle;
-        } else {
-            beyond = middle;
-        }
-    }
+    let mut fitting = most_fitting::<T>(capacity, whole, load);
     if fitting == 0 {
         return None;
     }
@@ -188,6 +186,48 @@ pub fn apart<T: Scalar>(
         fitting -= fitting % warps;
     }
     Some(Shape { capacity: fitting, ..shape })
+}
+
+/// The part of its shared memory, one of so many, that a block with some of its particles on the chip leaves to the
+/// first-level cache, through which the others come.
+const LEFT_TO_CACHE: u32 = 7;
+
+/// The part of a swarm, one of so many, that fits on the chip at least where [`tiered`] gains something: measured, see
+/// benches/README.md.
+const WORTH_A_TIER: u64 = 8;
+
+/// The shape for a swarm of which a part is on the chip, a thread for each particle; `None` if all fits, or nothing; or
+/// so little that it gains nothing, unless that is `wanted`.
+pub fn tiered<T: Scalar>(
+    capacity: Capacity,
+    threads: Option<u32>,
+    load: &Workload,
+    wanted: bool,
+) -> Option<Shape> {
+    if together::<T>(capacity, threads, load, None).is_some() {
+        return None;
+    }
+    let shared_bytes = capacity.shared_bytes - capacity.shared_bytes / LEFT_TO_CACHE;
+    let left = Capacity { shared_bytes, ..capacity };
+    let whole = spread(capacity, threads, load, None, LEAST_THREADS[0])?;
+    let fitting = most_fitting::<T>(left, whole, load);
+    let is_worth_it = u64::from(fitting) * WORTH_A_TIER >= u64::from(whole.capacity);
+    (fitting > 0 && fitting < whole.capacity && (wanted || is_worth_it))
+        .then_some(Shape { capacity: fitting, ..whole })
+}
+
+/// The most chunks that fit in blocks of this shape.
+fn most_fitting<T: Scalar>(capacity: Capacity, shape: Shape, load: &Workload) -> u32 {
+    let (mut fitting, mut beyond) = (0, shape.capacity + 1);
+    while beyond - fitting > 1 {
+        let middle = fitting + (beyond - fitting) / 2;
+        if fits::<T>(capacity, Shape { capacity: middle, ..shape }, load) {
+            fitting = middle;
+        } else {
+            beyond = middle;
+        }
+    }
+    fitting
 }
 
 /// Threads that a multiprocessor has if several share a particle: two warps for each of its schedulers.
@@ -337,6 +377,26 @@ mod tests {
         // A thread's number beyond the last of these is one of 32 bits.
         assert_eq!(shape(1 << 31, 1).unwrap().blocks, 132);
         assert_eq!(shape((1 << 31) + 1, 1), None);
+    }
+
+    #[test]
+    fn what_does_not_fit_as_a_whole_is_tiered_where_that_is_worth_it() {
+        let shape = |particles, dims, wanted| {
+            tiered::<f32>(LARGE, None, &load(particles, dims), wanted)
+                .map(|shape| (shape.blocks, shape.threads, shape.capacity))
+        };
+        assert_eq!(shape(65_536, 100, false), Some((128, 512, 5)));
+        assert_eq!(shape(262_144, 32, false), Some((131, 1024, 15)));
+        // Twelve in a hundred, and three.
+        assert_eq!(shape(1_048_576, 16, false), None);
+        assert_eq!(shape(1_048_576, 64, false), None);
+        assert_eq!(shape(1_048_576, 64, true), Some((132, 1024, 8)));
+        // All, and not even a chunk.
+        assert_eq!(shape(65_536, 32, true), None);
+        assert_eq!(shape(65_536, 1_000, true), None);
+        assert_eq!(shape(u32::MAX, u32::MAX, true), None);
+        let none = Capacity { blocks: 0, ..LARGE };
+        assert_eq!(tiered::<f32>(none, None, &load(65_536, 100), true), None);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::{
     gpu::{
         block,
         memory::{ReadOnly, ReadWrite},
+        shared::Shared,
         thread, warp,
     },
     kernel::{Kernel, Name},
@@ -105,6 +106,20 @@ impl<T: Scalar> Guide<T> for ReadOnly<T> {
     unsafe fn four(&self, dimension: u32) -> [T; 4] {
         // SAFETY: the caller's promise; the buffer begins at a multiple of 16 bytes, and so does every fourth number.
         unsafe { self.skip(dimension as usize).four(0) }
+    }
+}
+
+impl<T: Scalar> Guide<T> for Shared<T> {
+    #[inline(always)]
+    unsafe fn one(&self, dimension: u32) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.load(dimension as usize) }
+    }
+    #[inline(always)]
+    unsafe fn four(&self, dimension: u32) -> [T; 4] {
+        let first = self.part(dimension, self.length().wrapping_sub(dimension));
+        // SAFETY: the caller's promise; the array begins at a multiple of 16 bytes, and so does every fourth number.
+        unsafe { first.load_four(0) }
     }
 }
 

@@ -13,6 +13,9 @@
 //!   them back and takes the next; so the traffic with device memory is that of a launch for each
 //!   iteration over the number of those iterations.
 //!
+//! Where a swarm that meets does not fit on the chip as a whole, it is *tiered*: each block holds as many of its
+//! particles as fit, all the time, and moves the others in device memory, as [`step`](super::step) does.
+//!
 //! An iteration in which nobody finds anything better than what the block knows costs one barrier of
 //! the block (apart), or two and the rendezvous (together).
 
@@ -20,8 +23,8 @@ use core::{marker::PhantomData, mem::offset_of};
 
 use super::{
     exchange::{Exchange, Published},
-    held::{self, Held, Share},
-    in_memory::Home,
+    held::{self, CHUNK, Held, Share},
+    in_memory::{Home, InMemory},
     publish::{self, Board, Part},
     rendezvous::{Found, Rendezvous},
     team::{GROUP, Role, Sheet, Team},
@@ -74,7 +77,8 @@ pub struct Arguments<O, T> {
     pub varies: u32,
     /// Iterations of the launch: at least 1.
     pub iterations: u32,
-    /// Chunks of particles that a block holds at once: at least 1, and all of its own if together.
+    /// Chunks of particles that a block holds at once: at least 1, and all of its own if together, unless
+    /// [`Tiered`].
     pub capacity: u32,
     /// Iterations for which a block holds them, if it has more: at least 1.
     pub stay: u32,
@@ -128,16 +132,21 @@ impl<T> Arguments<(), T> {
 }
 
 /// Many iterations of one swarm, on the chip. `SHARED`: several threads share a particle, as
-/// [`Arguments::team`] says.
-pub struct Iterations<O, T, const SHARED: bool>(PhantomData<(O, T)>);
+/// [`Arguments::team`] says. `TIERED`: blocks hold only some of their particles, and meet.
+pub struct Iterations<O, T, const SHARED: bool, const TIERED: bool>(PhantomData<(O, T)>);
 
 /// A thread for each particle.
-pub type Resident<O, T> = Iterations<O, T, false>;
+pub type Resident<O, T> = Iterations<O, T, false, false>;
 
 /// Several threads for each.
-pub type Together<O, T> = Iterations<O, T, true>;
+pub type Together<O, T> = Iterations<O, T, true, false>;
 
-impl<O: Objective, T: Scalar, const SHARED: bool> Iterations<O, T, SHARED> {
+/// A thread for each, and some in device memory, which are fresh afterwards if they say so.
+pub type Tiered<O, T> = Iterations<O, T, false, true>;
+
+impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool>
+    Iterations<O, T, SHARED, TIERED>
+{
     /// Words of the terms of a chunk.
     #[inline(always)]
     const fn sheet_words(team: Team, terms: u32) -> u32 {
@@ -261,12 +270,14 @@ impl<T: Scalar> Known<T> {
 }
 
 /// What a block keeps in mind between iterations. All threads of the block have the same.
-struct Course<T, const SHARED: bool> {
+struct Course<T, const SHARED: bool, const TIERED: bool> {
     share: Share,
     held: Held<T, SHARED>,
     known: Known<T>,
     /// The first of the chunks that are held.
     chunk: u32,
+    /// How many are.
+    count: u32,
     /// Together: the last iteration without a better best.
     failed: u32,
     /// Apart: the number of what this block has read or published last.
@@ -275,11 +286,17 @@ struct Course<T, const SHARED: bool> {
     pending: bool,
 }
 
-impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SHARED> {
+impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
+    for Iterations<O, T, SHARED, TIERED>
+{
     type Arguments = Arguments<O, T>;
 
     const NAME: Name = Name {
-        family: if SHARED { "swarm_together" } else { "swarm_resident" },
+        family: match (SHARED, TIERED) {
+            (true, _) => "swarm_together",
+            (false, true) => "swarm_tiered",
+            (false, false) => "swarm_resident",
+        },
         objective: O::INFO.name,
         precision: T::NAME,
     };
@@ -307,7 +324,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { iterations, manner, capacity, exchange, board, .. } = *arguments;
+        let Arguments { iterations, capacity, exchange, board, .. } = *arguments;
         let home = &arguments.home;
         let Common { particles, iteration: first, .. } = arguments.common;
         let dims = arguments.common.view.dims;
@@ -331,11 +348,12 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
                 fitness: board.champion_fitness.load(0),
                 particle: board.champion_particle.load(0),
             };
-            let mut course = Course {
+            let mut course = Course::<T, SHARED, TIERED> {
                 share,
                 held,
                 known: Known { best, places: scratch.guides, side: 0, dims },
                 chunk: 0,
+                count: 0,
                 failed: board.failed.load(0),
                 seen: 0,
                 pending: false,
@@ -345,19 +363,24 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
             block::barrier();
             // The best of all particles of this thread.
             let mut mine = Candidate::NONE;
-            let stay = if capacity < share.count { arguments.stay } else { iterations };
+            let in_turn = !TIERED && capacity < share.count;
+            let stay = if in_turn { arguments.stay } else { iterations };
             let mut begun = 0;
             while begun < iterations {
                 let until = begun + stay.min(iterations - begun);
                 course.chunk = share.first;
                 while course.chunk < end {
-                    let count = capacity.min(end - course.chunk);
-                    course.held.fetch(home, course.chunk, count);
-                    let best = course.advance(arguments, begun..until, count);
+                    course.count = capacity.min(end - course.chunk);
+                    course.held.fetch(home, course.chunk, course.count);
+                    if TIERED {
+                        // Another warp moves them.
+                        block::barrier();
+                    }
+                    let best = course.advance(arguments, begun..until);
                     // Own bests only get better: what an earlier stay found does not stand in the way.
                     mine = mine.better(best);
-                    course.held.put_back(home, course.chunk, count);
-                    course.chunk += count;
+                    course.held.put_back(home, course.chunk, course.count);
+                    course.chunk += if TIERED { share.count } else { course.count };
                 }
                 begun = until;
             }
@@ -369,7 +392,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
             };
             let Known { best, .. } = course.known;
             let guide = course.known.guide();
-            if manner != Manner::Apart {
+            if TIERED || arguments.manner != Manner::Apart {
                 return board.settle(part, best, course.failed, dims, |d| guide.load(d));
             }
             let place = this as usize * dims as usize;
@@ -390,9 +413,9 @@ impl<O: Objective, T: Scalar, const SHARED: bool> Kernel for Iterations<O, T, SH
     }
 }
 
-impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
-    /// Does the iterations `numbers` of the launch with the `count` chunks that are held; returns the
-    /// best own best of this thread's particles.
+impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED> {
+    /// Does the iterations `numbers` of the launch with the chunks that are held; returns the best own best of this
+    /// thread's particles.
     ///
     /// # Safety
     /// Called by all threads, with arguments as documented; the chunks are held.
@@ -401,11 +424,11 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         &mut self,
         arguments: &Arguments<O, T>,
         numbers: core::ops::Range<u32>,
-        count: u32,
     ) -> Candidate<T> {
         let mut common = arguments.common;
         let (first, particles) = (common.iteration, common.particles);
-        let together = arguments.manner != Manner::Apart;
+        let together = TIERED || arguments.manner != Manner::Apart;
+        let home = &arguments.home;
         let mut mine = Candidate::NONE;
         let mut nth = numbers.start;
         while nth < numbers.end {
@@ -420,17 +443,20 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 let asks = !together && thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
                 let number = if asks { arguments.exchange.number() } else { self.seen };
                 mine = if SHARED {
-                    self.step_together(&common, count)
+                    self.step_together(&common)
+                } else if TIERED {
+                    self.step_tiered(&common, home)
                 } else if step::are_few(self.known.dims) {
-                    self.step_near(&common, count)
+                    self.step_near(&common)
                 } else {
-                    self.step_alone(&common, count)
+                    self.step_alone(&common)
                 };
                 if together {
                     let round = arguments.round + nth;
-                    self.meet(&arguments.rendezvous, round, particles, mine, common.iteration);
+                    let meeting = (&arguments.rendezvous, round);
+                    self.meet(meeting, home, particles, mine, common.iteration);
                 } else {
-                    self.trade(&arguments.exchange, mine, number);
+                    self.trade(&arguments.exchange, home, mine, number);
                 }
             }
             nth += 1;
@@ -443,11 +469,11 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     /// # Safety
     /// As [`Course::advance`].
     #[inline(always)]
-    unsafe fn step_alone<O: Objective>(&self, common: &Common<O, T>, count: u32) -> Candidate<T> {
+    unsafe fn step_alone<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
         let mut mine = Candidate::NONE;
         let mut which = role.team;
-        while which < count {
+        while which < self.count {
             let particle = (self.chunk + which) * self.held.chunk() + role.particle;
             if particle < common.particles {
                 let mut state = self.held.particle(which, role, self.known.guide());
@@ -463,12 +489,57 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         mine
     }
 
-    /// The same in a [few](step::are_few) dimensions.
+    /// The same of all chunks of the block, those in device memory included.
     ///
     /// # Safety
     /// As [`Course::advance`].
     #[inline(always)]
-    unsafe fn step_near<O: Objective>(&self, common: &Common<O, T>, count: u32) -> Candidate<T> {
+    unsafe fn step_tiered<O: Objective>(
+        &self,
+        common: &Common<O, T>,
+        home: &Home<T>,
+    ) -> Candidate<T> {
+        let role = Role::here::<false>(Team::ALONE);
+        let (guide, dims) = (self.known.guide(), self.known.dims);
+        let mut mine = Candidate::NONE;
+        // Those in device memory take longer: they come first.
+        let mut nth = self.count + role.team;
+        let all = self.share.count + self.count;
+        while nth < all {
+            let is_held = nth >= self.share.count;
+            let which = if is_held { nth - self.share.count } else { nth };
+            let particle = (self.chunk + which) * CHUNK + role.particle;
+            let mut improved = false;
+            // SAFETY: the caller's promise; a particle is this thread's own in all iterations, and there is a word for
+            // each chunk.
+            unsafe {
+                if particle < common.particles {
+                    let fitness = if is_held {
+                        let mut state = self.held.particle(which, role, guide);
+                        step::step(common, &mut state, particle)
+                    } else {
+                        let mut state = InMemory::new(home, particle, dims, guide);
+                        let fitness = step::step(common, &mut state, particle);
+                        improved = state.has_improved();
+                        fitness
+                    };
+                    mine = mine.better(Candidate { fitness, particle });
+                }
+                if !is_held {
+                    home.mark(particle, improved);
+                }
+            }
+            nth += Role::teams::<false>(Team::ALONE);
+        }
+        mine
+    }
+
+    /// As [`Course::step_alone`] in a [few](step::are_few) dimensions.
+    ///
+    /// # Safety
+    /// As [`Course::advance`].
+    #[inline(always)]
+    unsafe fn step_near<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
         let teams = Role::teams::<false>(Team::ALONE);
         let guide = self.known.guide();
@@ -476,7 +547,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         let near = unsafe { Near::new(&common.view, |d| guide.load(d as usize)) };
         let chunk = self.held.chunk();
         let all = common.particles;
-        let held = (self.chunk + count) * chunk;
+        let held = (self.chunk + self.count) * chunk;
         let end = if held < all { held } else { all };
         let mut which = role.team;
         let mut particle = (self.chunk + which) * chunk + role.particle;
@@ -511,12 +582,8 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     /// # Safety
     /// As [`Course::advance`].
     #[inline(always)]
-    unsafe fn step_together<O: Objective>(
-        &self,
-        common: &Common<O, T>,
-        count: u32,
-    ) -> Candidate<T> {
-        let held = self.held;
+    unsafe fn step_together<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
+        let (held, count) = (self.held, self.count);
         let team = held.team();
         let (role, teams) = (Role::here::<SHARED>(team), Role::teams::<SHARED>(team));
         let context = common.view.context();
@@ -654,8 +721,8 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     #[inline(always)]
     unsafe fn meet(
         &mut self,
-        rendezvous: &Rendezvous<T>,
-        round: u32,
+        (rendezvous, round): (&Rendezvous<T>, u32),
+        home: &Home<T>,
         particles: u32,
         mine: Candidate<T>,
         iteration: u32,
@@ -673,7 +740,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 let index = best.particle - self.share.first * self.held.chunk();
                 found = Some(Found { index, fitness: best.fitness });
                 each_dimension(dims, |d| {
-                    let coordinate = self.own_best(best.particle, d as u32);
+                    let coordinate = self.own_best(home, best.particle, d as u32);
                     if blocks == 1 {
                         next.store(d, coordinate);
                     } else {
@@ -711,7 +778,13 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
     /// # Safety
     /// As [`Course::advance`].
     #[inline(always)]
-    unsafe fn trade(&mut self, exchange: &Exchange<T>, mine: Candidate<T>, number: u32) {
+    unsafe fn trade(
+        &mut self,
+        exchange: &Exchange<T>,
+        home: &Home<T>,
+        mine: Candidate<T>,
+        number: u32,
+    ) {
         let dims = self.known.dims;
         let word = self.scratch().word;
         // SAFETY: as in `meet`; that first barrier is in `news`.
@@ -734,7 +807,7 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
                 if best.fitness < self.known.best.fitness {
                     let next = self.known.next();
                     each_dimension(dims, |d| {
-                        next.store(d, self.own_best(best.particle, d as u32));
+                        next.store(d, self.own_best(home, best.particle, d as u32));
                     });
                     block::barrier();
                     self.known.adopt(best);
@@ -759,16 +832,20 @@ impl<T: Scalar, const SHARED: bool> Course<T, SHARED> {
         Scratch::of(thread::opaque(thread::block_threads()), self.known.dims)
     }
 
-    /// A coordinate of the own best of a particle that is held.
+    /// A coordinate of the own best of a particle that is held, or of the block's if [`Tiered`].
     ///
     /// # Safety
     /// It is, and a barrier lies behind its last step.
     #[inline(always)]
-    unsafe fn own_best(&self, particle: u32, dimension: u32) -> T {
+    unsafe fn own_best(&self, home: &Home<T>, particle: u32, dimension: u32) -> T {
+        let chunk = self.held.chunk();
+        let which = particle / chunk - self.chunk;
         // SAFETY: the caller's promise.
         unsafe {
-            let chunk = self.held.chunk();
-            self.held.own_best(particle / chunk - self.chunk, particle % chunk, dimension)
+            if TIERED && which >= self.count {
+                return home.own_best(particle, dimension, self.known.dims);
+            }
+            self.held.own_best(which, particle % chunk, dimension)
         }
     }
 

@@ -198,6 +198,7 @@ fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend)
     let name = match measured.way {
         Way::Processor => "flockwork, CPU",
         Way::Streaming => "flockwork, streaming",
+        Way::Tiered => "flockwork, tiered",
         Way::Resident => "flockwork, resident",
         Way::Asynchronous => "flockwork, asynchronous",
     };

@@ -78,13 +78,14 @@ pub fn run(Swarm { swarms, way, history }: &Swarm) -> anyhow::Result<()> {
 fn ways(backend: &AnyBackend, asked: &[Way]) -> Vec<(Mode, Residence)> {
     let all: &[Way] = match backend.name() {
         "cpu" => &[Way::Processor],
-        _ => &[Way::Streaming, Way::Resident, Way::Asynchronous],
+        _ => &[Way::Streaming, Way::Tiered, Way::Resident, Way::Asynchronous],
     };
     let wanted = all.iter().filter(|way| asked.is_empty() || asked.contains(way));
     wanted
         .map(|way| match way {
             Way::Processor => (Mode::Synchronous, Residence::Auto),
             Way::Streaming => (Mode::Synchronous, Residence::Streaming),
+            Way::Tiered => (Mode::Synchronous, Residence::Tiered),
             Way::Resident => (Mode::Synchronous, Residence::Resident),
             Way::Asynchronous => (Mode::Asynchronous, Residence::Auto),
         })
