@@ -72,7 +72,7 @@ fn kernels(root: &Path, out: &Path) -> Result<String, String> {
             ));
         }
         let compiler = rust_cuda::compile(root, out)?;
-        embed(out, out, rust_cuda::TARGETS)?;
+        embed(out, rust_cuda::TARGETS)?;
         return Ok(format!("compiled from device/ by {compiler}"));
     }
     if choice.is_empty() {
@@ -95,7 +95,7 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
     }
     compiler.compile(root, out)?;
     write(&out.join("compiler"), &compiler.identity)?;
-    embed(out, out, TARGETS)?;
+    embed(out, TARGETS)?;
     Ok(format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display()))
 }
 
@@ -106,7 +106,11 @@ fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<
     let kept = root.join(KEPT);
     let kept_hash = fs::read_to_string(kept.join("device.hash")).unwrap_or_default();
     if kept_hash.trim() == hash {
-        embed(&kept, out, TARGETS)?;
+        // In pieces there, of which none is very large.
+        for target in TARGETS {
+            join(&kept.join(target.cpu), &out.join(format!("{}.ptx", target.cpu)))?;
+        }
+        embed(out, TARGETS)?;
         return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
     }
     Err(format!(
@@ -119,30 +123,26 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// The PTX text for a target in `from`, and where it is: in a file, or where it is kept in a folder, in pieces, none of
-/// which is very large.
-fn text(from: &Path, cpu: &str) -> Result<(PathBuf, String), String> {
+/// Puts a file together from the pieces of it in a folder, in the order of their names.
+fn join(folder: &Path, file: &Path) -> Result<(), String> {
     let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
-    let (file, folder) = (from.join(format!("{cpu}.ptx")), from.join(cpu));
-    let mut pieces = vec![file.clone()];
-    if !file.exists() {
-        let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        pieces = entries.map_err(|e| failed(&folder, e))?.iter().map(fs::DirEntry::path).collect();
-        pieces.sort();
-    }
+    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut pieces: Vec<PathBuf> =
+        entries.map_err(|e| failed(folder, e))?.iter().map(fs::DirEntry::path).collect();
+    pieces.sort();
     let read = |path: &PathBuf| fs::read_to_string(path).map_err(|e| failed(path, e));
-    let text = pieces.iter().map(read).collect::<Result<String, _>>()?;
-    Ok((if file.exists() { file } else { folder }, text))
+    write(file, &pieces.iter().map(read).collect::<Result<String, _>>()?)
 }
 
-/// Cuts the texts in `from` into one module per kernel and writes the table that the program embeds.
-fn embed(from: &Path, out: &Path, targets: &[Target]) -> Result<(), String> {
+/// Cuts the texts in `out` into one module per kernel and writes the table that the program embeds.
+fn embed(out: &Path, targets: &[Target]) -> Result<(), String> {
     // Kernels that no longer exist must not linger.
     let kernels = out.join("kernels");
     let _ = fs::remove_dir_all(&kernels);
     let mut table = String::from("&[\n");
     for target in targets {
-        let (path, text) = text(from, target.cpu)?;
+        let path = out.join(format!("{}.ptx", target.cpu));
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let folder = kernels.join(target.cpu);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let _ = writeln!(table, "    Image {{ target: {}, entries: &[", target.capability);

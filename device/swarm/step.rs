@@ -240,7 +240,7 @@ pub unsafe fn step_near<O: Objective, T: Scalar>(
     let before = state.best_fitness();
     let [one, other] = first();
     let Near { bounds, guide } = *near;
-    let at = |dimension| Place { evaluation_dimension: dimension, state_dimension: dimension };
+    let at = Place::alone;
     let mut position = [T::ZERO; FEW];
     let place_0 = place::<O, T, 0>;
     position[0] =
@@ -387,9 +387,9 @@ const fn in_runs<O: Objective>() -> bool {
 
 /// Four dimensions from `dimension` on, a multiple of 4.
 #[inline(always)]
-fn four<O: Objective, T: Scalar>(
+fn four<O: Objective, T: Scalar, S: State<T>>(
     common: &Common<O, T>,
-    state: &mut impl State<T>,
+    state: &mut S,
     observer: &mut impl Observer<T>,
     dimension: u32,
     draw: &mut Draw,
@@ -410,40 +410,20 @@ fn four<O: Objective, T: Scalar>(
         let evaluation_dimension = dimension + ahead;
         // SAFETY: there are four from `dimension` on. It spares a question for each term.
         unsafe { core::hint::assert_unchecked(evaluation_dimension < common.view.dims) };
-        Place { evaluation_dimension, state_dimension: ahead }
+        Place { evaluation_dimension, state_dimension: ahead, in_four: S::IN_FOURS }
     };
-    let place_0 = one_of_four::<O, T, _, 0>;
+    let place_0 = place::<O, T, 0>;
     let moved0 = place_0(common, &mut state, observer, at(0), loaded0, guide0, bound(0), first);
     let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
-    let place_1 = one_of_four::<O, T, _, 1>;
+    let place_1 = place::<O, T, 1>;
     let moved1 = place_1(common, &mut state, observer, at(1), loaded1, guide1, bound(1), second);
     let [third, fourth] = next_uniforms(draw);
-    let place_2 = one_of_four::<O, T, _, 2>;
+    let place_2 = place::<O, T, 2>;
     let moved2 = place_2(common, &mut state, observer, at(2), loaded2, guide2, bound(2), third);
     let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
-    let place_3 = one_of_four::<O, T, _, 3>;
+    let place_3 = place::<O, T, 3>;
     let moved3 = place_3(common, &mut state, observer, at(3), loaded3, guide3, bound(3), fourth);
     state.set_four([moved0, moved1, moved2, moved3]);
-}
-
-/// As [`place`] for one of four: what is done for all of them at once is left out.
-#[inline(always)]
-#[expect(clippy::too_many_arguments, reason = "all that one dimension takes, kept in registers")]
-fn one_of_four<O: Objective, T: Scalar, S: State<T>, const OFFSET: u32>(
-    common: &Common<O, T>,
-    state: &mut S,
-    observer: &mut impl Observer<T>,
-    at: Place,
-    loaded: Motion<T>,
-    guide: T,
-    bound: Bound<T>,
-    raised: (T, T),
-) -> [T; 2] {
-    if S::IN_FOURS {
-        moved::<O, T, OFFSET>(common, observer, at, loaded, guide, bound, raised)
-    } else {
-        place::<O, T, OFFSET>(common, state, observer, at, loaded, guide, bound, raised)
-    }
 }
 
 /// What is left of the dimensions from `dimension` on, a multiple of 4: three at most.
@@ -463,7 +443,7 @@ fn rest<O: Objective, T: Scalar>(
     let bounds = common.view.bounds.skip(4 * dimension as usize);
     // SAFETY: as in `four`.
     let bound = |ahead| Bound::from_words(unsafe { bounds.four(ahead) });
-    let at = |ahead| Place { evaluation_dimension: dimension + ahead, state_dimension: ahead };
+    let at = |ahead| Place { state_dimension: ahead, ..Place::alone(dimension + ahead) };
     let [first, second] = next_uniforms(draw);
     let guide = state.guide(0);
     let loaded = load(&state, 0);
@@ -496,6 +476,16 @@ fn next_uniforms<T: Scalar>(draw: &mut Draw) -> [(T, T); 2] {
 struct Place {
     evaluation_dimension: u32,
     state_dimension: u32,
+    /// Whether its own best is renewed and its motion stored with those of three others, by the caller.
+    in_four: bool,
+}
+
+impl Place {
+    /// By the same number everywhere, and done alone.
+    #[inline(always)]
+    fn alone(dimension: u32) -> Self {
+        Self { evaluation_dimension: dimension, state_dimension: dimension, in_four: false }
+    }
 }
 
 /// Moves the particle in one dimension, whose remainder by 4 is `OFFSET`, and shows the position. Returns position and
@@ -512,30 +502,16 @@ fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     bound: Bound<T>,
     raised: (T, T),
 ) -> [T; 2] {
-    let Motion { position, own_best, .. } = loaded;
-    let own_best = state.renewed(place.state_dimension, own_best, position);
+    let Motion { position, velocity, mut own_best } = loaded;
+    if !place.in_four {
+        own_best = state.renewed(place.state_dimension, own_best, position);
+    }
     let advance = Advance { coefficients: common.coefficients, bound };
     let [position, velocity] =
-        advance.apply([position, loaded.velocity, own_best, guide, raised.0, raised.1]);
-    state.set_motion(place.state_dimension, position, velocity);
+        advance.apply([position, velocity, own_best, guide, raised.0, raised.1]);
+    if !place.in_four {
+        state.set_motion(place.state_dimension, position, velocity);
+    }
     observer.see::<OFFSET>(place.evaluation_dimension, position - bound.shift);
     [position, velocity]
-}
-
-/// The same of a state that stores several dimensions at once.
-#[inline(always)]
-fn moved<O: Objective, T: Scalar, const OFFSET: u32>(
-    common: &Common<O, T>,
-    observer: &mut impl Observer<T>,
-    place: Place,
-    loaded: Motion<T>,
-    guide: T,
-    bound: Bound<T>,
-    raised: (T, T),
-) -> [T; 2] {
-    let advance = Advance { coefficients: common.coefficients, bound };
-    let Motion { position, velocity, own_best } = loaded;
-    let moved = advance.apply([position, velocity, own_best, guide, raised.0, raised.1]);
-    observer.see::<OFFSET>(place.evaluation_dimension, moved[0] - bound.shift);
-    moved
 }

@@ -21,7 +21,7 @@ use crate::Result;
 
 /// Which kernel has particles on the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OnChip {
+pub(super) enum ChipKernel {
     /// [`Resident`].
     Alone,
     /// [`Together`].
@@ -79,7 +79,7 @@ pub(super) trait FunctionKernels<M: Machine, T> {
     fn terms(&self, context: &Context<T>) -> (u32, u32);
 
     /// What the machine has for launches of a kernel.
-    fn capacity(&mut self, machine: &M, kernel: OnChip) -> Result<Capacity>;
+    fn capacity(&mut self, machine: &M, kernel: ChipKernel) -> Result<Capacity>;
 
     /// Launches a kernel with particles on the chip.
     ///
@@ -88,7 +88,7 @@ pub(super) trait FunctionKernels<M: Machine, T> {
     unsafe fn resident(
         &mut self,
         machine: &M,
-        kernel: OnChip,
+        kernel: ChipKernel,
         shape: Shape,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()>;
@@ -161,19 +161,19 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         (self.objective.terms(context), <O::Partial<T> as Shuffle>::WORDS)
     }
 
-    fn capacity(&mut self, machine: &M, kernel: OnChip) -> Result<Capacity> {
+    fn capacity(&mut self, machine: &M, kernel: ChipKernel) -> Result<Capacity> {
         // Which blocks it is compiled for follows from this.
         match kernel {
-            OnChip::Alone => machine.stated::<Resident<O, T>>(),
-            OnChip::Shared => machine.stated::<Together<O, T>>(),
-            OnChip::Tiered => machine.stated::<Tiered<O, T>>(),
+            ChipKernel::Alone => machine.stated::<Resident<O, T>>(),
+            ChipKernel::Shared => machine.stated::<Together<O, T>>(),
+            ChipKernel::Tiered => machine.stated::<Tiered<O, T>>(),
         }
     }
 
     unsafe fn resident(
         &mut self,
         machine: &M,
-        kernel: OnChip,
+        kernel: ChipKernel,
         (blocks, threads): Shape,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()> {
@@ -181,16 +181,16 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         // SAFETY: the caller's promise.
         unsafe {
             match kernel {
-                OnChip::Alone => {
+                ChipKernel::Alone => {
                     let most = (threads <= MOST_NARROWED).then_some(threads);
                     let kernel = self.resident.get(machine, most, &arguments)?;
                     machine.launch(kernel, blocks, threads, &arguments)
                 }
-                OnChip::Shared => {
+                ChipKernel::Shared => {
                     let kernel = self.together.get(machine, Some(threads), &arguments)?;
                     machine.launch(kernel, blocks, threads, &arguments)
                 }
-                OnChip::Tiered => {
+                ChipKernel::Tiered => {
                     let kernel = self.tiered.get(machine, Some(threads), &arguments)?;
                     machine.launch(kernel, blocks, threads, &arguments)
                 }

@@ -37,7 +37,7 @@ use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 
 use super::{
     Number, Plan,
-    function_kernels::{FunctionKernels, OnChip, Shape, Then},
+    function_kernels::{ChipKernel, FunctionKernels, Shape, Then},
     kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, OnDemand},
     residence::{Capacity, Residence},
@@ -514,14 +514,14 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
         unreachable!("the plan of a fit is a general one")
     }
 
-    fn capacity(&mut self, machine: &M, _: OnChip) -> Result<Capacity> {
+    fn capacity(&mut self, machine: &M, _: ChipKernel) -> Result<Capacity> {
         Ok(machine.capacity(self.judge.get(machine)?))
     }
 
     unsafe fn resident(
         &mut self,
         _: &M,
-        _: OnChip,
+        _: ChipKernel,
         _: Shape,
         _: resident::Arguments<(), T>,
     ) -> Result<()> {

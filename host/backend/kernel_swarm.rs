@@ -33,7 +33,7 @@ use flockwork_device::{
 
 use super::{
     Best, Fixed, Number, Plan, Record, Snapshot, Swarm, Way, by_particle,
-    function_kernels::{FunctionKernels, KernelsOf, OnChip as ChipKernel, Then},
+    function_kernels::{ChipKernel, FunctionKernels, KernelsOf, Then},
     into_tiles,
     machine::{Machine, OnDemand},
     residence::{self, Evaluation, Residence, Shape, Workload},

@@ -125,6 +125,7 @@ impl<T: Scalar> Guide<T> for Shared<T> {
 
 /// One particle whose state lies in device memory, touched by one thread only. Addresses are made from
 /// the arguments where they are needed, which takes fewer registers than to keep them.
+#[derive(Clone, Copy)]
 pub struct InMemory<'a, T, G> {
     home: &'a Home<T>,
     guide: G,
@@ -139,14 +140,6 @@ pub struct InMemory<'a, T, G> {
     /// Whether it has improved since.
     improved: bool,
 }
-
-impl<T, G: Clone> Clone for InMemory<'_, T, G> {
-    #[inline(always)]
-    fn clone(&self) -> Self {
-        Self { guide: self.guide.clone(), ..*self }
-    }
-}
-impl<T, G: Copy> Copy for InMemory<'_, T, G> {}
 
 impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
     /// A particle, which coordinates of `guide` attract.
