@@ -42,6 +42,8 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_tiered_", "_f64", 512, Some(1)),
     ("swarm_together_", "_f32", 1024, Some(1)),
     ("swarm_together_", "_f64", 512, Some(1)),
+    ("swarm_turns_", "_f32", 512, Some(1)),
+    ("swarm_turns_", "_f64", 256, Some(1)),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
     ("swarm_step_cubic_", "f32", 512, Some(2)),
     ("swarm_step_dixon_price_", "f32", 512, Some(2)),
@@ -63,7 +65,7 @@ const NEWER: &[(&str, &str, &str)] = &[
 
 /// Kernels that keep the address of their shared memory, by the beginning of their names: those that access it
 /// all the time and in many places.
-const KEEPING: &[&str] = &["swarm_resident_", "swarm_tiered_", "swarm_together_"];
+const KEEPING: &[&str] = &["swarm_resident_", "swarm_tiered_", "swarm_together_", "swarm_turns_"];
 
 /// An entry that reads the address of the block's shared memory once.
 ///

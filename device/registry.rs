@@ -52,6 +52,7 @@ use crate::{
         resident::{Resident, Tiered, Together},
         step::Step,
         survey::{SurveySwarm, SurveyTiles},
+        turns::Turns,
     },
 };
 
@@ -65,6 +66,7 @@ macro_rules! for_each_family {
                 swarm_resident: Resident,
                 swarm_together: Together,
                 swarm_tiered: Tiered,
+                swarm_turns: Turns,
                 swarm_evaluate: Evaluate
             ] $($rest)*
         }

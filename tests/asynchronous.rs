@@ -33,7 +33,10 @@ use flockwork_device::{
     kernel::{Kernel, Name},
     swarm::{
         best::Candidate,
-        kernels::exchange::{Exchange, Published},
+        kernels::{
+            exchange::{Exchange, Published},
+            resident, turns,
+        },
     },
 };
 
@@ -76,6 +79,30 @@ fn threads_that_share_particles_keep_their_promises() {
             keeps_its_promises::<_, f32>(Rastrigin, dims, &options, &machine, &[1, 6, 2]).unwrap();
         } else {
             keeps_its_promises::<_, f64>(Rosenbrock, dims, &options, &machine, &[9, 4]).unwrap();
+        }
+    }
+}
+
+/// More particles than fit, on some warps of several blocks, in more than one turn.
+#[test]
+fn particles_that_take_turns_keep_their_promises() {
+    fn check<O: Objective, T: Number>(objective: O, seed: u64) {
+        let threads = [64, 96, 128, 160][seed as usize % 4];
+        let (dims, warps) = (4 + seed as u32 % 19, 1 + seed as u32 % 3);
+        let particles = 32 * 4 * (2 * warps + 1) + 7 * (seed as u32 % 9);
+        let room = turns::shared_bytes::<T>(threads, dims, warps).unwrap();
+        // A quarter of them, whatever the threads.
+        let whole = resident::shared_bytes::<T>(32, dims, particles.div_ceil(4 * 32), None);
+        assert!(whole.unwrap() > room, "{particles} x {dims} fit as a whole");
+        let machine = Emulated::new(seed, threads).with_shared_memory(room);
+        let options = options(particles, seed);
+        keeps_its_promises::<_, T>(objective, dims, &options, &machine, &[1, 3, 40, 9]).unwrap();
+    }
+    for seed in 0..24 {
+        match seed % 3 {
+            0 => check::<_, f32>(Rastrigin, seed),
+            1 => check::<_, f64>(Sphere, seed),
+            _ => check::<_, f32>(Rosenbrock, seed),
         }
     }
 }
@@ -135,6 +162,14 @@ fn a_single_part_does_what_a_synchronous_swarm_does() {
         let [one, other] = both::<_, f64>(Ackley, 5, &options, &emulated, &[5, 1, 10]);
         assert_eq!(one, other);
         let [one, other] = both::<_, f32>(Sphere, 3, &options, &emulated, &[4, 4]);
+        assert_eq!(one, other);
+        // Its own bests do not fit, and it takes the only turns.
+        let options = Options { iterations: 50, particles: 31, ..options };
+        let room = turns::shared_bytes::<f64>(32, 7, 1).unwrap();
+        assert!(resident::shared_bytes::<f64>(32, 7, 1, None).unwrap() > room);
+        let emulated = Emulated::new(4, 32).with_shared_memory(room);
+        // In f64 no two particles are equally good, of which a synchronous swarm follows the first.
+        let [one, other] = both::<_, f64>(Rastrigin, 7, &options, &emulated, &[40, 1, 9]);
         assert_eq!(one, other);
     }
 }

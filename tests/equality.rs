@@ -3,8 +3,12 @@
 
 mod common;
 
-use common::{Case, all_cpus, all_same_bits, cpu, same_bits, same_bits_of, variants};
+use common::{
+    Case, Variant, all_cpus, all_same_bits, all_same_bits_of, cpu, same_bits, same_bits_of,
+    variants,
+};
 use flockwork::backend::{Emulated, Evaluation, Residence};
+use flockwork_device::swarm::kernels::{resident, turns};
 
 #[test]
 fn every_kernel_in_the_emulator() {
@@ -72,6 +76,24 @@ fn every_function_in_tiers() {
         for threads in [32, 64] {
             let emulated = Emulated::new(seed as u64, threads).with_shared_memory(room);
             all_same_bits(case, &cpu(), &emulated.with_residence(Residence::Tiered)).unwrap();
+        }
+    }
+}
+
+/// All particles on the chip without their own bests, which do not fit: a single warp takes the only turn there is.
+#[test]
+fn every_function_in_turns() {
+    let apart = Variant { apart: true, ..Variant::usual() };
+    for dims in [6, 9, 15, 42] {
+        let rooms =
+            [turns::shared_bytes::<f32>(32, dims, 1), turns::shared_bytes::<f64>(32, dims, 1)];
+        let whole = |threads| resident::shared_bytes::<f32>(threads, dims, 1, None);
+        assert!(whole(32) > rooms[0], "{dims} dimensions fit as a whole");
+        for room in rooms.map(Option::unwrap) {
+            let emulated = Emulated::new(u64::from(room), 32).with_shared_memory(room);
+            let emulated = emulated.with_evaluation(Evaluation::Thread);
+            let case = Case { particles: 29, dims, looks: &[1, 12] };
+            all_same_bits_of(&apart, case, &cpu(), &emulated).unwrap();
         }
     }
 }

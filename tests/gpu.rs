@@ -22,7 +22,7 @@ mod gpu {
         backend::{Backend, Cuda, Evaluation, Number, Plan, Residence},
         cuda::{CudaError, live_allocations},
         fit::{self, MODELS},
-        objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Sphere},
+        objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Rosenbrock, Sphere},
         paths::{Graph, Length, Options as PathOptions},
         registry::OBJECTIVES,
         swarm::{
@@ -37,7 +37,7 @@ mod gpu {
         Case as FitCase, cases, fit as fit_of, same_fit, same_fits, same_named, same_swarm,
     };
     use super::common::paths::{Kind, random, same_in_all, same_with, undirected};
-    use super::common::{Case, cpu, same_bits, same_bits_of, variants};
+    use super::common::{Case, Variant, cpu, same_bits, same_bits_of, variants};
 
     pub fn main() -> ExitCode {
         let mut arguments = Arguments::from_args();
@@ -148,6 +148,18 @@ mod gpu {
                 if !matches!(info.name, "lennard_jones" | "calibration") {
                     let many = Case { particles: 40_001, dims: 129, looks: &[1, 12] };
                     same_bits(info.name, many, &cpu(), &gpu)?;
+                }
+                Ok(())
+            }));
+        }
+        for info in OBJECTIVES {
+            trials.push(Trial::test(format!("same_bits_in_turns::{}", info.name), move || {
+                let gpu = Cuda::open(0)?.with_evaluation(Evaluation::Thread);
+                let apart = Variant { apart: true, ..Variant::usual() };
+                // A single warp takes the only turn: in f64, and in f32.
+                for dims in [351, 702] {
+                    let case = Case { particles: 31, dims, looks: &[1, 12] };
+                    same_bits_of(&apart, info.name, case, &cpu(), &gpu)?;
                 }
                 Ok(())
             }));
@@ -432,6 +444,28 @@ mod gpu {
             let options = options(1_000_003, 1);
             Ok(keeps_its_promises::<_, f32>(Rastrigin, 5, &options, &gpu, &advances)?)
         }));
+        // Particles take turns; with 160 threads not as many warps for each scheduler.
+        for threads in [None, Some(32), Some(160)] {
+            let name = threads.map_or("any".to_owned(), |threads: u32| threads.to_string());
+            trials.push(Trial::test(
+                format!("asynchronous_turns_in_blocks_of_{name}"),
+                move || {
+                    let mut gpu = Cuda::open(0)?;
+                    if let Some(threads) = threads {
+                        gpu = gpu.with_block_threads(threads);
+                    }
+                    for seed in 1..=3 {
+                        let advances = [1, 1, 3, 40, 70];
+                        let many = options(100_003, seed);
+                        keeps_its_promises::<_, f32>(Sphere, 66, &many, &gpu, &advances)?;
+                        keeps_its_promises::<_, f64>(Ackley, 33, &many, &gpu, &advances)?;
+                        keeps_its_promises::<_, f32>(Rosenbrock, 37, &many, &gpu, &advances)?;
+                    }
+                    let few = options(20_000_003, 4);
+                    Ok(keeps_its_promises::<_, f32>(Sphere, 2, &few, &gpu, &[1, 1, 60])?)
+                },
+            ));
+        }
         trials.push(Trial::test("asynchronous_solves_rastrigin", || {
             for (seed, precision) in [(1, Precision::F32), (2, Precision::F64), (3, Precision::F64)]
             {

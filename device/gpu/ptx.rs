@@ -342,6 +342,19 @@ pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
 }
 
 /// # Safety
+/// As [`shared_fetch_add`].
+#[inline(always)]
+pub unsafe fn shared_atomic_load(offset: u32) -> u32 {
+    let value: u32;
+    // SAFETY: the caller's address lies in the block's shared memory.
+    unsafe {
+        asm!("ld.relaxed.cta.shared.u32 {}, [{}];", out(reg32) value,
+            in(reg32) shared_base() + offset, options(nostack));
+    }
+    value
+}
+
+/// # Safety
 /// The word at `offset` lies in the block's shared memory.
 #[inline(always)]
 pub unsafe fn shared_fetch_add(offset: u32, value: u32) -> u32 {

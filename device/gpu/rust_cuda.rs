@@ -288,6 +288,14 @@ pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
 }
 
 /// # Safety
+/// As [`shared_fetch_add`].
+#[inline(always)]
+pub unsafe fn shared_atomic_load(offset: u32) -> u32 {
+    // SAFETY: the caller's promise.
+    unsafe { shared_fetch_add(offset, 0) }
+}
+
+/// # Safety
 /// The word at `offset` lies in the block's shared memory.
 #[inline(always)]
 pub unsafe fn shared_fetch_add(offset: u32, value: u32) -> u32 {
@@ -501,6 +509,7 @@ mod same_as_the_emulators {
         pair_add: fn(u32, u32) -> u32;
         pair_least: fn(u32, u32) -> u32;
         fence: fn(Scope);
+        shared_atomic_load: unsafe fn(u32) -> u32;
         shared_fetch_add: unsafe fn(u32, u32) -> u32;
     }
     macro_rules! same_accesses {

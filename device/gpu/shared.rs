@@ -90,6 +90,23 @@ impl<T: Word> Shared<T> {
 }
 
 impl Shared<u32> {
+    /// Element `index` as it is by now, which other threads change by atomics. Orders nothing else.
+    ///
+    /// Concurrent accesses to the element that are not atomic need a barrier between.
+    ///
+    /// # Safety
+    /// As [`Shared::load`].
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn atomic_load(&self, index: usize) -> u32 {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index < self.length as usize, "shared access {index} of {}", self.length);
+        // SAFETY: in bounds by the caller's promise.
+        unsafe {
+            target::shared_atomic_load(self.byte_offset + index as u32 * size_of::<u32>() as u32)
+        }
+    }
+
     /// Adds `value` (wrapping) to element `index` and returns what it was. Orders nothing else.
     ///
     /// Concurrent accesses to the element that are not atomic need a barrier between.

@@ -13,6 +13,7 @@ use super::{
     view::View,
 };
 use crate::{
+    gpu::thread,
     math::{PerLane, Scalar},
     objective::{Objective, Point, Reach, evaluation::Evaluation},
     random::{Draw, Key, Purpose},
@@ -55,6 +56,11 @@ pub trait State<T>: Copy {
 
     /// Whether four dimensions are better loaded and stored at once ([`State::four`], [`State::set_four`]).
     const IN_FOURS: bool = false;
+
+    /// Whether the next four dimensions are better fetched, and their random numbers drawn, while these are moved, so
+    /// that a thread waits less for what it has just asked for: where it has registers for both. Takes
+    /// [`State::LOOKS_FOR_RUNS`].
+    const FETCHES_AHEAD: bool = false;
 
     /// The same as seen from `dimension` on, a multiple of 4, behind which there are no four.
     #[inline(always)]
@@ -101,6 +107,12 @@ pub trait State<T>: Copy {
     fn guide(&self, dimension: u32) -> T;
     /// The swarm's best position in the first four dimensions; seen from a multiple of 4 only.
     fn guide_of_four(&self) -> [T; 4];
+    /// What limits one dimension, if [`State::FETCHES_AHEAD`]; `None` if only the view knows.
+    #[inline(always)]
+    fn bound(&self, dimension: u32) -> Option<Bound<T>> {
+        let _ = dimension;
+        None
+    }
     /// Own best fitness; not as seen from a dimension.
     fn best_fitness(&self) -> T;
     /// Stores position and velocity in one dimension.
@@ -294,7 +306,30 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
     let fours = dims - dims % 4;
     let mut dimension = 0;
     let mut end_of_run = evaluation.run_length();
-    while S::LOOKS_FOR_RUNS && dimension < fours {
+    if S::FETCHES_AHEAD && fours > 0 {
+        let is_run = evaluation.run_length() == 4;
+        let mut fetched = fetch(common, state, 0, &mut draw);
+        let mut next = 4;
+        while next < fours {
+            let now = fetched;
+            fetched = fetch(common, state, next, &mut draw);
+            move_fetched(common, state, &mut evaluation, dimension, now);
+            if in_runs::<O>() && (is_run || next == end_of_run) {
+                // Where it is rare it shall have a branch: of an opaque number it is not done each time, in vain.
+                let dimension = if is_run { next } else { thread::opaque(next) };
+                evaluation.close_run_straight(dimension);
+                end_of_run += evaluation.run_length();
+            }
+            dimension = next;
+            next += 4;
+        }
+        move_fetched(common, state, &mut evaluation, dimension, fetched);
+        dimension = next;
+        if in_runs::<O>() && dimension == end_of_run {
+            evaluation.close_run_straight(dimension);
+        }
+    }
+    while S::LOOKS_FOR_RUNS && !S::FETCHES_AHEAD && dimension < fours {
         four(common, state, &mut evaluation, dimension, &mut draw);
         dimension += 4;
         if in_runs::<O>() && dimension == end_of_run {
@@ -303,7 +338,7 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
         }
     }
     // One run of terms after the other, so that nothing asks inside whether it is over.
-    while dimension < fours {
+    while !S::LOOKS_FOR_RUNS && dimension < fours {
         let left = fours - dimension;
         let run = if in_runs::<O>() { evaluation.run_length() } else { left };
         let stop = dimension + if run < left { run } else { left };
@@ -406,12 +441,7 @@ fn four<O: Objective, T: Scalar, S: State<T>>(
     let [guide0, guide1, guide2, guide3] = state.guide_of_four();
     let [first, second] = next_uniforms(draw);
     let [loaded0, loaded1, loaded2, loaded3] = state.renewed_four(loaded);
-    let at = |ahead| {
-        let evaluation_dimension = dimension + ahead;
-        // SAFETY: there are four from `dimension` on. It spares a question for each term.
-        unsafe { core::hint::assert_unchecked(evaluation_dimension < common.view.dims) };
-        Place { evaluation_dimension, state_dimension: ahead, in_four: S::IN_FOURS }
-    };
+    let at = |ahead| Place::of_four::<T, S>(common.view.dims, dimension, ahead);
     let place_0 = place::<O, T, 0>;
     let moved0 = place_0(common, &mut state, observer, at(0), loaded0, guide0, bound(0), first);
     let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
@@ -424,6 +454,59 @@ fn four<O: Objective, T: Scalar, S: State<T>>(
     let place_3 = place::<O, T, 3>;
     let moved3 = place_3(common, &mut state, observer, at(3), loaded3, guide3, bound(3), fourth);
     state.set_four([moved0, moved1, moved2, moved3]);
+}
+
+/// What moves a particle in four dimensions.
+#[derive(Clone, Copy)]
+struct Fetched<T> {
+    loaded: [Motion<T>; 4],
+    guide: [T; 4],
+    bounds: [Bound<T>; 4],
+    raised: [(T, T); 4],
+}
+
+/// What moves a particle in the four dimensions from `dimension` on, a multiple of 4.
+#[inline(always)]
+fn fetch<O: Objective, T: Scalar, S: State<T>>(
+    common: &Common<O, T>,
+    state: &S,
+    dimension: u32,
+    draw: &mut Draw,
+) -> Fetched<T> {
+    let state = state.from(dimension);
+    let bound = |ahead| {
+        // SAFETY: below `dims`; the bounds by the promise given to `step`.
+        state.bound(ahead).unwrap_or_else(|| unsafe { common.view.bound(dimension + ahead) })
+    };
+    let (loaded, guide) = (state.four(), state.guide_of_four());
+    let bounds = [0, 1, 2, 3].map(bound);
+    let [first, second] = next_uniforms(draw);
+    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
+    let [third, fourth] = next_uniforms(draw);
+    let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
+    Fetched { loaded, guide, bounds, raised: [first, second, third, fourth] }
+}
+
+/// Moves it there.
+#[inline(always)]
+fn move_fetched<O: Objective, T: Scalar, S: State<T>>(
+    common: &Common<O, T>,
+    state: &mut S,
+    observer: &mut impl Observer<T>,
+    dimension: u32,
+    fetched: Fetched<T>,
+) {
+    let Fetched { loaded: [a, b, c, d], guide, bounds, raised } = fetched;
+    let mut state = state.from(dimension);
+    let at = |ahead| Place::of_four::<T, S>(common.view.dims, dimension, ahead);
+    let place_0 = place::<O, T, 0>;
+    place_0(common, &mut state, observer, at(0), a, guide[0], bounds[0], raised[0]);
+    let place_1 = place::<O, T, 1>;
+    place_1(common, &mut state, observer, at(1), b, guide[1], bounds[1], raised[1]);
+    let place_2 = place::<O, T, 2>;
+    place_2(common, &mut state, observer, at(2), c, guide[2], bounds[2], raised[2]);
+    let place_3 = place::<O, T, 3>;
+    place_3(common, &mut state, observer, at(3), d, guide[3], bounds[3], raised[3]);
 }
 
 /// What is left of the dimensions from `dimension` on, a multiple of 4: three at most.
@@ -485,6 +568,15 @@ impl Place {
     #[inline(always)]
     fn alone(dimension: u32) -> Self {
         Self { evaluation_dimension: dimension, state_dimension: dimension, in_four: false }
+    }
+
+    /// One of the four from `dimension` on, of `dims`.
+    #[inline(always)]
+    fn of_four<T, S: State<T>>(dims: u32, dimension: u32, ahead: u32) -> Self {
+        let evaluation_dimension = dimension + ahead;
+        // SAFETY: there are four from `dimension` on. It spares a question for each term.
+        unsafe { core::hint::assert_unchecked(evaluation_dimension < dims) };
+        Self { evaluation_dimension, state_dimension: ahead, in_four: S::IN_FOURS }
     }
 }
 

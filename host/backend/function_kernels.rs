@@ -9,6 +9,7 @@ use flockwork_device::{
         motion,
         resident::{self, Resident, Tiered, Together},
         step::{self, Step},
+        turns::Turns,
     },
 };
 
@@ -28,11 +29,13 @@ pub(super) enum ChipKernel {
     Shared,
     /// [`Tiered`].
     Tiered,
+    /// [`Turns`].
+    Turns,
 }
 
 /// Threads of a block up to which a kernel with particles on the chip and a thread for each is compiled for blocks of
 /// that size: a thread waits less the more registers it has, and fewer warps fill each other's waits. Where threads share
-/// particles it always is: with fewer registers it would leave some in local memory.
+/// particles, or these take turns or are tiered, it always is: with fewer registers it would leave some in local memory.
 const MOST_NARROWED: u32 = 384;
 
 /// Blocks, and threads in each.
@@ -104,6 +107,7 @@ pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     resident: Tailored<M, Resident<O, T>>,
     together: Tailored<M, Together<O, T>>,
     tiered: Tailored<M, Tiered<O, T>>,
+    turns: Tailored<M, Turns<O, T>>,
 }
 
 impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
@@ -116,6 +120,7 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             resident: Tailored::new(),
             together: Tailored::new(),
             tiered: Tailored::new(),
+            turns: Tailored::new(),
         }
     }
 }
@@ -167,6 +172,7 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
             ChipKernel::Alone => machine.stated::<Resident<O, T>>(),
             ChipKernel::Shared => machine.stated::<Together<O, T>>(),
             ChipKernel::Tiered => machine.stated::<Tiered<O, T>>(),
+            ChipKernel::Turns => machine.stated::<Turns<O, T>>(),
         }
     }
 
@@ -192,6 +198,10 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
                 }
                 ChipKernel::Tiered => {
                     let kernel = self.tiered.get(machine, Some(threads), &arguments)?;
+                    machine.launch(kernel, blocks, threads, &arguments)
+                }
+                ChipKernel::Turns => {
+                    let kernel = self.turns.get(machine, Some(threads), &arguments)?;
                     machine.launch(kernel, blocks, threads, &arguments)
                 }
             }

@@ -59,7 +59,7 @@ const AT_ONCE: u32 = 64;
 /// Threads a multiprocessor should have before one moves a particle in all dimensions.
 const MOVING_THREADS: u32 = 256;
 
-/// Iterations for which a block holds particles, if it has more than it can hold.
+/// Iterations of a turn on the chip, where particles take turns.
 const STAY: u32 = 32;
 
 /// The kernels that know nothing of the function.
@@ -550,18 +550,21 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             terms,
             words,
         };
-        let shape_for = match manner {
-            Manner::Together => residence::together::<T>,
-            Manner::Apart => residence::apart::<T>,
-        };
         let Asked { residence, evaluation, threads } = self.asked;
         let tiered = manner == Manner::Together && residence == Residence::Tiered;
         let teams = residence::teams::<T>(evaluation, &load, self.machine.room());
         for &team in teams.iter().filter(|_| !tiered) {
             let kernel = if team.is_some() { ChipKernel::Shared } else { ChipKernel::Alone };
             let capacity = self.function.capacity(&self.machine, kernel)?;
-            if let Some(shape) = shape_for(capacity, threads, &load, team) {
+            if let Some(shape) = residence::together::<T>(capacity, threads, &load, team) {
                 return Ok(Some((kernel, shape)));
+            }
+            // Where they take turns there are enough of them for all threads.
+            if manner == Manner::Apart && team.is_none() {
+                let capacity = self.function.capacity(&self.machine, ChipKernel::Turns)?;
+                if let Some(shape) = residence::turns::<T>(capacity, threads, &load) {
+                    return Ok(Some((ChipKernel::Turns, shape)));
+                }
             }
         }
         let may = manner == Manner::Together && residence != Residence::Resident;

@@ -7,6 +7,7 @@ use flockwork_device::{
     swarm::kernels::{
         resident::{shared_bytes, sheet_words},
         team::Team,
+        turns,
     },
 };
 
@@ -145,47 +146,37 @@ pub fn together<T: Scalar>(
         .find(|&shape| fits::<T>(capacity, shape, load))
 }
 
-/// Particles that blocks take onto the chip in turn, at most: in few dimensions a thread counts beyond its last one, in
-/// 32 bits. More of them stay in device memory.
-const MOST_IN_TURN: u32 = 1 << 31;
+/// Warps of a multiprocessor whose particles take turns at least: with one, the kernel takes longer than streaming ones.
+/// Measured, see benches/README.md.
+const LEAST_TAKING_TURNS: u32 = 2;
 
-/// The shape for a swarm whose blocks take their particles onto the chip in turn; `None` if not even a chunk
-/// of them fits.
-pub fn apart<T: Scalar>(
+/// The shape for a swarm whose blocks do not wait for each other and whose particles take turns on the chip, a chunk for
+/// each warp; `None` if there is no room for one, or for so few that it gains nothing, unless `threads` are given.
+pub fn turns<T: Scalar>(
     capacity: Capacity,
     threads: Option<u32>,
     load: &Workload,
-    team: Option<Team>,
 ) -> Option<Shape> {
-    if let Some(shape) = together::<T>(capacity, threads, load, team) {
-        return Some(shape);
+    let most = threads.unwrap_or(1024).min(capacity.threads) / warp::LANES;
+    let fits = |warps: &u32| {
+        turns::shared_bytes::<T>(most * warp::LANES, load.dims, *warps)
+            .is_some_and(|bytes| bytes <= capacity.shared_bytes)
+    };
+    let mut warps = (1..=most).rev().find(fits)?;
+    // A block with fewer warps has fewer chunks, before there is a second one.
+    let least = (warps * warp::LANES).min(LEAST_THREADS[0]);
+    let shape = spread(capacity, threads, load, None, least)?;
+    if warps < shape.capacity && warps > 8 {
+        // None of a multiprocessor's four schedulers has more warps than another, once each has some.
+        warps -= warps % 4;
     }
-    if load.particles > MOST_IN_TURN {
+    let warps = warps.min(shape.capacity);
+    if threads.is_none() && warps < shape.capacity && warps < LEAST_TAKING_TURNS {
         return None;
     }
-    // Where they are taken in turn there are enough of them for all threads.
-    if team.is_some() {
-        return None;
-    }
-    let whole = spread(capacity, threads, load, None, LEAST_THREADS[0])?;
-    let warps = whole.threads / warp::LANES;
-    let mut fitting = most_fitting::<T>(capacity, whole, load);
-    if fitting == 0 {
-        return None;
-    }
-    let mut shape = whole;
-    if fitting < warps && threads.is_none() {
-        // The fewer threads, the more registers each has; and none of a multiprocessor's four schedulers has
-        // more warps than another, once each has some.
-        if fitting > 8 {
-            fitting -= fitting % 4;
-        }
-        shape.threads = fitting * warp::LANES;
-    } else if fitting < whole.capacity && fitting > warps {
-        // No warp idles while the others go through their last chunk.
-        fitting -= fitting % warps;
-    }
-    Some(Shape { capacity: fitting, ..shape })
+    // The fewer threads, the more registers each has.
+    let threads = threads.map_or(warps * warp::LANES, |_| shape.threads);
+    Some(Shape { threads, capacity: warps, ..shape })
 }
 
 /// The part of its shared memory, one of so many, that a block with some of its particles on the chip leaves to the
@@ -363,20 +354,31 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_as_a_whole_is_held_in_turn() {
-        let shape = |particles, dims| apart::<f32>(LARGE, None, &load(particles, dims), None);
-        assert_eq!(shape(1_048_576, 16).unwrap().capacity, 32);
-        let wide = shape(1_048_576, 64).unwrap();
-        assert_eq!((wide.capacity, wide.threads), (8, 256));
-        let wider = shape(65_536, 100).unwrap();
-        assert_eq!((wider.capacity, wider.threads), (6, 192));
-        assert_eq!(shape(65_536, 1), together::<f32>(LARGE, None, &load(65_536, 1), None));
-        assert_eq!(shape(40, 500).unwrap().blocks, 2);
+    fn what_does_not_fit_as_a_whole_takes_turns() {
+        let half = Capacity { threads: 512, ..LARGE };
+        let shape = |particles, dims| {
+            turns::<f32>(half, None, &load(particles, dims))
+                .map(|shape| (shape.blocks, shape.threads, shape.capacity))
+        };
+        assert_eq!(shape(1_048_576, 16), Some((132, 512, 16)));
+        assert_eq!(shape(1_048_576, 64), Some((132, 384, 12)));
+        assert_eq!(shape(65_536, 100), Some((128, 256, 8)));
+        // Few warps of a block have room, and there are more blocks.
+        assert_eq!(shape(40, 500), Some((2, 32, 1)));
+        assert_eq!(shape(4_000, 700), Some((125, 32, 1)));
+        // Two warps gain something, one does not.
+        assert_eq!(shape(100_000, 400), Some((131, 64, 2)));
+        assert_eq!(shape(100_000, 500), None);
+        // All of ten chunks at once.
+        assert_eq!(shape(40_000, 64), Some((125, 320, 10)));
         assert_eq!(shape(40, 1_000), None);
         assert_eq!(shape(u32::MAX, u32::MAX), None);
-        // A thread's number beyond the last of these is one of 32 bits.
-        assert_eq!(shape(1 << 31, 1).unwrap().blocks, 132);
-        assert_eq!(shape((1 << 31) + 1, 1), None);
+        assert_eq!(shape(u32::MAX, 1).unwrap().0, 132);
+        let given = |threads| turns::<f32>(half, Some(threads), &load(1_048_576, 64));
+        let all = |threads, capacity| Some(Shape { blocks: 132, threads, capacity, team: None });
+        assert_eq!(given(128), all(128, 4));
+        // Some warps have nothing to do.
+        assert_eq!(given(512), all(512, 12));
     }
 
     #[test]
@@ -460,7 +462,7 @@ mod tests {
     fn no_block_is_without_a_chunk() {
         for particles in [1, 31, 33, 100, 1_000, 4_000, 100_000] {
             for threads in [None, Some(32), Some(64), Some(512)] {
-                let shape = apart::<f64>(LARGE, threads, &load(particles, 3), None).unwrap();
+                let shape = turns::<f64>(LARGE, threads, &load(particles, 3)).unwrap();
                 assert!(shape.blocks <= particles.div_ceil(32), "{particles}: {shape:?}");
                 assert!(threads.is_none_or(|threads| shape.threads == threads));
             }

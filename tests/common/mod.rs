@@ -14,7 +14,7 @@ use flockwork::{
     math::Scalar,
     objective::{Data, Objective},
     registry::{self, OBJECTIVES, Visitor},
-    swarm::{Options, Problem, Rule, Variation},
+    swarm::{Mode, Options, Problem, Rule, Variation},
 };
 
 /// One comparison: a swarm's size, and after which iterations to look.
@@ -35,6 +35,8 @@ pub struct Variant {
     pub swarms: u32,
     /// Take the general iteration even where the usual one would do.
     pub general: bool,
+    /// The other one is in the mode asynchronous: it does the same if it has one part and a single warp.
+    pub apart: bool,
 }
 
 impl Variant {
@@ -44,7 +46,15 @@ impl Variant {
 
     pub fn of(name: &str, options: Options) -> Self {
         let name = name.to_owned();
-        Self { name, options, rotated: false, mixed: false, swarms: 1, general: false }
+        Self {
+            name,
+            options,
+            rotated: false,
+            mixed: false,
+            swarms: 1,
+            general: false,
+            apart: false,
+        }
     }
 }
 
@@ -190,9 +200,19 @@ pub fn same_bits_of(
 
 /// As [`same_bits`], for every function; all differences.
 pub fn all_same_bits(case: Case, one: &impl Machine, other: &impl Machine) -> Result<(), String> {
+    all_same_bits_of(&Variant::usual(), case, one, other)
+}
+
+/// As [`same_bits_of`], for every function; all differences.
+pub fn all_same_bits_of(
+    variant: &Variant,
+    case: Case,
+    one: &impl Machine,
+    other: &impl Machine,
+) -> Result<(), String> {
     let mut differences = String::new();
     for info in OBJECTIVES {
-        if let Err(difference) = same_bits(info.name, case, one, other) {
+        if let Err(difference) = same_bits_of(variant, info.name, case, one, other) {
             let _ = writeln!(differences, "{difference}");
         }
     }
@@ -215,7 +235,14 @@ fn same_bits_in<T: Number>(
     }
     let (options, variations) = options(variant, case);
     let plan = Plan::<T>::of_many(&problem, &options, &variations).unwrap();
-    let other_plan = if variant.general { plan.clone().in_general() } else { plan.clone() };
+    let other_plan = if variant.general {
+        plan.clone().in_general()
+    } else if variant.apart {
+        let options = Options { mode: Mode::Asynchronous, ..options };
+        Plan::<T>::of_many(&problem, &options, &variations).unwrap()
+    } else {
+        plan.clone()
+    };
     let swarms = [
         one.swarm_of(objective, &problem, plan).map_err(|e| e.to_string())?,
         other.swarm_of(objective, &problem, other_plan).map_err(|e| e.to_string())?,

@@ -269,6 +269,21 @@ pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
 }
 
 /// # Safety
+/// Sound for any argument; the signature is that of real hardware.
+#[track_caller]
+pub unsafe fn shared_atomic_load(offset: u32) -> u32 {
+    let (here, site) = (here("shared::Shared::atomic_load"), Location::caller());
+    check_alignment::<u32>(offset as usize);
+    schedule::visible();
+    machine(|m| {
+        let bytes = m.shared(&here, offset, size_of::<u32>(), SharedAccess::Atomic, site)?;
+        let mut word = [0; size_of::<u32>()];
+        word.copy_from_slice(bytes);
+        Ok(u32::from_ne_bytes(word))
+    })
+}
+
+/// # Safety
 /// As [`shared_store`].
 #[inline]
 #[track_caller]

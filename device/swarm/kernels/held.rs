@@ -13,7 +13,7 @@ use super::{
     team::{GROUP, Role, Team},
 };
 use crate::{
-    gpu::{block, shared::Shared, warp},
+    gpu::{block, shared::Shared, thread, warp},
     math::Scalar,
     swarm::step::{self, Motion, State},
 };
@@ -70,6 +70,12 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
         Self { numbers: Shared::at(start, capacity * held.chunk_numbers()), ..held }
     }
 
+    /// Dimensions of a particle.
+    #[inline(always)]
+    pub fn dims(&self) -> u32 {
+        self.dims
+    }
+
     /// Who works for them.
     #[inline(always)]
     pub fn team(&self) -> Team {
@@ -113,9 +119,10 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     #[inline(always)]
     pub unsafe fn fetch(self, home: &Home<T>, first: u32, count: u32) {
         self.each_own(first, count, |mut held, particle, role| {
+            // Of an opaque number, lest everything that follows compare 64 bits, of which the assembler knows no constant.
             // SAFETY: in bounds by the caller's promise; since the last barrier no other thread has touched these
             // particles, or these dimensions of them.
-            let there = unsafe { InMemory::at(home, particle, self.dims) };
+            let there = unsafe { InMemory::at(home, particle, thread::opaque(self.dims)) };
             self.each_piece(role, GROUP, |first, count| {
                 let mut held = held.from(first);
                 let mut store = |ahead, motion: Motion<T>| {
@@ -154,7 +161,7 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     pub unsafe fn put_back(self, home: &Home<T>, first: u32, count: u32) {
         self.each_own(first, count, |held, particle, role| {
             // SAFETY: as in `fetch`.
-            let there = unsafe { InMemory::at(home, particle, self.dims) };
+            let there = unsafe { InMemory::at(home, particle, thread::opaque(self.dims)) };
             self.each_piece(role, GROUP, |first, count| {
                 let held = held.from(first);
                 let mut ahead = 0;

@@ -161,7 +161,7 @@ impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
     }
 }
 
-/// Nothing attracts: for who only fetches and puts back.
+/// Nothing attracts: for who only fetches, puts back and keeps own bests.
 #[derive(Clone, Copy)]
 pub struct Nothing;
 
@@ -178,7 +178,7 @@ impl<T: Scalar> Guide<T> for Nothing {
 
 // SAFETY (both): as below.
 impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
-    /// A particle that is not fresh, or padding of the last tile, to be fetched or put back.
+    /// A particle that is not fresh, or padding of the last tile, to be fetched or put back, or for its own bests.
     ///
     /// # Safety
     /// It lies in `home`, and no other thread touches what is asked of it as long as this is in use.
@@ -196,6 +196,38 @@ impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
         let own_bests = self.home.own_bests.skip(self.first);
         // SAFETY: see above.
         unsafe { T::store_quad(&own_bests, 0, apart::<T>(), four.map(|one| one.own_best)) }
+    }
+
+    /// Own bests in the first four dimensions; seen from a multiple of 4 only.
+    #[inline(always)]
+    pub fn own_bests_of_four(&self) -> [T; 4] {
+        // SAFETY: see above.
+        unsafe { T::load_quad(&self.home.own_bests.skip(self.first), 0, apart::<T>()) }
+    }
+
+    /// Stores them.
+    #[inline(always)]
+    pub fn set_own_bests_of_four(&mut self, own_bests: [T; 4]) {
+        let there = self.home.own_bests.skip(self.first);
+        // SAFETY: see above.
+        unsafe { T::store_quad(&there, 0, apart::<T>(), own_bests) }
+    }
+
+    /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
+    #[inline(always)]
+    pub fn motions_of_four(&self) -> [(T, T); 4] {
+        let Home { positions, velocities, .. } = *self.home;
+        // SAFETY: see above.
+        let [positions, velocities] = [positions, velocities]
+            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, apart::<T>()) });
+        [0, 1, 2, 3].map(|nth| (positions[nth], velocities[nth]))
+    }
+
+    /// Stores own best in one dimension, which belongs to no four.
+    #[inline(always)]
+    pub fn set_own_best(&mut self, dimension: u32, own_best: T) {
+        // SAFETY: see above.
+        unsafe { self.home.own_bests.store(self.first + row(dimension), own_best) }
     }
 
     /// Puts one dimension back, which belongs to no four.

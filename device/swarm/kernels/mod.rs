@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`step`] | the usual iteration of a single swarm in one launch |
 //! | [`resident`] | many of those in one launch, with the particles on the chip |
-//! | [`in_memory`] | (a part of both) the particles in device memory; what puts them in order |
+//! | [`turns`] | the same apart, of more particles than fit there: they take turns |
+//! | [`in_memory`] | (a part of those) the particles in device memory; what puts them in order |
 //! | [`held`] | (a part of that) the particles in shared memory |
 //! | [`team`] | (a part of that) several threads for a particle |
-//! | [`rendezvous`] | (a part of that) where all blocks meet and learn the best |
-//! | [`exchange`] | (a part of that) where blocks tell each other the best without waiting |
+//! | `knowledge` | (a part of [`resident`] and [`turns`]) what a block knows of the swarm's best, and how it learns |
+//! | [`rendezvous`] | (a part of [`resident`]) where all blocks meet and learn the best |
+//! | [`exchange`] | (a part of [`resident`] and [`turns`]) where blocks tell each other the best without waiting |
 //! | [`motion`] | first positions, and a move by any rule: no function inside |
 //! | [`evaluate`] | evaluation of the particles where they are; own bests; the swarm's best |
 //! | [`survey`] | sums for the history |
@@ -24,6 +26,7 @@ pub mod exchange;
 pub mod held;
 pub mod implant;
 pub mod in_memory;
+mod knowledge;
 pub mod motion;
 pub mod publish;
 pub mod rendezvous;
@@ -31,3 +34,4 @@ pub mod resident;
 pub mod step;
 pub mod survey;
 pub mod team;
+pub mod turns;

@@ -8,10 +8,8 @@
 //!   swarm is on the chip at once.
 //! - **Apart**: after the queue-lock swarm of cuPSO (arXiv 2205.01313), blocks do not wait. A block
 //!   publishes what it finds, and learns what others have published, as it goes ([`Exchange`]). What a
-//!   particle is attracted by depends on how fast the others are: the result is not the same twice. A
-//!   block that has more particles than it can hold takes some, does some iterations with them, puts
-//!   them back and takes the next; so the traffic with device memory is that of a launch for each
-//!   iteration over the number of those iterations.
+//!   particle is attracted by depends on how fast the others are: the result is not the same twice.
+//!   Here the whole swarm is on the chip too; if it does not fit, particles [take turns](super::turns).
 //!
 //! Where a swarm that meets does not fit on the chip as a whole, it is *tiered*: each block holds as many of its
 //! particles as fit, all the time, and moves the others in device memory, as [`step`](super::step) does.
@@ -22,10 +20,11 @@
 use core::{marker::PhantomData, mem::offset_of};
 
 use super::{
-    exchange::{Exchange, Published},
+    exchange::Exchange,
     held::{self, CHUNK, Held, Share},
     in_memory::{Home, InMemory},
-    publish::{self, Board, Part},
+    knowledge::{ASK_EVERY, Hearsay, IMPROVED, Known, NEWER, Scratch, each_dimension, winner},
+    publish::{Board, Part},
     rendezvous::{Found, Rendezvous},
     team::{GROUP, Role, Sheet, Team},
 };
@@ -77,10 +76,10 @@ pub struct Arguments<O, T> {
     pub varies: u32,
     /// Iterations of the launch: at least 1.
     pub iterations: u32,
-    /// Chunks of particles that a block holds at once: at least 1, and all of its own if together, unless
-    /// [`Tiered`].
+    /// Chunks of particles that a block holds at once: at least 1, and all of its own, unless [`Tiered`] or in
+    /// [`Turns`](super::turns::Turns).
     pub capacity: u32,
-    /// Iterations for which a block holds them, if it has more: at least 1.
+    /// Iterations of each of these turns: at least 1.
     pub stay: u32,
     /// Meetings on `rendezvous` since its buffers were zero.
     pub round: u32,
@@ -154,39 +153,6 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool>
     }
 }
 
-/// The shared memory of a block, behind that of [`Board::publish`].
-#[derive(Clone, Copy)]
-struct Scratch<T> {
-    /// What each warp has to say.
-    news: Shared<u32>,
-    /// For the reduction over the block.
-    reduction: Shared<u32>,
-    /// The block's best.
-    winner: Shared<u32>,
-    /// For the exchange.
-    word: Shared<u32>,
-    /// The position that attracts, and room for the next.
-    guides: Shared<T>,
-}
-
-impl<T: Scalar> Scratch<T> {
-    #[inline(always)]
-    const fn of(threads: u32, dims: u32) -> Self {
-        let news = Shared::at(publish::shared_bytes::<T>(threads), threads / warp::LANES);
-        let reduction = Shared::at(news.end(), block::reduce_scratch::<Candidate<T>>(threads));
-        let winner = Shared::at(reduction.end(), Candidate::<T>::WORDS);
-        let word = Shared::at(winner.end(), 1);
-        let guides = Shared::at(word.end().next_multiple_of(16), 2 * dims.next_multiple_of(4));
-        Self { news, reduction, winner, word, guides }
-    }
-
-    /// Where the particles begin.
-    #[inline(always)]
-    const fn end(&self) -> u32 {
-        self.guides.end().next_multiple_of(16)
-    }
-}
-
 /// Shared memory in bytes of a block of `threads` threads that holds so many chunks; `None` if that is
 /// more than 32 bits count. If threads share particles: their team, and the words of its terms.
 pub fn shared_bytes<T: Scalar>(
@@ -230,60 +196,24 @@ const fn sheets(start: u32, threads: u32, team: Team, words: u32) -> Shared<u32>
     Shared::at(start, (threads / team.threads() * words).next_multiple_of(4))
 }
 
-/// Apart: after so many iterations each a block looks whether there is news.
-const ASK_EVERY: u32 = 4;
-
-/// What a warp has to say: a particle of it is better than what the block knows.
-const IMPROVED: u32 = 1;
-/// Another block has published.
-const NEWER: u32 = 2;
-
-/// What a block knows of the swarm's best.
-struct Known<T> {
-    best: Candidate<T>,
-    /// The two places for positions.
-    places: Shared<T>,
-    /// Which of them holds the position: 0 or 1.
-    side: u32,
-    dims: u32,
-}
-
-impl<T: Scalar> Known<T> {
-    /// Where the position lies.
-    #[inline(always)]
-    fn guide(&self) -> Shared<T> {
-        self.places.part(self.side * self.dims.next_multiple_of(4), self.dims)
-    }
-
-    /// Where the next one is put, while all may still read the present one.
-    #[inline(always)]
-    fn next(&self) -> Shared<T> {
-        self.places.part((1 - self.side) * self.dims.next_multiple_of(4), self.dims)
-    }
-
-    /// The position there is this candidate's.
-    #[inline(always)]
-    fn adopt(&mut self, best: Candidate<T>) {
-        self.best = best;
-        self.side = 1 - self.side;
-    }
+/// The chunks that a block holds.
+#[derive(Clone, Copy)]
+struct Window<T, const SHARED: bool> {
+    held: Held<T, SHARED>,
+    /// The first of them.
+    chunk: u32,
+    /// How many there are.
+    count: u32,
 }
 
 /// What a block keeps in mind between iterations. All threads of the block have the same.
 struct Course<T, const SHARED: bool, const TIERED: bool> {
     share: Share,
-    held: Held<T, SHARED>,
-    known: Known<T>,
-    /// The first of the chunks that are held.
-    chunk: u32,
-    /// How many are.
-    count: u32,
+    window: Window<T, SHARED>,
+    /// Together, only what is known.
+    hearsay: Hearsay<T>,
     /// Together: the last iteration without a better best.
     failed: u32,
-    /// Apart: the number of what this block has read or published last.
-    seen: u32,
-    /// Apart: whether what is known is this block's own and not yet published.
-    pending: bool,
 }
 
 impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
@@ -324,9 +254,9 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { iterations, capacity, exchange, board, .. } = *arguments;
+        let Arguments { iterations, capacity, board, .. } = *arguments;
         let home = &arguments.home;
-        let Common { particles, iteration: first, .. } = arguments.common;
+        let particles = arguments.common.particles;
         let dims = arguments.common.view.dims;
         let (this, blocks) = (thread::block_index(), thread::grid_blocks());
         let scratch = Scratch::<T>::of(thread::block_threads(), dims);
@@ -339,7 +269,6 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
         let held = Held::<T, SHARED>::at(free, capacity, dims, arguments.team);
         let chunks = particles.div_ceil(held.chunk());
         let share = Share::of(this, blocks, chunks);
-        let end = share.first + share.count;
         // SAFETY: as `Arguments` documents, particles, dimensions and blocks have their elements; this
         // thread alone touches its particles, and its block alone the block's. Barriers order each
         // reuse of shared memory and what the block's threads read of each other's.
@@ -350,72 +279,103 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
             };
             let mut course = Course::<T, SHARED, TIERED> {
                 share,
-                held,
-                known: Known { best, places: scratch.guides, side: 0, dims },
-                chunk: 0,
-                count: 0,
+                window: Window { held, chunk: share.first, count: capacity.min(share.count) },
+                hearsay: Hearsay {
+                    known: Known { best, places: scratch.guides, side: 0, dims },
+                    seen: 0,
+                    pending: false,
+                },
                 failed: board.failed.load(0),
-                seen: 0,
-                pending: false,
             };
-            let guide = course.known.guide();
+            let guide = course.hearsay.known.guide();
             each_dimension(dims, |d| guide.store(d, arguments.start.load(d)));
             block::barrier();
-            // The best of all particles of this thread.
-            let mut mine = Candidate::NONE;
-            let in_turn = !TIERED && capacity < share.count;
-            let stay = if in_turn { arguments.stay } else { iterations };
-            let mut begun = 0;
-            while begun < iterations {
-                let until = begun + stay.min(iterations - begun);
-                course.chunk = share.first;
-                while course.chunk < end {
-                    course.count = capacity.min(end - course.chunk);
-                    course.held.fetch(home, course.chunk, course.count);
-                    if TIERED {
-                        // Another warp moves them.
-                        block::barrier();
-                    }
-                    let best = course.advance(arguments, begun..until);
-                    // Own bests only get better: what an earlier stay found does not stand in the way.
-                    mine = mine.better(best);
-                    course.held.put_back(home, course.chunk, course.count);
-                    course.chunk += if TIERED { share.count } else { course.count };
-                }
-                begun = until;
+            let Window { held, chunk, count } = course.window;
+            held.fetch(home, chunk, count);
+            if TIERED {
+                // Another warp moves them.
+                block::barrier();
             }
+            // The best of all particles of this thread.
+            let mine = course.advance(arguments, iterations);
+            held.put_back(home, chunk, count);
             let part = Part {
                 swarm: 0,
                 blocks,
                 particle: mine.particle,
                 stride: layout::stride(particles as usize),
             };
-            let Known { best, .. } = course.known;
-            let guide = course.known.guide();
-            if TIERED || arguments.manner != Manner::Apart {
-                return board.settle(part, best, course.failed, dims, |d| guide.load(d));
+            let known = &course.hearsay.known;
+            if !TIERED && arguments.manner == Manner::Apart {
+                return arguments.settle_apart(part, known, mine);
             }
-            let place = this as usize * dims as usize;
-            each_dimension(dims, |d| arguments.held_positions.store(place + d, guide.load(d)));
+            let guide = known.guide();
+            board.settle(part, known.best, course.failed, dims, |d| guide.load(d));
+        }
+    }
+}
+
+impl<O: Objective, T: Scalar> Arguments<O, T> {
+    /// The end of a launch apart: the best of all threads' candidates is published, whose own bests are in device
+    /// memory, and what this block took last for the swarm's best is left behind.
+    ///
+    /// # Safety
+    /// Called once by every thread, with arguments as documented, behind a barrier since `known` changed.
+    #[inline(always)]
+    pub(super) unsafe fn settle_apart(&self, part: Part, known: &Known<T>, mine: Candidate<T>) {
+        // Of an opaque number: else all the kernel compares 64 bits, of which the assembler knows no constant.
+        let dims = thread::opaque(known.dims) as usize;
+        let this = thread::block_index() as usize;
+        let guide = known.guide();
+        let own_best = |slot, dimension| {
+            let index = layout::index_in_quads::<T>(slot, dimension as usize, dims);
+            // SAFETY: of a particle of the swarm, whose own best was stored before its block arrived.
+            unsafe { self.home.own_bests.load(index) }
+        };
+        // SAFETY: as documented; each block has its own place.
+        unsafe {
+            each_dimension(known.dims, |d| {
+                self.held_positions.store(this * dims + d, guide.load(d))
+            });
             if thread::index() == 0 {
-                arguments.held_fitness.store(this as usize, best.fitness);
-                arguments.held_particle.store(this as usize, best.particle);
+                self.held_fitness.store(this, known.best.fitness);
+                self.held_particle.store(this, known.best.particle);
             }
-            let last = first + (iterations - 1);
-            let own_best = |slot, dimension| {
-                let (slot, dimension) = (slot, dimension as usize);
-                home.own_bests.load(layout::index_in_quads::<T>(slot, dimension, dims as usize))
-            };
-            if board.publish(part, mine, dims, last, own_best) && thread::index() == 0 {
-                exchange.clear();
+            let last = self.common.iteration + (self.iterations - 1);
+            if self.board.publish(part, mine, known.dims, last, own_best) && thread::index() == 0 {
+                self.exchange.clear();
             }
         }
     }
 }
 
+impl<T: Scalar, const SHARED: bool> Window<T, SHARED> {
+    /// A coordinate of the own best of a particle that is held, or of the block's if [`Tiered`].
+    ///
+    /// # Safety
+    /// It is, and a barrier lies behind its last step.
+    #[inline(always)]
+    unsafe fn own_best<const TIERED: bool>(
+        &self,
+        home: &Home<T>,
+        particle: u32,
+        dimension: u32,
+    ) -> T {
+        let chunk = self.held.chunk();
+        let which = particle / chunk - self.chunk;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if TIERED && which >= self.count {
+                return home.own_best(particle, dimension, self.held.dims());
+            }
+            self.held.own_best(which, particle % chunk, dimension)
+        }
+    }
+}
+
 impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED> {
-    /// Does the iterations `numbers` of the launch with the chunks that are held; returns the best own best of this
-    /// thread's particles.
+    /// Does the iterations of the launch with the chunks that are held; returns the best own best of this thread's
+    /// particles.
     ///
     /// # Safety
     /// Called by all threads, with arguments as documented; the chunks are held.
@@ -423,15 +383,15 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     unsafe fn advance<O: Objective>(
         &mut self,
         arguments: &Arguments<O, T>,
-        numbers: core::ops::Range<u32>,
+        iterations: u32,
     ) -> Candidate<T> {
         let mut common = arguments.common;
         let (first, particles) = (common.iteration, common.particles);
         let together = TIERED || arguments.manner != Manner::Apart;
         let home = &arguments.home;
         let mut mine = Candidate::NONE;
-        let mut nth = numbers.start;
-        while nth < numbers.end {
+        let mut nth = 0;
+        while nth < iterations {
             common.iteration = first + nth;
             // SAFETY: as in `run`.
             unsafe {
@@ -441,12 +401,12 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                 }
                 // Asked before the step and used after it, and not each time: the answer takes long.
                 let asks = !together && thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
-                let number = if asks { arguments.exchange.number() } else { self.seen };
+                let number = if asks { arguments.exchange.number() } else { self.hearsay.seen };
                 mine = if SHARED {
                     self.step_together(&common)
                 } else if TIERED {
                     self.step_tiered(&common, home)
-                } else if step::are_few(self.known.dims) {
+                } else if step::are_few(self.hearsay.known.dims) {
                     self.step_near(&common)
                 } else {
                     self.step_alone(&common)
@@ -473,10 +433,10 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         let role = Role::here::<false>(Team::ALONE);
         let mut mine = Candidate::NONE;
         let mut which = role.team;
-        while which < self.count {
-            let particle = (self.chunk + which) * self.held.chunk() + role.particle;
+        while which < self.window.count {
+            let particle = (self.window.chunk + which) * self.window.held.chunk() + role.particle;
             if particle < common.particles {
-                let mut state = self.held.particle(which, role, self.known.guide());
+                let mut state = self.window.held.particle(which, role, self.hearsay.known.guide());
                 // SAFETY: the caller's promise.
                 let fitness = unsafe { step::step(common, &mut state, particle) };
                 // Indices rise, so of equals the first stays.
@@ -500,22 +460,22 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         home: &Home<T>,
     ) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
-        let (guide, dims) = (self.known.guide(), self.known.dims);
+        let (guide, dims) = (self.hearsay.known.guide(), self.hearsay.known.dims);
         let mut mine = Candidate::NONE;
         // Those in device memory take longer: they come first.
-        let mut nth = self.count + role.team;
-        let all = self.share.count + self.count;
+        let mut nth = self.window.count + role.team;
+        let all = self.share.count + self.window.count;
         while nth < all {
             let is_held = nth >= self.share.count;
             let which = if is_held { nth - self.share.count } else { nth };
-            let particle = (self.chunk + which) * CHUNK + role.particle;
+            let particle = (self.window.chunk + which) * CHUNK + role.particle;
             let mut improved = false;
             // SAFETY: the caller's promise; a particle is this thread's own in all iterations, and there is a word for
             // each chunk.
             unsafe {
                 if particle < common.particles {
                     let fitness = if is_held {
-                        let mut state = self.held.particle(which, role, guide);
+                        let mut state = self.window.held.particle(which, role, guide);
                         step::step(common, &mut state, particle)
                     } else {
                         let mut state = InMemory::new(home, particle, dims, guide);
@@ -542,22 +502,22 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     unsafe fn step_near<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
         let teams = Role::teams::<false>(Team::ALONE);
-        let guide = self.known.guide();
+        let guide = self.hearsay.known.guide();
         // SAFETY: the caller's promise; the guide was stored behind a barrier.
         let near = unsafe { Near::new(&common.view, |d| guide.load(d as usize)) };
-        let chunk = self.held.chunk();
+        let chunk = self.window.held.chunk();
         let all = common.particles;
-        let held = (self.chunk + self.count) * chunk;
+        let held = (self.window.chunk + self.window.count) * chunk;
         let end = if held < all { held } else { all };
         let mut which = role.team;
-        let mut particle = (self.chunk + which) * chunk + role.particle;
+        let mut particle = (self.window.chunk + which) * chunk + role.particle;
         // Its first particle is the best until one has a fitness below infinity.
         let mut mine = Candidate {
             particle: if particle < end { particle } else { u32::MAX },
             ..Candidate::NONE
         };
         while particle < end {
-            let mut state = self.held.particle(which, role, guide);
+            let mut state = self.window.held.particle(which, role, guide);
             let first = || step::uniforms(common, particle, 0);
             // SAFETY: the caller's promise.
             let stepped = unsafe { step::step_near(common, &near, &mut state, particle, first) };
@@ -583,7 +543,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     /// As [`Course::advance`].
     #[inline(always)]
     unsafe fn step_together<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
-        let (held, count) = (self.held, self.count);
+        let Window { held, count, .. } = self.window;
         let team = held.team();
         let (role, teams) = (Role::here::<SHARED>(team), Role::teams::<SHARED>(team));
         let context = common.view.context();
@@ -620,9 +580,9 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         let mut first = 0;
         while first < count {
             let which = first + role.team;
-            let particle = (self.chunk + which) * held.chunk() + role.particle;
+            let particle = (self.window.chunk + which) * held.chunk() + role.particle;
             let works = role.team < teams && which < count && particle < common.particles;
-            let mut state = held.particle(which, role, self.known.guide());
+            let mut state = held.particle(which, role, self.hearsay.known.guide());
             let mut before = T::INFINITY;
             if works {
                 before = state.best_fitness();
@@ -727,20 +687,20 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         mine: Candidate<T>,
         iteration: u32,
     ) {
-        let (dims, blocks) = (self.known.dims, thread::grid_blocks());
-        let chunks = particles.div_ceil(self.held.chunk());
-        let before = self.known.best;
+        let (dims, blocks) = (self.hearsay.known.dims, thread::grid_blocks());
+        let chunks = particles.div_ceil(self.window.held.chunk());
+        let before = self.hearsay.known.best;
         let mut best = before;
         let mut found = None;
-        let next = self.known.next();
+        let next = self.hearsay.known.next();
         // SAFETY: as in `run`; the winner is a particle held here; the first barrier orders the next step behind this one.
         unsafe {
             if block::any(mine.beats(before)) {
                 best = winner(mine, &self.scratch());
-                let index = best.particle - self.share.first * self.held.chunk();
+                let index = best.particle - self.share.first * self.window.held.chunk();
                 found = Some(Found { index, fitness: best.fitness });
                 each_dimension(dims, |d| {
-                    let coordinate = self.own_best(home, best.particle, d as u32);
+                    let coordinate = self.window.own_best::<TIERED>(home, best.particle, d as u32);
                     if blocks == 1 {
                         next.store(d, coordinate);
                     } else {
@@ -753,10 +713,11 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                 if thread::index() == 0 {
                     rendezvous.tell(round, found);
                 }
-                let heard = hear_all(rendezvous, round, self.held.chunk(), chunks);
+                let heard = hear_all(rendezvous, round, self.window.held.chunk(), chunks);
                 if block::any(heard.particle != u32::MAX) {
                     best = winner(heard, &self.scratch());
-                    let owner = Share::owner(best.particle / self.held.chunk(), blocks, chunks);
+                    let owner =
+                        Share::owner(best.particle / self.window.held.chunk(), blocks, chunks);
                     each_dimension(dims, |d| {
                         next.store(d, rendezvous.take(round, owner, dims, d as u32));
                     });
@@ -768,7 +729,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
             self.failed = iteration;
         }
         if best.beats(before) {
-            self.known.adopt(best);
+            self.hearsay.known.adopt(best);
         }
     }
 
@@ -785,68 +746,22 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         mine: Candidate<T>,
         number: u32,
     ) {
-        let dims = self.known.dims;
-        let word = self.scratch().word;
         // SAFETY: as in `meet`; that first barrier is in `news`.
         unsafe {
-            let newer = number != self.seen && number.is_multiple_of(2);
-            let news = self.news(mine.fitness < self.known.best.fitness, newer);
-            if news & NEWER != 0 {
-                let next = self.known.next();
-                let keep = |d: u32, x| next.store(d as usize, x);
-                if let Some((number, candidate)) = exchange.read(word, dims, keep) {
-                    self.seen = number;
-                    if candidate.fitness < self.known.best.fitness {
-                        self.known.adopt(candidate);
-                        self.pending = false;
-                    }
-                }
-            }
-            if news & IMPROVED != 0 {
-                let best = winner(mine, &self.scratch());
-                if best.fitness < self.known.best.fitness {
-                    let next = self.known.next();
-                    each_dimension(dims, |d| {
-                        next.store(d, self.own_best(home, best.particle, d as u32));
-                    });
-                    block::barrier();
-                    self.known.adopt(best);
-                    self.pending = true;
-                }
-            }
-            if self.pending {
-                let guide = self.known.guide();
-                let at = |d: u32| guide.load(d as usize);
-                match exchange.publish(word, dims, self.known.best, at) {
-                    Published::Done(number) => (self.seen, self.pending) = (number, false),
-                    Published::Beaten => self.pending = false,
-                    Published::Busy => {}
-                }
-            }
+            let newer = self.hearsay.is_new(number);
+            let news = self.news(self.hearsay.is_beaten_by(mine), newer);
+            let (window, dims) = (self.window, self.hearsay.known.dims);
+            // Rarely needed, and not worth a register.
+            let scratch = || Scratch::of(thread::opaque(thread::block_threads()), dims);
+            let own_best = |particle, d| window.own_best::<TIERED>(home, particle, d);
+            self.hearsay.learn(exchange, scratch, news, mine, own_best);
         }
     }
 
     /// Where the block's scratch lies: rarely needed, and not worth a register.
     #[inline(always)]
     fn scratch(&self) -> Scratch<T> {
-        Scratch::of(thread::opaque(thread::block_threads()), self.known.dims)
-    }
-
-    /// A coordinate of the own best of a particle that is held, or of the block's if [`Tiered`].
-    ///
-    /// # Safety
-    /// It is, and a barrier lies behind its last step.
-    #[inline(always)]
-    unsafe fn own_best(&self, home: &Home<T>, particle: u32, dimension: u32) -> T {
-        let chunk = self.held.chunk();
-        let which = particle / chunk - self.chunk;
-        // SAFETY: the caller's promise.
-        unsafe {
-            if TIERED && which >= self.count {
-                return home.own_best(particle, dimension, self.known.dims);
-            }
-            self.held.own_best(which, particle % chunk, dimension)
-        }
+        Scratch::of(thread::opaque(thread::block_threads()), self.hearsay.known.dims)
     }
 
     /// What the threads of the block have to say, all together: [`IMPROVED`] if `better` anywhere,
@@ -932,41 +847,4 @@ unsafe fn hear_all<T: Scalar>(
         block += thread::block_threads();
     }
     best
-}
-
-/// Calls `f` for all dimensions, the block's threads sharing them.
-#[inline(always)]
-fn each_dimension(dims: u32, f: impl Fn(usize)) {
-    let mut dimension = thread::index();
-    while dimension < dims {
-        f(dimension as usize);
-        dimension += thread::block_threads();
-    }
-}
-
-/// The best of the block, in every thread. Collective.
-///
-/// # Safety
-/// Called behind a barrier since the last call, with the block's scratch.
-#[inline(always)]
-unsafe fn winner<T: Scalar>(mine: Candidate<T>, scratch: &Scratch<T>) -> Candidate<T> {
-    // SAFETY: the arrays are as long as asked; barriers order each reuse.
-    unsafe {
-        let best = block::reduce(mine, Candidate::NONE, scratch.reduction, Candidate::better);
-        if thread::index() == 0 {
-            let mut word = 0;
-            best.map_words(|bits| {
-                scratch.winner.store(word, bits);
-                word += 1;
-                bits
-            });
-        }
-        block::barrier();
-        let mut word = 0;
-        mine.map_words(|_| {
-            let bits = scratch.winner.load(word);
-            word += 1;
-            bits
-        })
-    }
 }

@@ -1,0 +1,424 @@
+//! The usual iteration of a single swarm apart, many times in one launch, of more particles than fit on the chip: they
+//! take turns.
+//!
+//! As many warps of a block as fit have room in shared memory for the positions and velocities of 32 particles, a
+//! *chunk*. Each fetches some of its block's, does some iterations with them, puts them back and fetches the next. Their
+//! own bests stay in device memory, in quads, from which four dimensions are one load: as long as the same particles are
+//! on the chip they come from the second-level cache, and half as many more particles fit. What a warp needs for the
+//! next four dimensions it fetches while it moves the particles in these, the random numbers included, so that few
+//! warps do.
+//!
+//! Warps do not keep pace with each other: while some wait for memory others calculate. A warp that has found something
+//! better than what the block knows, or the first one when it sees that another block has published (see
+//! [`resident`](super::resident)), *calls* the others, by adding 1 to a word that all look at in each iteration. They
+//! come at the end of theirs, and the block learns together. A warp that is done comes uncalled, and again until all are.
+
+use core::{marker::PhantomData, mem::offset_of};
+
+use super::{
+    held::{CHUNK, Share},
+    in_memory::{InMemory, Nothing},
+    knowledge::{ASK_EVERY, Hearsay, IMPROVED, Known, NEWER, Scratch, each_dimension},
+    publish::Part,
+    resident::Arguments,
+};
+use crate::{
+    gpu::{block, shared::Shared, thread, warp},
+    kernel::{Kernel, Name, Steady},
+    math::Scalar,
+    objective::Objective,
+    swarm::{
+        best::Candidate,
+        layout,
+        step::{self, Motion, State},
+        update::{Bound, Coefficients},
+    },
+};
+
+/// Many iterations of one swarm whose blocks do not wait for each other, a thread for each particle. Of the arguments
+/// `manner`, `round`, `rendezvous` and `team` are not looked at; `capacity` is the warps of a block that have a chunk.
+pub struct Turns<O, T>(PhantomData<(O, T)>);
+
+/// A warp has called the others.
+const CALLED: u32 = 4;
+/// A warp has something left to do.
+const WORKS: u32 = 8;
+
+/// The shared memory of a block.
+struct Room<T> {
+    scratch: Scratch<T>,
+    /// What each warp has to say, at every other meeting: a word for each, twice.
+    said: Shared<u32>,
+    /// Calls since the launch began.
+    calls: Shared<u32>,
+    /// The bounds, four numbers for each dimension.
+    bounds: Shared<T>,
+    /// Chunk after chunk, dimension after dimension the 32 pairs of position and velocity.
+    chunks: Shared<T>,
+}
+
+/// Numbers of a dimension of a chunk.
+const ROW: u32 = 2 * CHUNK;
+
+impl<T: Scalar> Room<T> {
+    #[inline(always)]
+    const fn of(threads: u32, dims: u32, capacity: u32) -> Self {
+        let scratch = Scratch::of(threads, dims);
+        let said = Shared::at(scratch.end(), 2 * (threads / warp::LANES));
+        let calls = Shared::at(said.end(), 1);
+        let bounds = Shared::at(calls.end().next_multiple_of(16), 4 * dims);
+        let chunks = Shared::at(bounds.end().next_multiple_of(16), capacity * dims * ROW);
+        Self { scratch, said, calls, bounds, chunks }
+    }
+}
+
+/// Shared memory in bytes of a block of `threads` threads of which so many warps have a chunk; `None` if that is more
+/// than 32 bits count.
+pub fn shared_bytes<T: Scalar>(threads: u32, dims: u32, capacity: u32) -> Option<u32> {
+    // Nothing overflows below.
+    if dims > 1 << 20 || capacity > 1 << 10 {
+        return None;
+    }
+    let bytes = u64::from(capacity) * u64::from(dims * ROW) * size_of::<T>() as u64;
+    (bytes < u64::from(u32::MAX / 2)).then(|| Room::<T>::of(threads, dims, capacity).chunks.end())
+}
+
+impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
+    type Arguments = Arguments<O, T>;
+
+    const NAME: Name = Name { family: "swarm_turns", objective: O::INFO.name, precision: T::NAME };
+
+    const COOPERATIVE: bool = true;
+
+    fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
+        shared_bytes::<T>(threads, arguments.common.view.dims, arguments.capacity)
+            .unwrap_or(u32::MAX)
+    }
+
+    fn steady(arguments: &Self::Arguments) -> Steady {
+        let Arguments { common, varies, .. } = arguments;
+        Steady::NONE
+            .with(offset_of!(Self::Arguments, common.view.dims), common.view.dims)
+            .with(offset_of!(Self::Arguments, common.view.box_only), common.view.box_only)
+            .with(offset_of!(Self::Arguments, varies), *varies)
+    }
+
+    #[inline(always)]
+    unsafe fn run(arguments: &Self::Arguments) {
+        let Arguments { iterations, capacity, stay, exchange, board, .. } = *arguments;
+        let home = &arguments.home;
+        let mut common = arguments.common;
+        let (particles, first) = (common.particles, common.iteration);
+        let dims = common.view.dims;
+        let (this, blocks) = (thread::block_index(), thread::grid_blocks());
+        let room = Room::<T>::of(thread::block_threads(), dims, capacity);
+        let share = Share::of(this, blocks, particles.div_ceil(CHUNK));
+        let end = share.first + share.count;
+        // SAFETY: as `Arguments` documents, particles, dimensions and blocks have their elements; this thread alone
+        // touches its particles in a chunk that is its warp's alone, and its block alone the block's. Barriers order
+        // each reuse of shared memory and what the block's threads read of each other's; calls are counted by atomics.
+        unsafe {
+            let best = Candidate {
+                fitness: board.champion_fitness.load(0),
+                particle: board.champion_particle.load(0),
+            };
+            let known = Known { best, places: room.scratch.guides, side: 0, dims };
+            let guide = known.guide();
+            each_dimension(dims, |d| guide.store(d, arguments.start.load(d)));
+            each_dimension(4 * dims, |d| room.bounds.store(d, common.view.bounds.at(d)));
+            if thread::index() == 0 {
+                room.calls.store(0, 0);
+            }
+            block::barrier();
+            let mut hearsay = Hearsay { known, seen: 0, pending: false };
+            // The best of all particles of this thread.
+            let mut mine = Candidate::NONE;
+            // Calls that were answered, and the meetings.
+            let (mut answered, mut meetings) = (0, 0);
+            let (lane, nth_warp) = (warp::lane(), warp::index());
+            let mut chunk = share.first + nth_warp;
+            let mut works = nth_warp < capacity && chunk < end;
+            let place = Shared::at(
+                room.chunks.start() + (nth_warp * dims * ROW + 2 * lane) * size_of::<T>() as u32,
+                dims * ROW - 2 * lane,
+            )
+            .opaque();
+            // Those of the present turn, and the next.
+            let (mut begun, mut nth) = (0, 0);
+            let mut until = stay.min(iterations);
+            let (mut own_bests, mut best_fitness) = (InMemory::at(home, 0, dims), T::INFINITY);
+            loop {
+                let mut number = hearsay.seen;
+                if works {
+                    let particle = chunk * CHUNK + lane;
+                    if nth == begun {
+                        own_bests = InMemory::at(home, particle, dims);
+                        best_fitness = home.best_fitness.load(particle as usize);
+                    }
+                    let mut state = Seated {
+                        motion: place,
+                        own_bests,
+                        guide: hearsay.known.guide(),
+                        bounds: room.bounds,
+                        dims,
+                        best_fitness,
+                    };
+                    if nth == begun {
+                        state.fetch();
+                    }
+                    common.iteration = first + nth;
+                    if arguments.varies == 1 {
+                        let inertia = arguments.inertia.at(nth as usize);
+                        common.coefficients = Coefficients { inertia, ..common.coefficients };
+                    }
+                    // Asked before the step and used after it: the answer takes long.
+                    if thread::index() == 0 && nth.is_multiple_of(ASK_EVERY) {
+                        number = exchange.number();
+                    }
+                    if particle < particles {
+                        let fitness = step::step(&common, &mut state, particle);
+                        best_fitness = fitness;
+                        mine = mine.better(Candidate { fitness, particle });
+                    }
+                    nth += 1;
+                    if nth == until {
+                        state.put_back();
+                        home.best_fitness.store(particle as usize, best_fitness);
+                        chunk += capacity;
+                        if chunk >= end {
+                            chunk = share.first + nth_warp;
+                            begun = until;
+                            until += stay.min(iterations - until);
+                            works = begun < iterations;
+                        }
+                        nth = begun;
+                    }
+                }
+                let (newer, better) = (hearsay.is_new(number), hearsay.is_beaten_by(mine));
+                let called = room.calls.atomic_load(0) != answered;
+                let comes = warp::ballot(newer || better || called) != 0 || hearsay.pending;
+                if works && !comes {
+                    continue;
+                }
+                let wants = warp::ballot(better || newer) != 0 || hearsay.pending;
+                if wants && lane == 0 {
+                    room.calls.fetch_add(0, 1);
+                }
+                // All warps come here as often.
+                let better = if warp::ballot(better) == 0 { 0 } else { IMPROVED };
+                let newer = if warp::ballot(newer) == 0 { 0 } else { NEWER };
+                let called = if wants { CALLED } else { 0 };
+                let said = better | newer | called | if works { WORKS } else { 0 };
+                let warps = room.said.length() / 2;
+                let heard = meet(room.said.part(meetings % 2 * warps, warps), said);
+                meetings += 1;
+                answered += heard.calls;
+                let own_best = |particle: u32, dimension: u32| {
+                    let (particle, dimension) = (particle as usize, dimension as usize);
+                    home.own_bests.load(layout::index_in_quads::<T>(
+                        particle,
+                        dimension,
+                        dims as usize,
+                    ))
+                };
+                let scratch = || Scratch::of(thread::opaque(thread::block_threads()), dims);
+                hearsay.learn(&exchange, scratch, heard.news, mine, own_best);
+                if heard.news & WORKS == 0 {
+                    break;
+                }
+            }
+            block::barrier();
+            let part = Part {
+                swarm: 0,
+                blocks,
+                particle: mine.particle,
+                stride: layout::stride(particles as usize),
+            };
+            arguments.settle_apart(part, &hearsay.known, mine);
+        }
+    }
+}
+
+/// What all warps of a block have said at a meeting.
+struct Heard {
+    /// What any of them has.
+    news: u32,
+    /// How many called.
+    calls: u32,
+}
+
+/// Tells all warps what this one says, the same in all its lanes, and hears what they say. Collective, and contains one
+/// barrier.
+///
+/// # Safety
+/// Called by all threads, with a word for each warp in `words`; between two meetings that have the same lies another.
+#[inline(always)]
+unsafe fn meet(words: Shared<u32>, said: u32) -> Heard {
+    // SAFETY: a word for each warp; whoever stores it has passed the barrier of the meeting in between, which the loads
+    // of the one before preceded.
+    unsafe {
+        if warp::lane() == 0 {
+            words.store(warp::index() as usize, said);
+        }
+        block::barrier();
+        let mut heard = 0;
+        if warp::lane() < words.length() {
+            heard = words.load(warp::lane() as usize);
+        }
+        let any = |what| if warp::ballot(heard & what != 0) == 0 { 0 } else { what };
+        let calls = warp::ballot(heard & CALLED != 0).count_ones();
+        Heard { news: any(IMPROVED) | any(NEWER) | any(WORKS), calls }
+    }
+}
+
+/// A particle whose turn it is: position and velocity in shared memory, own best in device memory; touched by one
+/// thread only.
+#[derive(Clone, Copy)]
+struct Seated<'a, T> {
+    /// From its position in the dimension on from which it is seen.
+    motion: Shared<T>,
+    own_bests: InMemory<'a, T, Nothing>,
+    guide: Shared<T>,
+    bounds: Shared<T>,
+    dims: u32,
+    best_fitness: T,
+}
+
+/// From number `start` of an array on.
+#[inline(always)]
+fn rest<T: Scalar>(array: Shared<T>, start: u32) -> Shared<T> {
+    array.part(start, array.length().wrapping_sub(start))
+}
+
+impl<T: Scalar> Seated<'_, T> {
+    /// Fetches position and velocity.
+    #[inline(always)]
+    fn fetch(&mut self) {
+        let fours = self.dims - self.dims % 4;
+        let mut dimension = 0;
+        while dimension < fours {
+            let four = self.own_bests.from(dimension).motions_of_four();
+            let mut there = self.from(dimension);
+            there.set_motion(0, four[0].0, four[0].1);
+            there.set_motion(1, four[1].0, four[1].1);
+            there.set_motion(2, four[2].0, four[2].1);
+            there.set_motion(3, four[3].0, four[3].1);
+            dimension += 4;
+        }
+        let home = self.own_bests.rest(fours);
+        while dimension < self.dims {
+            let (position, velocity) = home.motion(dimension - fours);
+            self.set_motion(dimension, position, velocity);
+            dimension += 1;
+        }
+    }
+
+    /// Puts them back.
+    #[inline(always)]
+    fn put_back(&self) {
+        let fours = self.dims - self.dims % 4;
+        let mut dimension = 0;
+        while dimension < fours {
+            let here = self.from(dimension);
+            let four = [0, 1, 2, 3].map(|ahead| <[T; 2]>::from(here.motion(ahead)));
+            self.own_bests.from(dimension).set_four(four);
+            dimension += 4;
+        }
+        let mut home = self.own_bests.rest(fours);
+        while dimension < self.dims {
+            let (position, velocity) = self.motion(dimension);
+            home.set_motion(dimension - fours, position, velocity);
+            dimension += 1;
+        }
+    }
+}
+
+// SAFETY (all accesses below): the warp has room for its chunk, which `fetch` has stored; pairs begin at an even number
+// of the array; guide and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
+// of 16 bytes.
+impl<T: Scalar> State<T> for Seated<'_, T> {
+    const LOOKS_FOR_RUNS: bool = true;
+    const FETCHES_AHEAD: bool = true;
+
+    #[inline(always)]
+    fn from(&self, dimension: u32) -> Self {
+        Self {
+            motion: rest(self.motion, dimension * ROW),
+            own_bests: self.own_bests.from(dimension),
+            guide: rest(self.guide, dimension),
+            bounds: rest(self.bounds, 4 * dimension),
+            ..*self
+        }
+    }
+    #[inline(always)]
+    fn rest(&self, dimension: u32) -> Self {
+        Self { own_bests: self.own_bests.rest(dimension), ..self.from(dimension) }
+    }
+    #[inline(always)]
+    fn four(&self) -> [Motion<T>; 4] {
+        let own_bests = self.own_bests.own_bests_of_four();
+        [0, 1, 2, 3].map(|ahead| {
+            let (position, velocity) = self.motion(ahead);
+            Motion { position, velocity, own_best: own_bests[ahead as usize] }
+        })
+    }
+    #[inline(always)]
+    fn position(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.motion.load((dimension * ROW) as usize) }
+    }
+    #[inline(always)]
+    fn motion(&self, dimension: u32) -> (T, T) {
+        // SAFETY: see above.
+        let [position, velocity] = unsafe { self.motion.load_two((dimension * ROW) as usize) };
+        (position, velocity)
+    }
+    #[inline(always)]
+    fn own_best(&self, dimension: u32) -> T {
+        self.own_bests.own_best(dimension)
+    }
+    #[inline(always)]
+    fn fours(dims: u32, _: u32) -> u32 {
+        dims - dims % 4
+    }
+    #[inline(always)]
+    fn guide(&self, dimension: u32) -> T {
+        // SAFETY: see above.
+        unsafe { self.guide.load(dimension as usize) }
+    }
+    #[inline(always)]
+    fn guide_of_four(&self) -> [T; 4] {
+        // SAFETY: see above.
+        unsafe { self.guide.load_four(0) }
+    }
+    #[inline(always)]
+    fn bound(&self, dimension: u32) -> Option<Bound<T>> {
+        // SAFETY: see above.
+        Some(Bound::from_words(unsafe { self.bounds.load_four(4 * dimension as usize) }))
+    }
+    #[inline(always)]
+    fn best_fitness(&self) -> T {
+        self.best_fitness
+    }
+    #[inline(always)]
+    fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
+        // SAFETY: see above.
+        unsafe { self.motion.store_two((dimension * ROW) as usize, [position, velocity]) }
+    }
+    #[inline(always)]
+    fn improve(&mut self, dims: u32, fitness: T) {
+        let fours = dims - dims % 4;
+        let mut dimension = 0;
+        while dimension < fours {
+            let four = [0, 1, 2, 3].map(|ahead| self.position(dimension + ahead));
+            self.own_bests.from(dimension).set_own_bests_of_four(four);
+            dimension += 4;
+        }
+        let mut home = self.own_bests.rest(fours);
+        while dimension < dims {
+            home.set_own_best(dimension - fours, self.position(dimension));
+            dimension += 1;
+        }
+        self.best_fitness = fitness;
+    }
+}
