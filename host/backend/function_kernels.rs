@@ -3,6 +3,7 @@
 
 use flockwork_device::{
     gpu::warp::Shuffle,
+    kernel::Kernel,
     objective::{Context, Objective, Reach},
     swarm::kernels::{
         evaluate::{self, Evaluate},
@@ -180,31 +181,37 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         &mut self,
         machine: &M,
         kernel: ChipKernel,
-        (blocks, threads): Shape,
+        shape: Shape,
         arguments: resident::Arguments<(), T>,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
+        let narrowed = shape.1 <= MOST_NARROWED;
         // SAFETY: the caller's promise.
         unsafe {
             match kernel {
                 ChipKernel::Alone => {
-                    let most = (threads <= MOST_NARROWED).then_some(threads);
-                    let kernel = self.resident.get(machine, most, &arguments)?;
-                    machine.launch(kernel, blocks, threads, &arguments)
+                    launch(machine, &mut self.resident, narrowed, shape, &arguments)
                 }
-                ChipKernel::Shared => {
-                    let kernel = self.together.get(machine, Some(threads), &arguments)?;
-                    machine.launch(kernel, blocks, threads, &arguments)
-                }
-                ChipKernel::Tiered => {
-                    let kernel = self.tiered.get(machine, Some(threads), &arguments)?;
-                    machine.launch(kernel, blocks, threads, &arguments)
-                }
-                ChipKernel::Turns => {
-                    let kernel = self.turns.get(machine, Some(threads), &arguments)?;
-                    machine.launch(kernel, blocks, threads, &arguments)
-                }
+                ChipKernel::Shared => launch(machine, &mut self.together, true, shape, &arguments),
+                ChipKernel::Tiered => launch(machine, &mut self.tiered, true, shape, &arguments),
+                ChipKernel::Turns => launch(machine, &mut self.turns, true, shape, &arguments),
             }
         }
     }
+}
+
+/// Launches a kernel that is tailored to its launches, and to blocks of so many threads if `narrowed`.
+///
+/// # Safety
+/// As [`Machine::launch`].
+unsafe fn launch<M: Machine, K: Kernel>(
+    machine: &M,
+    tailored: &mut Tailored<M, K>,
+    narrowed: bool,
+    (blocks, threads): Shape,
+    arguments: &K::Arguments,
+) -> Result<()> {
+    let kernel = tailored.get(machine, narrowed.then_some(threads), arguments)?;
+    // SAFETY: the caller's promise.
+    unsafe { machine.launch(kernel, blocks, threads, arguments) }
 }
