@@ -159,9 +159,11 @@ fn a_single_part_does_what_a_synchronous_swarm_does() {
         let [one, other] = both::<_, f32>(Rastrigin, 7, &options, &cpu, &[5, 1, 14]);
         assert_eq!(one, other);
         let emulated = Emulated::new(3, 64);
-        let [one, other] = both::<_, f64>(Ackley, 5, &options, &emulated, &[5, 1, 10]);
-        assert_eq!(one, other);
         let [one, other] = both::<_, f32>(Sphere, 3, &options, &emulated, &[4, 4]);
+        assert_eq!(one, other);
+        // In more dimensions warps do not keep pace, and a part is one of them.
+        let options = Options { particles: 32, ..options };
+        let [one, other] = both::<_, f64>(Ackley, 5, &options, &emulated, &[5, 1, 10]);
         assert_eq!(one, other);
         // Its own bests do not fit, and it takes the only turns.
         let options = Options { iterations: 50, particles: 31, ..options };

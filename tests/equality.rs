@@ -80,9 +80,21 @@ fn every_function_in_tiers() {
     }
 }
 
-/// All particles on the chip without their own bests, which do not fit: a single warp takes the only turn there is.
+/// A single warp that does not wait for others, with any number of fours of dimensions and any runs of terms.
 #[test]
 fn every_function_in_turns() {
+    let apart = Variant { apart: true, ..Variant::usual() };
+    for dims in [6, 9, 12, 18, 21, 33, 36, 48, 129, 132, 261] {
+        let emulated = Emulated::new(u64::from(dims), 32).with_evaluation(Evaluation::Thread);
+        let emulated = emulated.with_shared_memory(1 << 20);
+        let case = Case { particles: 17, dims, looks: &[1, 6] };
+        all_same_bits_of(&apart, case, &cpu(), &emulated).unwrap();
+    }
+}
+
+/// All particles on the chip without their own bests, which do not fit: a single warp takes the only turn there is.
+#[test]
+fn every_function_in_the_only_turn() {
     let apart = Variant { apart: true, ..Variant::usual() };
     for dims in [6, 9, 15, 42] {
         let rooms =

@@ -52,6 +52,15 @@ impl<T: Word> Shared<T> {
         Self::at(self.byte_offset + start * size_of::<T>() as u32, length)
     }
 
+    /// The array without its first `start` elements.
+    #[inline(always)]
+    pub const fn skip(&self, start: u32) -> Self {
+        // A GPU does not look at lengths.
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(start <= self.length, "there are no more");
+        self.part(start, self.length.wrapping_sub(start))
+    }
+
     /// The same array, of which the compiler does not know where it begins: places in it are computed from that,
     /// and not each ahead of a loop to wait in registers.
     #[inline(always)]

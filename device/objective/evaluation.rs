@@ -170,6 +170,14 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
         }
     }
 
+    /// The same of runs that come two and two, as the constant `is_second` says.
+    #[inline(always)]
+    pub fn close_run_of_two(&mut self, dimension: u32, is_second: bool) {
+        if dimension < self.terms {
+            self.fold.close_run_of_two(is_second);
+        }
+    }
+
     #[inline(always)]
     fn push_with(&mut self, dimension: u32, x: V, may_end_run: bool) {
         let (index, values) = match O::REACH {

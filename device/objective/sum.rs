@@ -192,6 +192,27 @@ impl<P: Partial> Fold<P> {
         self.begin_run();
     }
 
+    /// The same in fewer, where it is known whether the number of runs before it is odd.
+    #[inline(always)]
+    pub fn close_run_of_two(&mut self, is_second: bool) {
+        if !is_second {
+            self.tree[0] = self.run;
+            return self.begin_run();
+        }
+        let reached = self.runs ^ (self.runs + 1);
+        let mut carry = self.tree[0].combine(self.run);
+        for_each_level!(LEVEL => {
+            if LEVEL > 0 {
+                let before = self.tree[LEVEL];
+                // The second of two reaches the next level always.
+                let reaches = LEVEL == 1 || reached >> LEVEL & 1 == 1;
+                self.tree[LEVEL] = if reaches { carry } else { before };
+                carry = before.combine(carry);
+            }
+        });
+        self.begin_run();
+    }
+
     #[inline(always)]
     fn begin_run(&mut self) {
         self.runs += 1;

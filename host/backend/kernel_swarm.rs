@@ -15,6 +15,7 @@ use flockwork_device::{
         kernels::{
             evaluate::{self, Outcome},
             exchange::Exchange,
+            held::CHUNK,
             implant::{self, Implant},
             in_memory::{Arrange, Behind, CatchUp, Home, Order},
             motion::{self, Advance, Scatter},
@@ -26,7 +27,7 @@ use flockwork_device::{
         },
         layout::{self, TILE},
         settings::Schedule,
-        step::Common,
+        step::{Common, are_few},
         survey::{SUMS, Sums},
     },
 };
@@ -59,7 +60,7 @@ const AT_ONCE: u32 = 64;
 /// Threads a multiprocessor should have before one moves a particle in all dimensions.
 const MOVING_THREADS: u32 = 256;
 
-/// Iterations of a turn on the chip, where particles take turns.
+/// Iterations of a turn on the chip, where particles take turns and there is not room for all at once.
 const STAY: u32 = 32;
 
 /// The kernels that know nothing of the function.
@@ -554,16 +555,23 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let tiered = manner == Manner::Together && residence == Residence::Tiered;
         let teams = residence::teams::<T>(evaluation, &load, self.machine.room());
         for &team in teams.iter().filter(|_| !tiered) {
-            let kernel = if team.is_some() { ChipKernel::Shared } else { ChipKernel::Alone };
-            let capacity = self.function.capacity(&self.machine, kernel)?;
-            if let Some(shape) = residence::together::<T>(capacity, threads, &load, team) {
-                return Ok(Some((kernel, shape)));
-            }
-            // Where they take turns there are enough of them for all threads.
-            if manner == Manner::Apart && team.is_none() {
-                let capacity = self.function.capacity(&self.machine, ChipKernel::Turns)?;
-                if let Some(shape) = residence::turns::<T>(capacity, threads, &load) {
-                    return Ok(Some((ChipKernel::Turns, shape)));
+            let kernels: &[ChipKernel] = match (team, manner) {
+                (Some(_), _) => &[ChipKernel::Shared],
+                (None, Manner::Together) => &[ChipKernel::Alone],
+                (None, Manner::Apart) if are_few(load.dims) => {
+                    &[ChipKernel::Alone, ChipKernel::Turns]
+                }
+                // The faster one where both will do.
+                (None, Manner::Apart) => &[ChipKernel::Turns, ChipKernel::Alone],
+            };
+            for &kernel in kernels {
+                let capacity = self.function.capacity(&self.machine, kernel)?;
+                let shape = match kernel {
+                    ChipKernel::Turns => residence::turns::<T>(capacity, threads, &load),
+                    _ => residence::together::<T>(capacity, threads, &load, team),
+                };
+                if let Some(shape) = shape {
+                    return Ok(Some((kernel, shape)));
                 }
             }
         }
@@ -595,6 +603,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         self.is_behind = kernel == ChipKernel::Tiered;
         let Shape { blocks, threads, capacity, .. } = chip.shape;
         let team = chip.shape.team();
+        let chunks = self.plan.particles.div_ceil(CHUNK).div_ceil(blocks);
+        let stay = if chunks <= capacity { iterations } else { STAY };
         let Place::Chip(chip) = &self.place else { unreachable!("as above") };
         let machine = &self.machine;
         let last = first + (iterations - 1);
@@ -605,7 +615,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 iterations,
                 manner,
                 capacity,
-                stay: STAY,
+                stay,
                 round,
                 varies: u32::from(self.plan.schedule != Schedule::Constant),
                 inertia: machine.read_only(&chip.inertia),

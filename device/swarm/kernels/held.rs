@@ -276,14 +276,6 @@ impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
         // Where the motion of one more dimension would begin.
         (self.dims * self.own_best_row() - 2 * CHUNK) as usize
     }
-
-    /// From number `start` of an array on.
-    #[inline(always)]
-    fn rest(array: Shared<T>, start: u32) -> Shared<T> {
-        #[cfg(not(target_arch = "nvptx64"))]
-        assert!(start < array.length(), "number {start} of {}", array.length());
-        array.part(start, array.length().wrapping_sub(start))
-    }
 }
 
 // SAFETY (all accesses below): the chunk is held, so its numbers exist and have been stored; pairs begin at
@@ -294,8 +286,8 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
     #[inline(always)]
     fn from(&self, dimension: u32) -> Self {
         let row = if SHARED { self.team.row(dimension) } else { dimension };
-        let motion = Self::rest(self.motion, row * self.motion_row());
-        let own_best = Self::rest(self.own_best, row * self.own_best_row());
+        let motion = self.motion.skip(row * self.motion_row());
+        let own_best = self.own_best.skip(row * self.own_best_row());
         Self { motion, own_best, guide: self.guide.part(dimension, self.dims - dimension), ..*self }
     }
     #[inline(always)]

@@ -50,6 +50,17 @@ impl<T: Scalar> Home<T> {
         word >> (particle % warp::LANES) & 1 == 1
     }
 
+    /// A coordinate of the own best of a particle that is not fresh, in `dims` dimensions.
+    ///
+    /// # Safety
+    /// As [`Home::own_best`].
+    #[inline(always)]
+    pub unsafe fn stored_own_best(&self, particle: usize, dimension: u32, dims: u32) -> T {
+        let index = layout::index_in_quads::<T>(particle, dimension as usize, dims as usize);
+        // SAFETY: the caller's promise.
+        unsafe { self.own_bests.load(index) }
+    }
+
     /// A coordinate of a particle's own best, wherever that is, in `dims` dimensions.
     ///
     /// # Safety
@@ -117,9 +128,8 @@ impl<T: Scalar> Guide<T> for Shared<T> {
     }
     #[inline(always)]
     unsafe fn four(&self, dimension: u32) -> [T; 4] {
-        let first = self.part(dimension, self.length().wrapping_sub(dimension));
         // SAFETY: the caller's promise; the array begins at a multiple of 16 bytes, and so does every fourth number.
-        unsafe { first.load_four(0) }
+        unsafe { self.skip(dimension).load_four(0) }
     }
 }
 
@@ -158,6 +168,23 @@ impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
     #[inline(always)]
     pub fn has_improved(&self) -> bool {
         self.improved
+    }
+
+    /// Own bests in the first four dimensions; seen from a multiple of 4 only.
+    #[inline(always)]
+    pub fn own_bests_of_four(&self) -> [T; 4] {
+        // SAFETY: see above.
+        unsafe { T::load_quad(&self.home.own_bests.skip(self.first), 0, apart::<T>()) }
+    }
+
+    /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
+    #[inline(always)]
+    pub fn motions_of_four(&self) -> [(T, T); 4] {
+        let Home { positions, velocities, .. } = *self.home;
+        // SAFETY: see above.
+        let [positions, velocities] = [positions, velocities]
+            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, apart::<T>()) });
+        [0, 1, 2, 3].map(|nth| (positions[nth], velocities[nth]))
     }
 }
 
@@ -198,29 +225,12 @@ impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
         unsafe { T::store_quad(&own_bests, 0, apart::<T>(), four.map(|one| one.own_best)) }
     }
 
-    /// Own bests in the first four dimensions; seen from a multiple of 4 only.
-    #[inline(always)]
-    pub fn own_bests_of_four(&self) -> [T; 4] {
-        // SAFETY: see above.
-        unsafe { T::load_quad(&self.home.own_bests.skip(self.first), 0, apart::<T>()) }
-    }
-
-    /// Stores them.
+    /// Stores own bests in the first four dimensions; seen from a multiple of 4 only.
     #[inline(always)]
     pub fn set_own_bests_of_four(&mut self, own_bests: [T; 4]) {
         let there = self.home.own_bests.skip(self.first);
         // SAFETY: see above.
         unsafe { T::store_quad(&there, 0, apart::<T>(), own_bests) }
-    }
-
-    /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
-    #[inline(always)]
-    pub fn motions_of_four(&self) -> [(T, T); 4] {
-        let Home { positions, velocities, .. } = *self.home;
-        // SAFETY: see above.
-        let [positions, velocities] = [positions, velocities]
-            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, apart::<T>()) });
-        [0, 1, 2, 3].map(|nth| (positions[nth], velocities[nth]))
     }
 
     /// Stores own best in one dimension, which belongs to no four.

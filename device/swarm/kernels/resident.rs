@@ -9,7 +9,8 @@
 //! - **Apart**: after the queue-lock swarm of cuPSO (arXiv 2205.01313), blocks do not wait. A block
 //!   publishes what it finds, and learns what others have published, as it goes ([`Exchange`]). What a
 //!   particle is attracted by depends on how fast the others are: the result is not the same twice.
-//!   Here the whole swarm is on the chip too; if it does not fit, particles [take turns](super::turns).
+//!   Here the whole swarm is on the chip too; if it does not fit, or dimensions make fours, particles [take
+//!   turns](super::turns).
 //!
 //! Where a swarm that meets does not fit on the chip as a whole, it is *tiered*: each block holds as many of its
 //! particles as fit, all the time, and moves the others in device memory, as [`step`](super::step) does.
@@ -324,18 +325,15 @@ impl<O: Objective, T: Scalar> Arguments<O, T> {
     #[inline(always)]
     pub(super) unsafe fn settle_apart(&self, part: Part, known: &Known<T>, mine: Candidate<T>) {
         // Of an opaque number: else all the kernel compares 64 bits, of which the assembler knows no constant.
-        let dims = thread::opaque(known.dims) as usize;
+        let dims = thread::opaque(known.dims);
         let this = thread::block_index() as usize;
         let guide = known.guide();
-        let own_best = |slot, dimension| {
-            let index = layout::index_in_quads::<T>(slot, dimension as usize, dims);
-            // SAFETY: of a particle of the swarm, whose own best was stored before its block arrived.
-            unsafe { self.home.own_bests.load(index) }
-        };
+        // SAFETY: of a particle of the swarm, whose own best was stored before its block arrived.
+        let own_best = |slot, d| unsafe { self.home.stored_own_best(slot, d, dims) };
         // SAFETY: as documented; each block has its own place.
         unsafe {
             each_dimension(known.dims, |d| {
-                self.held_positions.store(this * dims + d, guide.load(d))
+                self.held_positions.store(this * dims as usize + d, guide.load(d))
             });
             if thread::index() == 0 {
                 self.held_fitness.store(this, known.best.fitness);
@@ -553,10 +551,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         let words = each * <O::Partial<T> as Shuffle>::WORDS;
         let room = sheets(self.scratch().end(), thread::block_threads(), team, words);
         // This particle's places differ from their first by constants.
-        let mine_from = |place: u32| {
-            let start = role.team * words + role.particle + place;
-            room.part(start, room.length().wrapping_sub(start)).opaque()
-        };
+        let mine_from = |place: u32| room.skip(role.team * words + role.particle + place).opaque();
         let (terms_of_mine, made_of_mine) = (mine_from(0), mine_from(sheet.first_made()));
         let put = |room: Shared<u32>, place: u32, partial: O::Partial<T>| {
             let mut word = place;

@@ -1,12 +1,12 @@
-//! The usual iteration of a single swarm apart, many times in one launch, of more particles than fit on the chip: they
-//! take turns.
+//! The usual iteration of a single swarm apart, many times in one launch, where particles take turns on the chip if there
+//! are more than it has room for. Faster than [`resident`](super::resident) blocks where dimensions make fours.
 //!
 //! As many warps of a block as fit have room in shared memory for the positions and velocities of 32 particles, a
 //! *chunk*. Each fetches some of its block's, does some iterations with them, puts them back and fetches the next. Their
 //! own bests stay in device memory, in quads, from which four dimensions are one load: as long as the same particles are
-//! on the chip they come from the second-level cache, and half as many more particles fit. What a warp needs for the
-//! next four dimensions it fetches while it moves the particles in these, the random numbers included, so that few
-//! warps do.
+//! on the chip they come from the second-level cache, and half as many more particles fit. Own bests and random numbers
+//! of the next four dimensions are asked for while these are moved, the first ones of the next iteration with the last
+//! ones of this ([`step::step_ahead`]), so that few warps do.
 //!
 //! Warps do not keep pace with each other: while some wait for memory others calculate. A warp that has found something
 //! better than what the block knows, or the first one when it sees that another block has published (see
@@ -30,7 +30,7 @@ use crate::{
     swarm::{
         best::Candidate,
         layout,
-        step::{self, Motion, State},
+        step::{self, Ahead, Far, State},
         update::{Bound, Coefficients},
     },
 };
@@ -143,47 +143,60 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 dims * ROW - 2 * lane,
             )
             .opaque();
-            // Those of the present turn, and the next.
+            // Iterations of the launch before the present turn, so far, and when it is over.
             let (mut begun, mut nth) = (0, 0);
             let mut until = stay.min(iterations);
-            let (mut own_bests, mut best_fitness) = (InMemory::at(home, 0, dims), T::INFINITY);
+            let own_bests = InMemory::at(home, 0, dims);
+            let mut state = Seated::<T> {
+                motion: place,
+                own_bests,
+                guide: hearsay.known.guide(),
+                bounds: room.bounds,
+                dims,
+                best_fitness: T::INFINITY,
+            };
+            let mut ahead = Ahead::NONE;
             loop {
                 let mut number = hearsay.seen;
+                let mut comes = !works;
                 if works {
                     let particle = chunk * CHUNK + lane;
+                    // Padding moves along, and is nobody's best.
+                    let exists = particle < particles;
+                    state.guide = hearsay.known.guide();
                     if nth == begun {
-                        own_bests = InMemory::at(home, particle, dims);
-                        best_fitness = home.best_fitness.load(particle as usize);
-                    }
-                    let mut state = Seated {
-                        motion: place,
-                        own_bests,
-                        guide: hearsay.known.guide(),
-                        bounds: room.bounds,
-                        dims,
-                        best_fitness,
-                    };
-                    if nth == begun {
+                        state.own_bests = InMemory::at(home, particle, dims);
+                        state.best_fitness = home.best_fitness.load(particle as usize);
+                        if exists {
+                            mine = mine.better(Candidate { fitness: state.best_fitness, particle });
+                        }
                         state.fetch();
+                        common.iteration = first + nth;
+                        ahead = Ahead::first(&common, &state, particle);
                     }
-                    common.iteration = first + nth;
-                    if arguments.varies == 1 {
-                        let inertia = arguments.inertia.at(nth as usize);
-                        common.coefficients = Coefficients { inertia, ..common.coefficients };
+                    while !comes && nth < until {
+                        common.iteration = first + nth;
+                        if arguments.varies == 1 {
+                            let inertia = arguments.inertia.at(nth as usize);
+                            common.coefficients = Coefficients { inertia, ..common.coefficients };
+                        }
+                        // Asked before the step and used after it: the answer takes long.
+                        let asks = thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
+                        number = if asks { exchange.number() } else { hearsay.seen };
+                        let before = state.best_fitness;
+                        let fitness = step::step_ahead(&common, &mut state, particle, &mut ahead);
+                        if fitness < before && exists {
+                            mine = mine.better(Candidate { fitness, particle });
+                        }
+                        nth += 1;
+                        let (newer, better) = (hearsay.is_new(number), hearsay.is_beaten_by(mine));
+                        let called = room.calls.atomic_load(0) != answered;
+                        let news = newer || better || called;
+                        comes = hearsay.pending || warp::ballot(news) != 0;
                     }
-                    // Asked before the step and used after it: the answer takes long.
-                    if thread::index() == 0 && nth.is_multiple_of(ASK_EVERY) {
-                        number = exchange.number();
-                    }
-                    if particle < particles {
-                        let fitness = step::step(&common, &mut state, particle);
-                        best_fitness = fitness;
-                        mine = mine.better(Candidate { fitness, particle });
-                    }
-                    nth += 1;
                     if nth == until {
                         state.put_back();
-                        home.best_fitness.store(particle as usize, best_fitness);
+                        home.best_fitness.store(particle as usize, state.best_fitness);
                         chunk += capacity;
                         if chunk >= end {
                             chunk = share.first + nth_warp;
@@ -192,14 +205,13 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                             works = begun < iterations;
                         }
                         nth = begun;
+                        comes |= !works;
                     }
                 }
-                let (newer, better) = (hearsay.is_new(number), hearsay.is_beaten_by(mine));
-                let called = room.calls.atomic_load(0) != answered;
-                let comes = warp::ballot(newer || better || called) != 0 || hearsay.pending;
-                if works && !comes {
+                if !comes {
                     continue;
                 }
+                let (newer, better) = (hearsay.is_new(number), hearsay.is_beaten_by(mine));
                 let wants = warp::ballot(better || newer) != 0 || hearsay.pending;
                 if wants && lane == 0 {
                     room.calls.fetch_add(0, 1);
@@ -213,14 +225,7 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 let heard = meet(room.said.part(meetings % 2 * warps, warps), said);
                 meetings += 1;
                 answered += heard.calls;
-                let own_best = |particle: u32, dimension: u32| {
-                    let (particle, dimension) = (particle as usize, dimension as usize);
-                    home.own_bests.load(layout::index_in_quads::<T>(
-                        particle,
-                        dimension,
-                        dims as usize,
-                    ))
-                };
+                let own_best = |particle: u32, d| home.stored_own_best(particle as usize, d, dims);
                 let scratch = || Scratch::of(thread::opaque(thread::block_threads()), dims);
                 hearsay.learn(&exchange, scratch, heard.news, mine, own_best);
                 if heard.news & WORKS == 0 {
@@ -284,12 +289,6 @@ struct Seated<'a, T> {
     best_fitness: T,
 }
 
-/// From number `start` of an array on.
-#[inline(always)]
-fn rest<T: Scalar>(array: Shared<T>, start: u32) -> Shared<T> {
-    array.part(start, array.length().wrapping_sub(start))
-}
-
 impl<T: Scalar> Seated<'_, T> {
     /// Fetches position and velocity.
     #[inline(always)]
@@ -337,30 +336,19 @@ impl<T: Scalar> Seated<'_, T> {
 // of the array; guide and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
 // of 16 bytes.
 impl<T: Scalar> State<T> for Seated<'_, T> {
-    const LOOKS_FOR_RUNS: bool = true;
-    const FETCHES_AHEAD: bool = true;
-
     #[inline(always)]
     fn from(&self, dimension: u32) -> Self {
         Self {
-            motion: rest(self.motion, dimension * ROW),
+            motion: self.motion.skip(dimension * ROW),
             own_bests: self.own_bests.from(dimension),
-            guide: rest(self.guide, dimension),
-            bounds: rest(self.bounds, 4 * dimension),
+            guide: self.guide.skip(dimension),
+            bounds: self.bounds.skip(4 * dimension),
             ..*self
         }
     }
     #[inline(always)]
     fn rest(&self, dimension: u32) -> Self {
         Self { own_bests: self.own_bests.rest(dimension), ..self.from(dimension) }
-    }
-    #[inline(always)]
-    fn four(&self) -> [Motion<T>; 4] {
-        let own_bests = self.own_bests.own_bests_of_four();
-        [0, 1, 2, 3].map(|ahead| {
-            let (position, velocity) = self.motion(ahead);
-            Motion { position, velocity, own_best: own_bests[ahead as usize] }
-        })
     }
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
@@ -392,11 +380,6 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
         unsafe { self.guide.load_four(0) }
     }
     #[inline(always)]
-    fn bound(&self, dimension: u32) -> Option<Bound<T>> {
-        // SAFETY: see above.
-        Some(Bound::from_words(unsafe { self.bounds.load_four(4 * dimension as usize) }))
-    }
-    #[inline(always)]
     fn best_fitness(&self) -> T {
         self.best_fitness
     }
@@ -420,5 +403,17 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
             dimension += 1;
         }
         self.best_fitness = fitness;
+    }
+}
+
+impl<T: Scalar> Far<T> for Seated<'_, T> {
+    #[inline(always)]
+    fn own_bests_of_four(&self) -> [T; 4] {
+        self.own_bests.own_bests_of_four()
+    }
+    #[inline(always)]
+    fn bound(&self, dimension: u32) -> Bound<T> {
+        // SAFETY: see above.
+        Bound::from_words(unsafe { self.bounds.load_four(4 * dimension as usize) })
     }
 }
