@@ -20,7 +20,8 @@ pub struct Module {
 ///
 /// Resident kernels would take twice as many, and then a multiprocessor could not be filled; what they do
 /// not need in the inner loop may go to local memory. Streaming ones would take fewer and wait for one load after the
-/// other; these are those that need none but the registers, on any architecture.
+/// other; those in f32 are the ones that need none but the registers, on any architecture (but for what
+/// `scripts/check-ptx` says).
 const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("fit_judge_", "", 512, None),
     ("fit_matrix_ceiling_", "", 256, None),
@@ -36,6 +37,8 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("paths_panels_via_", "", 256, None),
     ("paths_panels_", "", 256, Some(2)),
     ("paths_pivots_", "", 256, Some(1)),
+    ("swarm_quartet_", "_f32", 256, Some(3)),
+    ("swarm_quartet_", "_f64", 256, Some(2)),
     ("swarm_resident_", "_f32", 1024, Some(1)),
     ("swarm_resident_", "_f64", 512, Some(1)),
     ("swarm_tiered_", "_f32", 1024, Some(1)),
@@ -44,6 +47,7 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_together_", "_f64", 512, Some(1)),
     ("swarm_turns_", "_f32", 512, Some(1)),
     ("swarm_turns_", "_f64", 256, Some(1)),
+    ("swarm_step_", "_f64", 512, Some(1)),
     ("swarm_step_calibration_", "f32", 512, Some(2)),
     ("swarm_step_cubic_", "f32", 512, Some(2)),
     ("swarm_step_dixon_price_", "f32", 512, Some(2)),
@@ -52,6 +56,7 @@ const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
     ("swarm_step_levy_", "f32", 512, Some(2)),
     ("swarm_step_rastrigin_", "f32", 512, Some(2)),
     ("swarm_step_rosenbrock_", "f32", 512, Some(2)),
+    ("swarm_step_schwefel_", "f32", 512, Some(2)),
     ("swarm_step_sphere_", "f32", 512, Some(2)),
     ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
 ];

@@ -47,8 +47,9 @@ use crate::{
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
-        in_memory::{Arrange, CatchUp},
         motion::{Advance, Scatter},
+        order::{Arrange, CatchUp},
+        quartet::Quartet,
         resident::{Resident, Tiered, Together},
         step::Step,
         survey::{SurveySwarm, SurveyTiles},
@@ -63,6 +64,7 @@ macro_rules! for_each_family {
         $callback! {
             [
                 swarm_step: Step,
+                swarm_quartet: Quartet,
                 swarm_resident: Resident,
                 swarm_together: Together,
                 swarm_tiered: Tiered,

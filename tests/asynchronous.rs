@@ -90,7 +90,7 @@ fn particles_that_take_turns_keep_their_promises() {
         let threads = [64, 96, 128, 160][seed as usize % 4];
         let (dims, warps) = (4 + seed as u32 % 19, 1 + seed as u32 % 3);
         let particles = 32 * 4 * (2 * warps + 1) + 7 * (seed as u32 % 9);
-        let room = turns::shared_bytes::<T>(threads, dims, warps).unwrap();
+        let room = turns::shared_bytes::<T>(threads, dims, warps, 0).unwrap();
         // A quarter of them, whatever the threads.
         let whole = resident::shared_bytes::<T>(32, dims, particles.div_ceil(4 * 32), None);
         assert!(whole.unwrap() > room, "{particles} x {dims} fit as a whole");
@@ -167,7 +167,7 @@ fn a_single_part_does_what_a_synchronous_swarm_does() {
         assert_eq!(one, other);
         // Its own bests do not fit, and it takes the only turns.
         let options = Options { iterations: 50, particles: 31, ..options };
-        let room = turns::shared_bytes::<f64>(32, 7, 1).unwrap();
+        let room = turns::shared_bytes::<f64>(32, 7, 1, 0).unwrap();
         assert!(resident::shared_bytes::<f64>(32, 7, 1, None).unwrap() > room);
         let emulated = Emulated::new(4, 32).with_shared_memory(room);
         // In f64 no two particles are equally good, of which a synchronous swarm follows the first.

@@ -8,7 +8,10 @@ use common::{
     variants,
 };
 use flockwork::backend::{Emulated, Evaluation, Residence};
-use flockwork_device::swarm::kernels::{resident, turns};
+use flockwork_device::{
+    objective::Reach,
+    swarm::kernels::{resident, turns},
+};
 
 #[test]
 fn every_kernel_in_the_emulator() {
@@ -80,15 +83,41 @@ fn every_function_in_tiers() {
     }
 }
 
-/// A single warp that does not wait for others, with any number of fours of dimensions and any runs of terms.
+/// A single warp that does not wait for others, with any number of fours of dimensions and any runs of terms, in boxes
+/// with the same sides in all dimensions and without.
 #[test]
 fn every_function_in_turns() {
-    let apart = Variant { apart: true, ..Variant::usual() };
-    for dims in [6, 9, 12, 18, 21, 33, 36, 48, 129, 132, 261] {
+    for (nth, dims) in [6, 9, 12, 18, 21, 33, 36, 48, 129, 132, 261].into_iter().enumerate() {
         let emulated = Emulated::new(u64::from(dims), 32).with_evaluation(Evaluation::Thread);
         let emulated = emulated.with_shared_memory(1 << 20);
         let case = Case { particles: 17, dims, looks: &[1, 6] };
+        let apart = Variant { apart: true, uneven: nth % 2 == 1, ..Variant::usual() };
         all_same_bits_of(&apart, case, &cpu(), &emulated).unwrap();
+    }
+}
+
+/// Four threads for a particle, one after the other forth and back, with any number of fours of dimensions and any runs
+/// of terms, the last of them short or whole.
+#[test]
+fn every_function_by_four_threads() {
+    for (nth, dims) in [37, 46, 64, 129, 260].into_iter().enumerate() {
+        let emulated = Emulated::new(u64::from(dims), [32, 64][nth % 2]);
+        let emulated = emulated.with_residence(Residence::Streaming);
+        let case = Case { particles: 70 - 7 * nth as u32, dims, looks: &[1, 2, 4] };
+        let variant = Variant { uneven: nth == 1, ..Variant::usual() };
+        all_same_bits_of(&variant, case, &cpu(), &emulated).unwrap();
+    }
+}
+
+#[test]
+fn four_threads_under_many_schedules() {
+    for seed in 0..60 {
+        let particles = 1 + 13 * (seed as u32 % 17);
+        let case = Case { particles, dims: 37 + 5 * (seed as u32 % 29), looks: &[1, 7] };
+        let objective = ["rastrigin", "rosenbrock", "ackley", "griewank"][seed as usize % 4];
+        let emulated = Emulated::new(seed, [32, 64][seed as usize % 2]);
+        let emulated = emulated.with_residence(Residence::Streaming);
+        same_bits(objective, case, &cpu(), &emulated).unwrap();
     }
 }
 
@@ -97,8 +126,12 @@ fn every_function_in_turns() {
 fn every_function_in_the_only_turn() {
     let apart = Variant { apart: true, ..Variant::usual() };
     for dims in [6, 9, 15, 42] {
-        let rooms =
-            [turns::shared_bytes::<f32>(32, dims, 1), turns::shared_bytes::<f64>(32, dims, 1)];
+        // What a function keeps whose sum has up to two words.
+        let kept = |words| turns::kept_words(Reach::Own, (dims, words), dims);
+        let rooms = [
+            turns::shared_bytes::<f32>(32, dims, 1, kept(2)),
+            turns::shared_bytes::<f64>(32, dims, 1, kept(4)),
+        ];
         let whole = |threads| resident::shared_bytes::<f32>(threads, dims, 1, None);
         assert!(whole(32) > rooms[0], "{dims} dimensions fit as a whole");
         for room in rooms.map(Option::unwrap) {

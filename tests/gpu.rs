@@ -155,14 +155,34 @@ mod gpu {
         for info in OBJECTIVES {
             trials.push(Trial::test(format!("same_bits_in_turns::{}", info.name), move || {
                 let gpu = Cuda::open(0)?.with_evaluation(Evaluation::Thread);
-                let apart = Variant { apart: true, ..Variant::usual() };
                 // A single warp, which takes the only turn: with the last two because more do not fit, in f64, and in f32.
-                for dims in [6, 21, 48, 132, 351, 702] {
+                for (nth, dims) in [6, 21, 48, 132, 351, 702].into_iter().enumerate() {
+                    let apart = Variant { apart: true, uneven: nth % 2 == 1, ..Variant::usual() };
                     let case = Case { particles: 31, dims, looks: &[1, 12] };
                     same_bits_of(&apart, info.name, case, &cpu(), &gpu)?;
                 }
                 Ok(())
             }));
+        }
+        for info in OBJECTIVES {
+            trials.push(Trial::test(
+                format!("same_bits_by_four_threads::{}", info.name),
+                move || {
+                    let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                    // More rounds than one, forth and back, and fewer particles than threads.
+                    for (particles, dims, uneven) in
+                        [(150_001, 37, false), (3_001, 64, true), (517, 300, false), (1, 46, false)]
+                    {
+                        // All pairs of atoms, or rows, for so many particles take the CPU too long.
+                        let slow = matches!(info.name, "lennard_jones" | "calibration");
+                        let particles = if slow { particles.min(517) } else { particles };
+                        let variant = Variant { uneven, ..Variant::usual() };
+                        let case = Case { particles, dims, looks: &[1, 2, 11] };
+                        same_bits_of(&variant, info.name, case, &cpu(), &gpu)?;
+                    }
+                    Ok(())
+                },
+            ));
         }
         // Of one warp, of three, of many.
         for threads in [32, 96, 192, 512] {
@@ -173,8 +193,10 @@ mod gpu {
                 for (objective, particles) in
                     [("rastrigin", 3001), ("ackley", 3008), ("rosenbrock", 3009)]
                 {
-                    let case = Case { particles, dims: 33, looks: &[1, 50] };
-                    same_bits(objective, case, &cpu(), &gpu)?;
+                    for dims in [33, 67] {
+                        let case = Case { particles, dims, looks: &[1, 50] };
+                        same_bits(objective, case, &cpu(), &gpu)?;
+                    }
                 }
                 Ok(())
             }));

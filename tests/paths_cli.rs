@@ -205,7 +205,7 @@ fn the_benchmark_states_share_and_rate() {
 #[test]
 fn ctrl_c_ends_it() {
     let folder = Folder::new();
-    // Some ten seconds of one thread, ten times as many unoptimized.
+    // Some ten seconds of one thread, ten times as many unoptimized, and several times that without AVX-512.
     let graph = folder.file("large.gr", "p sp 5000 1\na 1 2 0.5\n");
     let mut child = program()
         .args(["paths", &graph, "--threads", "1"])
@@ -221,7 +221,7 @@ fn ctrl_c_ends_it() {
     let began = std::time::Instant::now();
     let output = child.wait_with_output().unwrap();
     // It asks after each pass, of which there are twenty.
-    assert!(began.elapsed().as_secs() < 20);
+    assert!(began.elapsed().as_secs() < 60);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         text(&output.stderr),

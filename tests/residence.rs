@@ -79,7 +79,9 @@ fn asked_in_between<T: Number>(
 #[test]
 fn whoever_asks_between_iterations_finds_what_the_cpu_has() {
     fn check<T: Number>() {
-        for (dims, particles) in [(1, 130), (4, 100), (6, 200), (8, 129), (11, 64), (33, 70)] {
+        for (dims, particles) in
+            [(1, 130), (4, 100), (6, 200), (8, 129), (11, 64), (33, 70), (45, 77), (64, 64)]
+        {
             let (there, _) = asked_in_between::<T>(&Cpu::new(1).unwrap(), dims, particles);
             for residence in [Residence::Streaming, Residence::Auto] {
                 let emulated = Emulated::new(u64::from(dims), 64).with_residence(residence);

@@ -219,7 +219,7 @@ impl<T: Word> ReadWrite<T> {
     }
 }
 
-/// A scalar of which two neighbours in shared memory can be loaded and stored at once, and four
+/// A scalar of which two or four neighbours in shared memory can be loaded and stored at once, and four
 /// neighbours in device memory can be loaded, 16 bytes an instruction.
 pub trait Quad: Word {
     /// The two that lie at this offset in the block's shared memory.
@@ -239,6 +239,12 @@ pub trait Quad: Word {
     /// # Safety
     /// As above, but for what lies there.
     unsafe fn shared_store_two(offset: u32, two: [Self; 2]);
+
+    /// Stores four there.
+    ///
+    /// # Safety
+    /// As [`Quad::shared_load_four`], but for what lies there.
+    unsafe fn shared_store_four(offset: u32, four: [Self; 4]);
 
     /// The four elements at `pointer`.
     ///
@@ -274,6 +280,13 @@ impl Quad for f32 {
     unsafe fn shared_store_two(offset: u32, two: [Self; 2]) {
         // SAFETY: the caller's promise.
         unsafe { target::shared_store(offset, two) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_store_four(offset: u32, four: [Self; 4]) {
+        // SAFETY: the caller's promise.
+        unsafe { target::shared_store(offset, four) }
     }
 
     #[inline(always)]
@@ -317,6 +330,16 @@ impl Quad for f64 {
     unsafe fn shared_store_two(offset: u32, two: [Self; 2]) {
         // SAFETY: the caller's promise.
         unsafe { target::shared_store(offset, two) }
+    }
+
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn shared_store_four(offset: u32, [a, b, c, d]: [Self; 4]) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            target::shared_store(offset, [a, b]);
+            target::shared_store(offset + 2 * size_of::<Self>() as u32, [c, d]);
+        }
     }
 
     #[inline(always)]

@@ -180,4 +180,19 @@ impl<T: Quad> Shared<T> {
             T::shared_store_two(self.byte_offset + index as u32 * size_of::<T>() as u32, two);
         }
     }
+
+    /// Stores elements `index` to `index + 3`.
+    ///
+    /// # Safety
+    /// As [`Shared::load_four`], but for what lies there.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn store_four(&self, index: usize, four: [T; 4]) {
+        #[cfg(not(target_arch = "nvptx64"))]
+        assert!(index + 3 < self.length as usize, "shared store {index} of {}", self.length);
+        // SAFETY: in bounds and aligned by the caller's promise.
+        unsafe {
+            T::shared_store_four(self.byte_offset + index as u32 * size_of::<T>() as u32, four);
+        }
+    }
 }

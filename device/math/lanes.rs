@@ -176,8 +176,11 @@ impl<T: Scalar, const N: usize> Real for Lanes<T, N> {
     }
 
     #[inline(always)]
-    fn sin_pi_squared(self) -> Self {
-        self.map(T::sin_pi_squared)
+    fn rippled(mut self, height: f64, base: Self) -> Self {
+        for (x, base) in self.0.iter_mut().zip(base.0) {
+            *x = x.rippled(height, base);
+        }
+        self
     }
 
     #[inline(always)]

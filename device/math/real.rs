@@ -137,11 +137,17 @@ pub trait Real:
         self.sin_cos_pi().0
     }
 
-    /// The square of the sine of pi times the argument, at less than half the cost of
-    /// [`Real::sin_pi`]; error below 6.5 units in the last place. What a ripple over
-    /// a bowl wants: (1 - cos(2 pi x)) / 2 is the same without the cancellation where it is small.
-    /// Zero at integers, 1 halfway between them, for arguments of any size; zero at infinity.
-    fn sin_pi_squared(self) -> Self;
+    /// `base` plus `height`, a constant, times the square of the sine of pi times the argument, at less than half the
+    /// cost of [`Real::sin_pi`]; the error of the square is below 6.5 units in its last place. What a ripple over a bowl
+    /// wants: (1 - cos(2 pi x)) / 2 is the same square without the cancellation where it is small. The square is zero at
+    /// integers, for arguments of any size; NaN at infinity.
+    fn rippled(self, height: f64, base: Self) -> Self;
+
+    /// The square of the sine of pi times the argument: see [`Real::rippled`]. 1 halfway between integers.
+    #[inline(always)]
+    fn sin_pi_squared(self) -> Self {
+        self.rippled(1.0, Self::of(0.0))
+    }
 
     /// Sine and cosine of radians; error below 0.85 units in the last place up to 2^17 (f32) or 2^30
     /// (f64). Beyond, they are those of an angle that differs from the argument by no more than 2^-23
@@ -279,6 +285,10 @@ pub trait Scalar:
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
 
+    /// This where `one` equals `other` and it is not [negligible](Scalar::NEGLIGIBLE) itself, else 0: on a GPU one
+    /// choice by both conditions, of which its compiler makes two.
+    fn kept_where_equal(self, one: Self, other: Self) -> Self;
+
     /// The `nth` pair of uniforms of a block of random bits, plus 1, `nth` below
     /// [`Scalar::PAIRS_PER_BLOCK`]: multiples of 2^-23 (f32) or 2^-52 (f64) in [1, 2).
     fn raised_pair(block: Block, nth: u32) -> (Self, Self);
@@ -296,6 +306,41 @@ use super::rust_cuda as machine;
 
 #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 mod machine {
+    use core::arch::asm;
+
+    macro_rules! kept {
+        ($name:ident, $type:ident, $bits:ident, $class:ident) => {
+            /// `value` where `one` equals `other` and its size is `least` or more, or NaN; else 0.
+            #[inline(always)]
+            pub fn $name(value: $type, one: $type, other: $type, least: $type) -> $type {
+                let kept: $bits;
+                // SAFETY: calculates with registers.
+                unsafe {
+                    asm!(
+                        "{{",
+                        ".reg .pred %kept;",
+                        concat!(".reg .", stringify!($type), " %size;"),
+                        concat!("abs.", stringify!($type), " %size,{value};"),
+                        concat!("setp.eq.", stringify!($type), " %kept,{one},{other};"),
+                        concat!("setp.geu.and.", stringify!($type), " %kept,%size,{least},%kept;"),
+                        concat!("selp.", stringify!($type), " {kept},{value},{zero},%kept;"),
+                        "}}",
+                        one = in($class) one.to_bits(),
+                        other = in($class) other.to_bits(),
+                        least = in($class) least.to_bits(),
+                        value = in($class) value.to_bits(),
+                        zero = in($class) 0 as $bits,
+                        kept = lateout($class) kept,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
+                }
+                $type::from_bits(kept)
+            }
+        };
+    }
+    kept!(kept_f32, f32, u32, reg32);
+    kept!(kept_f64, f64, u64, reg64);
+
     // SAFETY: the signatures are those of LLVM's intrinsics, which have no preconditions.
     unsafe extern "C" {
         #[link_name = "llvm.fma.f32"]
@@ -329,6 +374,19 @@ mod machine {
 
 #[cfg(not(target_arch = "nvptx64"))]
 mod machine {
+    macro_rules! kept {
+        ($name:ident, $type:ident) => {
+            #[inline(always)]
+            pub fn $name(value: $type, one: $type, other: $type, least: $type) -> $type {
+                let negligible = value.abs() < least;
+                // Without a branch, so that loops over lanes stay vector loops.
+                if (one == other) & !negligible { value } else { 0.0 }
+            }
+        };
+    }
+    kept!(kept_f32, f32);
+    kept!(kept_f64, f64);
+
     #[inline(always)]
     pub fn fma_f32(a: f32, b: f32, c: f32) -> f32 {
         std::primitive::f32::mul_add(a, b, c)
@@ -374,8 +432,8 @@ fn raised_f64(low: u32, high: u32) -> f64 {
 
 macro_rules! real {
     ($type:ident, $name:literal, $negligible:literal, $pairs:literal, $fma:ident, $sqrt:ident,
-     $exp:path, $ln:path, $pow:path, $round:path, $floor:path, $sin_cos_pi:path, $sin_pi_squared:path, $sin_cos:path,
-     $within:ident, $uniform:expr) => {
+     $exp:path, $ln:path, $pow:path, $round:path, $floor:path, $sin_cos_pi:path, $rippled:path, $sin_cos:path,
+     $within:ident, $kept:ident, $uniform:expr) => {
         impl Real for $type {
             type Scalar = Self;
             type Mask = bool;
@@ -422,8 +480,8 @@ macro_rules! real {
                 $sin_cos_pi(self)
             }
             #[inline(always)]
-            fn sin_pi_squared(self) -> Self {
-                $sin_pi_squared(self)
+            fn rippled(self, height: f64, base: Self) -> Self {
+                $rippled(self, height, base)
             }
             #[inline(always)]
             fn sin_cos(self) -> (Self, Self) {
@@ -479,6 +537,10 @@ macro_rules! real {
                 f64::from(self)
             }
             #[inline(always)]
+            fn kept_where_equal(self, one: Self, other: Self) -> Self {
+                machine::$kept(self, one, other, Self::NEGLIGIBLE)
+            }
+            #[inline(always)]
             fn raised_pair(block: Block, nth: u32) -> (Self, Self) {
                 $uniform(block, nth)
             }
@@ -499,9 +561,10 @@ real!(
     rounding::round_f32,
     rounding::floor_f32,
     trigonometric::sin_cos_pi_f32,
-    trigonometric::sin_pi_squared_f32,
+    trigonometric::rippled_f32,
     trigonometric::sin_cos_f32,
     within_f32,
+    kept_f32,
     |block: Block, nth: u32| {
         let (first, second) = if nth == 0 { (block[0], block[1]) } else { (block[2], block[3]) };
         (raised_f32(first), raised_f32(second))
@@ -521,8 +584,9 @@ real!(
     rounding::round_f64,
     rounding::floor_f64,
     trigonometric::sin_cos_pi_f64,
-    trigonometric::sin_pi_squared_f64,
+    trigonometric::rippled_f64,
     trigonometric::sin_cos_f64,
     within_f64,
+    kept_f64,
     |block: Block, _nth: u32| (raised_f64(block[0], block[1]), raised_f64(block[2], block[3]))
 );

@@ -1,7 +1,33 @@
 //! Rounding to integers.
 
+#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
+mod machine {
+    // SAFETY: the signatures are those of LLVM's intrinsics, which have no preconditions.
+    unsafe extern "C" {
+        #[link_name = "llvm.rint.f32"]
+        pub safe fn nearest_f32(x: f32) -> f32;
+        #[link_name = "llvm.rint.f64"]
+        pub safe fn nearest_f64(x: f64) -> f64;
+    }
+}
+
 macro_rules! rounding {
-    ($round:ident, $floor:ident, $type:ident, integers: $integers:literal) => {
+    ($nearest:ident, $round:ident, $floor:ident, $type:ident, integers: $integers:literal) => {
+        /// The integer nearest to `size`, which is not negative; ties to even, exact, infinity is itself. One instruction
+        /// of a GPU, whose rate is an eighth of the others' but which leaves their units alone.
+        #[inline(always)]
+        pub fn $nearest(size: $type) -> $type {
+            #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
+            return machine::$nearest(size);
+            // A sum in the binade that begins here is rounded to an integer, and from here on all numbers are.
+            #[cfg(any(not(target_arch = "nvptx64"), feature = "rust-cuda"))]
+            {
+                const INTEGERS: $type = $integers;
+                let rounded = (size + INTEGERS) - INTEGERS;
+                if size < INTEGERS { rounded } else { size }
+            }
+        }
+
         /// The nearest integer, ties to even; exact. The sign of a zero is not specified.
         #[inline(always)]
         pub fn $round(x: $type) -> $type {
@@ -23,5 +49,5 @@ macro_rules! rounding {
     };
 }
 
-rounding!(round_f32, floor_f32, f32, integers: 8_388_608.0);
-rounding!(round_f64, floor_f64, f64, integers: 4_503_599_627_370_496.0);
+rounding!(nearest_f32, round_f32, floor_f32, f32, integers: 8_388_608.0);
+rounding!(nearest_f64, round_f64, floor_f64, f64, integers: 4_503_599_627_370_496.0);

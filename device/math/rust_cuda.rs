@@ -40,3 +40,14 @@ pub fn within_f64(x: f64, low: f64, high: f64) -> f64 {
     let raised = if low < x { x } else { low };
     if high < raised { high } else { raised }
 }
+
+/// `value` where `one` equals `other` and its size is `least` or more, or NaN; else 0.
+#[inline(always)]
+pub fn kept_f32(value: f32, one: f32, other: f32, least: f32) -> f32 {
+    if one != other || value.abs() < least { 0.0 } else { value }
+}
+
+#[inline(always)]
+pub fn kept_f64(value: f64, one: f64, other: f64, least: f64) -> f64 {
+    if one != other || value.abs() < least { 0.0 } else { value }
+}

@@ -87,6 +87,27 @@ pub fn term_of<O: Objective, V: Real>(
     objective.term(dimension, &Window { first: dimension, values: [x; 2] }, context)
 }
 
+/// For a function with [`Reach::Next`]: the term of a coordinate and the next one.
+///
+/// ```
+/// use flockwork_device::{
+///     gpu::memory::ReadOnly,
+///     objective::{Context, Rosenbrock, evaluation::term_of_two},
+/// };
+///
+/// let context = Context::<f32>::new(9, ReadOnly::empty());
+/// assert_eq!(term_of_two(&Rosenbrock, &context, 4, [1.0_f32, 2.0]), 100.0);
+/// ```
+#[inline(always)]
+pub fn term_of_two<O: Objective, V: Real>(
+    objective: &O,
+    context: &Context<V::Scalar>,
+    dimension: u32,
+    values: [V; 2],
+) -> O::Partial<V> {
+    objective.term(dimension, &Window { first: dimension, values }, context)
+}
+
 impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
     /// Begins an evaluation.
     ///
@@ -170,12 +191,10 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
         }
     }
 
-    /// The same of runs that come two and two, as the constant `is_second` says.
+    /// For a function with [`Reach::Own`]: the run that has been pushed, instead of [`Evaluation::close_run`].
     #[inline(always)]
-    pub fn close_run_of_two(&mut self, dimension: u32, is_second: bool) {
-        if dimension < self.terms {
-            self.fold.close_run_of_two(is_second);
-        }
+    pub fn take_run(&mut self) -> O::Partial<V> {
+        self.fold.take_run()
     }
 
     #[inline(always)]

@@ -36,7 +36,7 @@ impl Objective for Rastrigin {
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
         let x = x.at(index);
         // 10 (1 - cos(2 pi x)), without its cancellation near the minima.
-        x.fma(x, T::of(20.0) * x.sin_pi_squared())
+        x.rippled(20.0, x * x)
     }
 
     #[inline(always)]

@@ -192,25 +192,39 @@ impl<P: Partial> Fold<P> {
         self.begin_run();
     }
 
-    /// The same in fewer, where it is known whether the number of runs before it is odd.
+    /// The run that is over, instead of [`Fold::close_run`], for who puts runs together himself; the next one begins.
     #[inline(always)]
-    pub fn close_run_of_two(&mut self, is_second: bool) {
-        if !is_second {
-            self.tree[0] = self.run;
-            return self.begin_run();
-        }
-        let reached = self.runs ^ (self.runs + 1);
-        let mut carry = self.tree[0].combine(self.run);
-        for_each_level!(LEVEL => {
-            if LEVEL > 0 {
-                let before = self.tree[LEVEL];
-                // The second of two reaches the next level always.
-                let reaches = LEVEL == 1 || reached >> LEVEL & 1 == 1;
-                self.tree[LEVEL] = if reaches { carry } else { before };
-                carry = before.combine(carry);
-            }
-        });
+    pub fn take_run(&mut self) -> P {
+        let run = self.run;
         self.begin_run();
+        run
+    }
+
+    /// A run is over that somebody else has made, or 2, 4, 8 and so on of them, all put together, and more follow: as
+    /// many each time, and no term is [pushed](Fold::push).
+    ///
+    /// ```
+    /// use flockwork_device::objective::sum::Fold;
+    ///
+    /// let terms: Vec<f64> = (0..100).map(|term| 1.0 / f64::from(term + 1)).collect();
+    /// let (mut fold, mut same) = (Fold::new(100), Fold::new(100));
+    /// terms.iter().for_each(|&term| fold.push(term));
+    /// // 25 runs of four.
+    /// let run = |nth: usize| terms[4 * nth..4 * nth + 4].iter().sum::<f64>();
+    /// (0..12).for_each(|two| same.close_made(run(2 * two) + run(2 * two + 1)));
+    /// assert_eq!(fold.finish(), same.finish_with(run(24)));
+    /// ```
+    #[inline(always)]
+    pub fn close_made(&mut self, made: P) {
+        self.run = made;
+        self.close_run_straight();
+    }
+
+    /// All of these, and behind them the last, of which there may be fewer.
+    #[inline(always)]
+    pub fn finish_with(mut self, made: P) -> P {
+        self.run = made;
+        self.finish()
     }
 
     #[inline(always)]

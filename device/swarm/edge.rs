@@ -42,7 +42,8 @@ impl Edge {
 }
 
 /// Position and velocity after a move by `velocity` in a dimension with this bound; `random` is a
-/// uniform in [0, 1), used where [`Edge::is_random`].
+/// uniform in [0, 1), used where [`Edge::is_random`]. What is left of a velocity is not yet
+/// [`calmed`](super::update::calmed).
 ///
 /// One loop over the lanes for each kind, since a vector loop with a choice inside is none.
 #[inline(always)]
@@ -84,7 +85,8 @@ impl<S: Scalar> PerLane<S, 3, 2> for Absorb<S> {
     fn apply(&self, [position, velocity, _]: [S; 3]) -> [S; 2] {
         let moved = position + velocity;
         let inside = moved.within(self.0.lower, self.0.upper);
-        [inside, if inside == moved { velocity } else { S::ZERO }]
+        // Calmed here already: one choice does for both.
+        [inside, velocity.kept_where_equal(inside, moved)]
     }
 }
 

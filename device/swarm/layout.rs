@@ -11,6 +11,10 @@
 //! load brings what took four, and memory is read in longer pieces. The dimensions that make no four lie in rows
 //! as otherwise, and four dimensions of a tile take the same place in either order.
 //!
+//! Where four threads share a particle it is *in sixteens*: of each sixteen dimensions those of a particle lie side by
+//! side. So what four threads beside each other load makes a piece of its own, and what they store whole sectors of
+//! memory. The dimensions that make no sixteen lie as in quads, and sixteen of a tile take the same place in any order.
+//!
 //! Several swarms of equal size that are advanced together follow one another, each from a tile of
 //! its own on. A particle's place among all of them is its *slot*.
 
@@ -43,27 +47,110 @@ pub const fn first(slot: usize, dims: usize) -> usize {
     (slot / TILE) * TILE * dims + slot % TILE
 }
 
-/// As [`first`] in quads.
-#[inline(always)]
-pub const fn first_quad<T>(slot: usize, dims: usize) -> usize {
-    (slot / TILE) * TILE * dims + slot % TILE * quad_width::<T>()
-}
-
 /// Numbers that lie side by side in quads: as many as 16 bytes hold.
 #[inline(always)]
 pub const fn quad_width<T>() -> usize {
     16 / size_of::<T>()
 }
 
-/// As [`index`] in quads.
-#[inline(always)]
-pub const fn index_in_quads<T>(slot: usize, dimension: usize, dims: usize) -> usize {
-    let width = quad_width::<T>();
-    if dimension < dims - dims % 4 {
-        let group = dimension - dimension % width;
-        first_quad::<T>(slot, dims) + group * TILE + dimension % width
-    } else {
-        index(slot, dimension, dims)
+/// In which order the numbers of a tile lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Order {
+    /// Dimension after dimension.
+    Rows = 0,
+    /// In quads.
+    Quads = 1,
+    /// In sixteens.
+    Sixteens = 2,
+}
+
+impl Order {
+    /// Index of one coordinate of a slot.
+    #[inline(always)]
+    pub const fn index<T>(self, slot: usize, dimension: usize, dims: usize) -> usize {
+        match self {
+            Self::Sixteens if dimension < dims - dims % 16 => {
+                let within = dimension % 16;
+                Sixteens::first_of(slot, dims) + (dimension - within) * TILE + within
+            }
+            Self::Quads | Self::Sixteens if dimension < dims - dims % 4 => {
+                let within = dimension % quad_width::<T>();
+                Quads::first_of::<T>(slot, dims) + (dimension - within) * TILE + within
+            }
+            _ => index(slot, dimension, dims),
+        }
+    }
+}
+
+/// An [`Order`] that is known when a kernel is compiled, and in which four dimensions are loaded at once.
+pub trait Arrangement: Copy {
+    /// Which one.
+    const ORDER: Order;
+    /// Particles that share a word where they are marked: those of a warp.
+    const MARKED: u32;
+    /// How far apart two numbers of a particle's four are that 16 bytes do not hold together.
+    fn apart<T>() -> usize;
+    /// Index of dimension 0 of a slot.
+    fn first<T>(slot: usize, dims: usize) -> usize;
+    /// How far behind dimension 0 a dimension is, which is a multiple of 4.
+    fn ahead(dimension: usize) -> usize;
+}
+
+/// [`Order::Quads`].
+#[derive(Clone, Copy, Debug)]
+pub struct Quads;
+
+impl Quads {
+    #[inline(always)]
+    const fn first_of<T>(slot: usize, dims: usize) -> usize {
+        (slot / TILE) * TILE * dims + slot % TILE * quad_width::<T>()
+    }
+}
+
+impl Arrangement for Quads {
+    const ORDER: Order = Order::Quads;
+    const MARKED: u32 = 32;
+    #[inline(always)]
+    fn apart<T>() -> usize {
+        TILE * quad_width::<T>()
+    }
+    #[inline(always)]
+    fn first<T>(slot: usize, dims: usize) -> usize {
+        Self::first_of::<T>(slot, dims)
+    }
+    #[inline(always)]
+    fn ahead(dimension: usize) -> usize {
+        dimension * TILE
+    }
+}
+
+/// [`Order::Sixteens`], of the dimensions that make them.
+#[derive(Clone, Copy, Debug)]
+pub struct Sixteens;
+
+impl Sixteens {
+    #[inline(always)]
+    const fn first_of(slot: usize, dims: usize) -> usize {
+        (slot / TILE) * TILE * dims + slot % TILE * 16
+    }
+}
+
+impl Arrangement for Sixteens {
+    const ORDER: Order = Order::Sixteens;
+    const MARKED: u32 = 8;
+    #[inline(always)]
+    fn apart<T>() -> usize {
+        quad_width::<T>()
+    }
+    #[inline(always)]
+    fn first<T>(slot: usize, dims: usize) -> usize {
+        Self::first_of(slot, dims)
+    }
+    #[inline(always)]
+    fn ahead(dimension: usize) -> usize {
+        let within = dimension % 16;
+        (dimension - within) * TILE + within
     }
 }
 
@@ -78,26 +165,47 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quads_are_the_same_numbers_in_another_order() {
-        fn check<T>(dims: usize) {
+    fn all_orders_have_the_same_numbers() {
+        fn check<T>(order: Order, together: usize, dims: usize) {
             let mut taken = std::vec![false; elements(130, dims)];
             for slot in 0..stride(130) {
                 for dimension in 0..dims {
-                    let place = index_in_quads::<T>(slot, dimension, dims);
+                    let place = order.index::<T>(slot, dimension, dims);
                     assert!(!std::mem::replace(&mut taken[place], true), "{slot} {dimension}");
-                    // Four dimensions of a tile stay where they are as a whole.
-                    let four = |place| (place - slot / TILE * TILE * dims) / TILE / 4;
-                    assert_eq!(four(place), four(index(slot, dimension, dims)));
+                    // So many dimensions of a tile stay where they are as a whole.
+                    let piece = |place| (place - slot / TILE * TILE * dims) / TILE / together;
+                    assert_eq!(piece(place), piece(index(slot, dimension, dims)));
                 }
             }
             assert!(taken.iter().all(|&taken| taken));
         }
-        for dims in 1..=13 {
-            check::<f32>(dims);
-            check::<f64>(dims);
+        for dims in (1..=13).chain([16, 31, 32, 33, 39, 100]) {
+            for (order, together) in [(Order::Rows, 1), (Order::Quads, 4), (Order::Sixteens, 16)] {
+                check::<f32>(order, together, dims);
+                check::<f64>(order, together, dims);
+            }
         }
-        assert_eq!(index_in_quads::<f32>(65, 6, 10), 640 + 256 + 4 + 2);
-        assert_eq!(index_in_quads::<f64>(65, 6, 10), 640 + 384 + 2);
-        assert_eq!(index_in_quads::<f32>(65, 9, 10), index(65, 9, 10));
+        assert_eq!(Order::Quads.index::<f32>(65, 6, 10), 640 + 256 + 4 + 2);
+        assert_eq!(Order::Quads.index::<f64>(65, 6, 10), 640 + 384 + 2);
+        assert_eq!(Order::Quads.index::<f32>(65, 9, 10), index(65, 9, 10));
+        assert_eq!(Order::Sixteens.index::<f64>(65, 22, 35), 64 * 35 + 1024 + 16 + 6);
+        assert_eq!(Order::Sixteens.index::<f32>(65, 33, 35), index(65, 33, 35));
+    }
+
+    #[test]
+    fn arrangements_say_the_same_as_their_orders() {
+        fn check<A: Arrangement, T>(dims: usize) {
+            for (slot, dimension) in (0..130).flat_map(|slot| (0..dims).map(move |d| (slot, d))) {
+                let (four, within) = (dimension - dimension % 4, dimension % 4);
+                let (pair, last) = (within / quad_width::<T>(), within % quad_width::<T>());
+                let place =
+                    A::first::<T>(slot, dims) + A::ahead(four) + pair * A::apart::<T>() + last;
+                assert_eq!(place, A::ORDER.index::<T>(slot, dimension, dims));
+            }
+        }
+        check::<Quads, f32>(12);
+        check::<Quads, f64>(12);
+        check::<Sixteens, f32>(48);
+        check::<Sixteens, f64>(48);
     }
 }

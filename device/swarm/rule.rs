@@ -9,7 +9,7 @@ use super::{
     edge,
     settings::{Randomness, Rule, Settings, Variable, way},
     topology::below,
-    update::{self, Bound, Coefficients, Start, limit_speed},
+    update::{self, Bound, Coefficients, Start, calmed, limit_speed},
 };
 use crate::{
     math::{Real, Scalar},
@@ -165,7 +165,7 @@ fn place<V: Real>(
     } else {
         edge::confine(settings.edge, bound, position, velocity, velocity)
     };
-    flock.set_motion(dimension, position, velocity);
+    flock.set_motion(dimension, position, calmed(velocity));
 }
 
 struct Limit<S>(Bound<S>);

@@ -9,7 +9,7 @@
 
 mod ahead;
 
-pub use ahead::{Ahead, Far, step_ahead};
+pub use ahead::{Ahead, Far, pairs_of_runs, step_ahead};
 
 use super::{
     best::competing,
@@ -114,9 +114,12 @@ pub trait State<T>: Copy {
 }
 
 /// The position in a state as the function sees it: moved by the shift.
-struct Shifted<'a, S, T> {
-    view: &'a View<S>,
-    state: &'a T,
+#[derive(Clone, Copy, Debug)]
+pub struct Shifted<'a, S, T> {
+    /// How it sees positions.
+    pub view: &'a View<S>,
+    /// The state, not as seen from a dimension.
+    pub state: &'a T,
 }
 
 impl<S: Scalar, T: State<S>> Point<S> for Shifted<'_, S, T> {
@@ -315,7 +318,7 @@ fn motion<O: Objective, T: Scalar, S: State<T>>(
             evaluation.close_run(dimension);
         }
     }
-    rest(common, state, &mut evaluation, S::fours(dims, dimension), &mut draw);
+    rest(common, state, &mut evaluation, S::fours(dims, dimension), &draw);
     let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
     competing(common.view.sign * value)
 }
@@ -379,7 +382,7 @@ pub unsafe fn group<O: Objective, T: Scalar>(
     if common.view.dims - dimension >= 4 {
         four(common, state, &mut Each(see), dimension, &mut draw);
     } else {
-        rest(common, state, &mut Each(see), dimension, &mut draw);
+        rest(common, state, &mut Each(see), dimension, &draw);
     }
 }
 
@@ -415,21 +418,22 @@ fn four<O: Objective, T: Scalar, S: State<T>>(
     // would cost registers.
     let loaded = state.four();
     let [guide0, guide1, guide2, guide3] = state.guide_of_four();
-    let [first, second] = next_uniforms(draw);
+    let [first, second] = uniforms_of(draw, 0);
     let [loaded0, loaded1, loaded2, loaded3] = state.renewed_four(loaded);
     let at = |ahead| Place::of_four::<T, S>(common.view.dims, dimension, ahead);
     let place_0 = place::<O, T, 0>;
     let moved0 = place_0(common, &mut state, observer, at(0), loaded0, guide0, bound(0), first);
-    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
+    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { uniforms_of(draw, 1)[0] };
     let place_1 = place::<O, T, 1>;
     let moved1 = place_1(common, &mut state, observer, at(1), loaded1, guide1, bound(1), second);
-    let [third, fourth] = next_uniforms(draw);
+    let [third, fourth] = uniforms_of(draw, 2 / T::PAIRS_PER_BLOCK);
     let place_2 = place::<O, T, 2>;
     let moved2 = place_2(common, &mut state, observer, at(2), loaded2, guide2, bound(2), third);
-    let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
+    let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { uniforms_of(draw, 3)[0] };
     let place_3 = place::<O, T, 3>;
     let moved3 = place_3(common, &mut state, observer, at(3), loaded3, guide3, bound(3), fourth);
     state.set_four([moved0, moved1, moved2, moved3]);
+    draw.group += 4 / T::PAIRS_PER_BLOCK;
 }
 
 /// What is left of the dimensions from `dimension` on, a multiple of 4: three at most.
@@ -439,7 +443,7 @@ fn rest<O: Objective, T: Scalar>(
     state: &mut impl State<T>,
     observer: &mut impl Observer<T>,
     dimension: u32,
-    draw: &mut Draw,
+    draw: &Draw,
 ) {
     let left = common.view.dims - dimension;
     if left == 0 {
@@ -450,7 +454,7 @@ fn rest<O: Objective, T: Scalar>(
     // SAFETY: as in `four`.
     let bound = |ahead| Bound::from_words(unsafe { bounds.four(ahead) });
     let at = |ahead| Place { state_dimension: ahead, ..Place::alone(dimension + ahead) };
-    let [first, second] = next_uniforms(draw);
+    let [first, second] = uniforms_of(draw, 0);
     let guide = state.guide(0);
     let loaded = load(&state, 0);
     if left == 1 {
@@ -460,21 +464,21 @@ fn rest<O: Objective, T: Scalar>(
     }
     let (next_guide, next) = (state.guide(1), load(&state, 1));
     place::<O, T, 0>(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
-    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
+    let second = if T::PAIRS_PER_BLOCK == 2 { second } else { uniforms_of(draw, 1)[0] };
     place::<O, T, 1>(common, &mut state, observer, at(1), next, next_guide, bound(1), second);
     if left == 3 {
-        let third = next_uniforms(draw)[0];
+        let third = uniforms_of(draw, 2 / T::PAIRS_PER_BLOCK)[0];
         let (guide, loaded) = (state.guide(2), load(&state, 2));
         place::<O, T, 2>(common, &mut state, observer, at(2), loaded, guide, bound(2), third);
     }
 }
 
-/// The uniforms of the next block of random bits, raised to [1, 2).
+/// The uniforms of a block of random bits of four dimensions, `draw`'s or one of the up to three after it, raised to
+/// [1, 2).
 #[inline(always)]
-fn next_uniforms<T: Scalar>(draw: &mut Draw) -> [(T, T); 2] {
-    let pairs = T::raised_uniforms(*draw);
-    draw.group += 1;
-    pairs
+fn uniforms_of<T: Scalar>(draw: &Draw, nth: u32) -> [(T, T); 2] {
+    // The group is a multiple of two or four: so it is a sum, which takes part in an exclusive-or as it is.
+    T::raised_uniforms(Draw { group: draw.group ^ nth, ..*draw })
 }
 
 /// A dimension, by its number and as a state is seen.

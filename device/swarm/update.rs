@@ -1,7 +1,7 @@
 //! The movement of one coordinate of one particle.
 
 use super::edge::Absorb;
-use crate::math::{PerLane, Scalar};
+use crate::math::{PerLane, Real, Scalar};
 
 /// The coefficients of the velocity update (Shi and Eberhart 1998).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,6 +17,7 @@ pub struct Coefficients<T> {
 
 /// What limits one dimension.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
 pub struct Bound<T> {
     /// Least position.
     pub lower: T,
@@ -102,15 +103,21 @@ impl<S: Scalar> PerLane<S, 2, 2> for Start<S> {
         let Bound { lower, upper, .. } = self.bound;
         let position = r1.fma(upper - lower, lower).within(lower, upper);
         let other = r2.fma(upper - lower, lower);
-        [position, limit_speed(S::of(0.5) * (other - position), &self.bound)]
+        [position, calmed(limit_speed(S::of(0.5) * (other - position), &self.bound))]
     }
 }
 
-/// Limits a velocity to the greatest speed. One so small that it no longer matters becomes zero: as a
-/// swarm settles, velocities would otherwise shrink into the subnormal numbers, with which CPUs
-/// compute many times slower.
+/// Limits a velocity to the greatest speed.
 #[inline(always)]
 pub fn limit_speed<S: Scalar>(velocity: S, bound: &Bound<S>) -> S {
-    let limited = velocity.within(-bound.max_velocity, bound.max_velocity);
-    if limited.abs() < S::NEGLIGIBLE { S::ZERO } else { limited }
+    velocity.within(-bound.max_velocity, bound.max_velocity)
+}
+
+/// The velocity that is kept when a coordinate has moved by it: one so small that it no longer matters becomes
+/// zero. As a swarm settles, velocities would otherwise shrink into the subnormal numbers, with which CPUs
+/// compute many times slower.
+#[inline(always)]
+pub fn calmed<V: Real>(velocity: V) -> V {
+    let negligible = velocity.abs().less(V::splat(V::Scalar::NEGLIGIBLE));
+    V::select(negligible, V::of(0.0), velocity)
 }

@@ -5,12 +5,16 @@ use flockwork_device::{
     gpu::warp::Shuffle,
     kernel::Kernel,
     objective::{Context, Objective, Reach},
-    swarm::kernels::{
-        evaluate::{self, Evaluate},
-        motion,
-        resident::{self, Resident, Tiered, Together},
-        step::{self, Step},
-        turns::Turns,
+    swarm::{
+        kernels::{
+            evaluate::{self, Evaluate},
+            motion,
+            quartet::{self, Quartet},
+            resident::{self, Resident, Tiered, Together},
+            step::{self, Step},
+            turns::Turns,
+        },
+        layout::Order,
     },
 };
 
@@ -68,14 +72,17 @@ pub(super) trait FunctionKernels<M: Machine, T> {
         then: Then<T>,
     ) -> Result<bool>;
 
-    /// Launches [`Step`].
+    /// Launches [`Step`], or [`Quartet`] for a swarm in sixteens, in blocks of so many threads at most, and as many of them
+    /// as are on the machine at once, if that is not more than `most_blocks`.
     ///
     /// # Safety
     /// As [`Machine::launch`].
     unsafe fn step(
         &mut self,
         machine: &M,
-        shape: Shape,
+        order: Order,
+        most_blocks: u32,
+        threads: u32,
         arguments: step::Arguments<(), T>,
     ) -> Result<()>;
 
@@ -103,8 +110,9 @@ pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     objective: O,
     evaluate: OnDemand<M, Evaluate<O, T>>,
     step: Tailored<M, Step<O, T>>,
-    /// How many blocks of it are on the machine at once.
-    step_blocks: Option<u32>,
+    quartet: Tailored<M, Quartet<O, T>>,
+    /// How many blocks of whichever of these two are on the machine at once, and of how many threads.
+    streaming: Option<Shape>,
     resident: Tailored<M, Resident<O, T>>,
     together: Tailored<M, Together<O, T>>,
     tiered: Tailored<M, Tiered<O, T>>,
@@ -117,7 +125,8 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             objective,
             evaluate: OnDemand::new(),
             step: Tailored::new(),
-            step_blocks: None,
+            quartet: Tailored::new(),
+            streaming: None,
             resident: Tailored::new(),
             together: Tailored::new(),
             tiered: Tailored::new(),
@@ -147,19 +156,20 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     unsafe fn step(
         &mut self,
         machine: &M,
-        (blocks, threads): Shape,
+        order: Order,
+        most_blocks: u32,
+        threads: u32,
         arguments: step::Arguments<(), T>,
     ) -> Result<()> {
         let arguments = arguments.of(self.objective);
+        let streaming = (&mut self.streaming, most_blocks, threads);
         // SAFETY: the caller's promise.
         unsafe {
-            let kernel = self.step.get(machine, None, &arguments)?;
-            let resident = match self.step_blocks {
-                Some(blocks) => blocks,
-                None => machine.resident_blocks(kernel, threads, &arguments)?,
-            };
-            self.step_blocks = Some(resident);
-            machine.launch(kernel, blocks.min(resident).max(1), threads, &arguments)
+            if order == Order::Sixteens {
+                stream(machine, &mut self.quartet, streaming, quartet::PARTS, &arguments)
+            } else {
+                stream(machine, &mut self.step, streaming, 1, &arguments)
+            }
         }
     }
 
@@ -198,6 +208,33 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
             }
         }
     }
+}
+
+/// Launches a kernel that has `parts` threads for a particle in device memory.
+///
+/// # Safety
+/// As [`Machine::launch`].
+unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>(
+    machine: &M,
+    tailored: &mut Tailored<M, K>,
+    (shape, most_blocks, most_threads): (&mut Option<Shape>, u32, u32),
+    parts: u32,
+    arguments: &K::Arguments,
+) -> Result<()> {
+    let kernel = tailored.get(machine, None, arguments)?;
+    let (blocks, threads) = match *shape {
+        Some(shape) => shape,
+        None => {
+            // Four threads share a particle in blocks of the size that is stated for them, if others are too large.
+            let stated = machine.capacity(kernel).threads;
+            let threads = if parts > 1 { most_threads.min(stated) } else { most_threads };
+            *shape.insert((machine.resident_blocks(kernel, threads, arguments)?, threads))
+        }
+    };
+    let all = u64::from(arguments.common.particles) * u64::from(parts);
+    let blocks = all.div_ceil(u64::from(threads)).min(u64::from(blocks.min(most_blocks)));
+    // SAFETY: the caller's promise.
+    unsafe { machine.launch(kernel, blocks.max(1) as u32, threads, arguments) }
 }
 
 /// Launches a kernel that is tailored to its launches, and to blocks of so many threads if `narrowed`.

@@ -26,7 +26,7 @@ use flockwork_device::{
     objective::{Context, Reach},
     swarm::{
         kernels::{evaluate, resident, step},
-        layout,
+        layout::{self, Order},
         settings::{Rule, Settings},
         topology,
     },
@@ -506,7 +506,14 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
         }
     }
 
-    unsafe fn step(&mut self, _: &M, _: Shape, _: step::Arguments<(), T>) -> Result<()> {
+    unsafe fn step(
+        &mut self,
+        _: &M,
+        _: Order,
+        _: u32,
+        _: u32,
+        _: step::Arguments<(), T>,
+    ) -> Result<()> {
         unreachable!("the plan of a fit is a general one")
     }
 

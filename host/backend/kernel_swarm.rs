@@ -17,15 +17,17 @@ use flockwork_device::{
             exchange::Exchange,
             held::CHUNK,
             implant::{self, Implant},
-            in_memory::{Arrange, Behind, CatchUp, Home, Order},
+            in_memory::Home,
             motion::{self, Advance, Scatter},
+            order::{Arrange, Behind, CatchUp, Orders},
             publish::Board,
+            quartet,
             rendezvous::Rendezvous,
             resident::{self, Manner},
             step,
             survey::{self, RECORD, SurveySwarm, SurveyTiles},
         },
-        layout::{self, TILE},
+        layout::{self, Arrangement, Order, Sixteens, TILE},
         settings::Schedule,
         step::{Common, are_few},
         survey::{SUMS, Sums},
@@ -42,8 +44,8 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Particles that share a word of `fresh`.
-const WARP: usize = 32;
+/// Particles that share a word of `fresh`, at least.
+const MARKED: usize = Sixteens::MARKED as usize;
 
 /// Records that are kept on the machine before they are fetched.
 const MOST_RECORDS: u32 = 1024;
@@ -166,8 +168,8 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     /// Which own bests are not stored yet, if some may not be.
     fresh: M::Buffer<u32>,
     is_behind: bool,
-    /// Whether positions, velocities and own bests are in quads: see [`layout`].
-    is_in_quads: bool,
+    /// In which order positions, velocities and own bests lie.
+    order: Order,
     /// Whether the particles are already where the next iteration evaluates them.
     are_moved: bool,
     fitness: M::Buffer<T>,
@@ -191,6 +193,10 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     plan: Plan<T>,
     threads: u32,
     blocks: u32,
+    /// The most blocks of a launch that finds a best.
+    publishers: u32,
+    /// Whether four threads have a particle in a launch for one iteration.
+    by_fours: bool,
     asked: Asked,
     iteration: u32,
     history: Option<u32>,
@@ -262,7 +268,10 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
         // With the particles on the chip there may be more blocks than otherwise.
-        let publishers = blocks.max(machine.room().blocks) as usize;
+        let by_fours =
+            residence::by_fours(machine.room(), function.reach(), plan.particles, plan.dims());
+        let parts = if by_fours { quartet::PARTS } else { 1 };
+        let publishers = blocks.saturating_mul(parts).max(machine.room().blocks);
         let turned = !plan.rotation.is_empty() && function.reach() == Reach::All;
         Ok(Self {
             bounds: machine.upload(&flat(&plan.bounds))?,
@@ -276,16 +285,16 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             velocities: machine.zeroed(slots * dims)?,
             own_bests: machine.zeroed(slots * dims)?,
             best_fitness: machine.zeroed(slots)?,
-            fresh: machine.zeroed(if plan.is_usual() { slots / WARP } else { 0 })?,
+            fresh: machine.zeroed(if plan.is_usual() { slots / MARKED } else { 0 })?,
             is_behind: false,
-            is_in_quads: false,
+            order: Order::Rows,
             are_moved: false,
             fitness: machine.zeroed(0)?,
             stale: machine.zeroed(slots)?,
             exemplars: machine.zeroed(exemplars)?,
             image: machine.zeroed(if turned { slots * dims } else { 0 })?,
-            block_fitness: machine.zeroed(publishers)?,
-            block_particle: machine.zeroed(publishers)?,
+            block_fitness: machine.zeroed(publishers as usize)?,
+            block_particle: machine.zeroed(publishers as usize)?,
             arrivals: machine.zeroed(swarms)?,
             guides: [machine.zeroed(swarms * dims)?, machine.zeroed(swarms * dims)?],
             champion_fitness: machine.zeroed(swarms)?,
@@ -308,6 +317,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             plan,
             threads,
             blocks,
+            publishers,
+            by_fours,
             asked: Asked::default(),
             iteration: 0,
             history: None,
@@ -450,8 +461,13 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             }
         };
         self.is_behind = true;
-        // SAFETY: as in `judge`.
-        unsafe { self.function.step(machine, (self.blocks, self.threads), arguments) }
+        // SAFETY: as in `judge`; each block has its elements.
+        unsafe { self.function.step(machine, self.order, self.publishers, self.threads, arguments) }
+    }
+
+    /// In which order that takes the swarm.
+    fn streaming_order(&self) -> Order {
+        if self.by_fours { Order::Sixteens } else { Order::Quads }
     }
 
     /// Sees to it that all own bests are stored.
@@ -461,7 +477,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         }
         let machine = &self.machine;
         let (particles, dims) = (self.plan.particles, self.plan.dims());
-        let arguments = Behind { particles, dims, home: self.home() };
+        let arguments = Behind { particles, dims, order: self.order, home: self.home() };
         let kernel = self.kernels.catch_up.get(machine)?;
         // SAFETY: as in `judge`; there is a thread for each particle.
         unsafe { machine.launch(kernel, self.blocks, self.threads, &arguments)? };
@@ -469,28 +485,32 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         Ok(())
     }
 
-    /// Puts positions, velocities and own bests into quads or rows, unless they are.
-    fn arrange(&mut self, into_quads: bool) -> Result<()> {
+    /// Puts positions, velocities and own bests into this order, unless they are. Own bests are stored before.
+    fn arrange(&mut self, order: Order) -> Result<()> {
+        if self.order == order {
+            return Ok(());
+        }
+        self.catch_up()?;
         let dims = self.plan.dims();
-        // Nothing that makes four lies otherwise.
-        if self.is_in_quads != into_quads && dims >= 4 {
+        // Nothing that makes no four lies otherwise.
+        if dims >= 4 {
             let machine = &self.machine;
             let Home { positions, velocities, own_bests, .. } = self.home();
             let arrays = [positions, velocities, own_bests];
-            let arguments = Order { dims, into_quads: u32::from(into_quads), arrays };
+            let arguments = Orders { dims, from: self.order, to: order, arrays };
             let tiles = (self.plan.slots() / TILE) as u32;
             let kernel = self.kernels.arrange.get(machine)?;
             // SAFETY: as in `judge`; there is a block of `TILE` threads for each tile.
             unsafe { machine.launch(kernel, tiles, TILE as u32, &arguments)? };
         }
-        self.is_in_quads = into_quads;
+        self.order = order;
         Ok(())
     }
 
     /// Sees to it that all own bests are stored, and everything lies in rows.
     fn in_rows(&mut self) -> Result<()> {
         self.catch_up()?;
-        self.arrange(false)
+        self.arrange(Order::Rows)
     }
 
     fn manner(&self) -> Manner {
@@ -587,7 +607,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     /// So many iterations from number `first` on in one launch, with the particles on the chip.
     fn on_chip(&mut self, first: u32, iterations: u32) -> Result<()> {
         self.catch_up()?;
-        self.arrange(true)?;
+        self.arrange(Order::Quads)?;
         let manner = self.manner();
         let Place::Chip(chip) = &mut self.place else { unreachable!("asked for by `advance`") };
         if self.plan.schedule != Schedule::Constant {
@@ -608,6 +628,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let Place::Chip(chip) = &self.place else { unreachable!("as above") };
         let machine = &self.machine;
         let last = first + (iterations - 1);
+        let (any_bound, alike) = self.plan.any_bound();
         // SAFETY: as in `board`; the guide before may be the one that `board` has.
         let arguments = unsafe {
             resident::Arguments {
@@ -618,6 +639,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 stay,
                 round,
                 varies: u32::from(self.plan.schedule != Schedule::Constant),
+                alike: u32::from(alike),
+                any_bound,
                 inertia: machine.read_only(&chip.inertia),
                 home: self.home(),
                 start: machine.read_write(&self.guides[Self::written_guide(first - 1)]),
@@ -690,7 +713,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             survey::Arguments {
                 settings: self.plan.settings(self.fixed()),
                 record: self.recorded.len() as u32,
-                in_quads: u32::from(self.is_in_quads),
+                order: self.order,
                 positions: machine.read_only(&self.positions),
                 velocities: machine.read_only(&self.velocities),
                 best_fitness: machine.read_only(&self.best_fitness),
@@ -791,7 +814,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             } else {
                 done = most.min(AT_ONCE);
                 if usual {
-                    self.arrange(true)?;
+                    self.arrange(self.streaming_order())?;
                 }
                 let machine = self.machine.clone();
                 machine.batch(&mut || {

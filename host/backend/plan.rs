@@ -9,7 +9,7 @@ use flockwork_device::{
         layout,
         settings::{Randomness, Rule, Schedule, Settings, Tuning},
         topology::{Kind, Topology},
-        update::Coefficients,
+        update::{Bound, Coefficients},
         view::View,
     },
 };
@@ -146,6 +146,13 @@ impl<T: Scalar> Plan<T> {
     pub fn in_general(mut self) -> Self {
         self.general = true;
         self
+    }
+
+    /// What limits the first dimension, and whether the others are limited alike: their shifts may differ.
+    pub(crate) fn any_bound(&self) -> (Bound<T>, bool) {
+        let limits = |words: &FourWords<T>| Bound { shift: T::ZERO, ..Bound::from_words(words.0) };
+        let alike = self.bounds.iter().all(|other| limits(other) == limits(&self.bounds[0]));
+        (Bound::from_words(self.bounds[0].0), alike)
     }
 
     /// Seeds as kernels take them.

@@ -5,6 +5,7 @@ use flockwork_device::{
     math::Scalar,
     objective::Reach,
     swarm::kernels::{
+        quartet,
         resident::{shared_bytes, sheet_words},
         team::Team,
         turns,
@@ -34,7 +35,7 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum Residence("residence") {
-        /// On the chip where they fit, or as many as fit if that is an eighth at least, or else in device
+        /// On the chip where they fit, or as many as fit if that is a quarter at least, or else in device
         /// memory.
         #[default]
         Auto = "auto",
@@ -158,8 +159,9 @@ pub fn turns<T: Scalar>(
     load: &Workload,
 ) -> Option<Shape> {
     let most = threads.unwrap_or(1024).min(capacity.threads) / warp::LANES;
+    let kept = turns::kept_words(load.reach, (load.terms, load.words), load.dims);
     let fits = |warps: &u32| {
-        turns::shared_bytes::<T>(most * warp::LANES, load.dims, *warps)
+        turns::shared_bytes::<T>(most * warp::LANES, load.dims, *warps, kept)
             .is_some_and(|bytes| bytes <= capacity.shared_bytes)
     };
     let mut warps = (1..=most).rev().find(fits)?;
@@ -179,13 +181,32 @@ pub fn turns<T: Scalar>(
     Some(Shape { threads, capacity: warps, ..shape })
 }
 
+/// Dimensions up to which a thread for each particle in device memory is as fast as four: measured, see
+/// benches/README.md.
+const FEW_FOR_FOUR: u32 = 36;
+
+/// Threads that a multiprocessor has for particles in device memory.
+const STREAMING_THREADS: u64 = 1024;
+
+/// Whether four threads have a particle in device memory, not one. Where a term reads any coordinate, they read from memory
+/// what the others of them have moved: that gains something as long as there are fewer particles than threads.
+pub fn by_fours(room: Capacity, reach: Reach, particles: u32, dims: u32) -> bool {
+    let threads = u64::from(room.blocks.max(1)) * STREAMING_THREADS;
+    let are_few = u64::from(particles) * u64::from(quartet::PARTS) <= threads;
+    dims > FEW_FOR_FOUR && (reach != Reach::All || are_few)
+}
+
 /// The part of its shared memory, one of so many, that a block with some of its particles on the chip leaves to the
 /// first-level cache, through which the others come.
 const LEFT_TO_CACHE: u32 = 7;
 
 /// The part of a swarm, one of so many, that fits on the chip at least where [`tiered`] gains something: measured, see
 /// benches/README.md.
-const WORTH_A_TIER: u64 = 8;
+const WORTH_A_TIER: u64 = 4;
+
+/// So many warps' particles fit on a multiprocessor at least where [`tiered`] gains something: with few particles of many
+/// dimensions four threads for each are faster. Measured likewise.
+const WORTH_CHUNKS: u32 = 3;
 
 /// The shape for a swarm of which a part is on the chip, a thread for each particle; `None` if all fits, or nothing; or
 /// so little that it gains nothing, unless that is `wanted`.
@@ -202,7 +223,8 @@ pub fn tiered<T: Scalar>(
     let left = Capacity { shared_bytes, ..capacity };
     let whole = spread(capacity, threads, load, None, LEAST_THREADS[0])?;
     let fitting = most_fitting::<T>(left, whole, load);
-    let is_worth_it = u64::from(fitting) * WORTH_A_TIER >= u64::from(whole.capacity);
+    let is_worth_it =
+        u64::from(fitting) * WORTH_A_TIER >= u64::from(whole.capacity) && fitting >= WORTH_CHUNKS;
     (fitting > 0 && fitting < whole.capacity && (wanted || is_worth_it))
         .then_some(Shape { capacity: fitting, ..whole })
 }
@@ -388,8 +410,12 @@ mod tests {
                 .map(|shape| (shape.blocks, shape.threads, shape.capacity))
         };
         assert_eq!(shape(65_536, 100, false), Some((128, 512, 5)));
-        assert_eq!(shape(262_144, 32, false), Some((131, 1024, 15)));
-        // Twelve in a hundred, and three.
+        assert_eq!(shape(300_000, 10, false), Some((131, 1024, 50)));
+        // Two chunks of eight.
+        assert_eq!(shape(32_768, 200, false), None);
+        // 24 in a hundred, twelve, and three.
+        assert_eq!(shape(262_144, 32, false), None);
+        assert_eq!(shape(262_144, 32, true), Some((131, 1024, 15)));
         assert_eq!(shape(1_048_576, 16, false), None);
         assert_eq!(shape(1_048_576, 64, false), None);
         assert_eq!(shape(1_048_576, 64, true), Some((132, 1024, 8)));

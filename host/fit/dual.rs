@@ -185,10 +185,11 @@ impl Real for Dual {
     }
 
     #[inline(always)]
-    fn sin_pi_squared(self) -> Self {
+    fn rippled(self, height: f64, base: Self) -> Self {
         let (sine, cosine) = self.value.sin_cos_pi();
         let twice = 2.0 * std::f64::consts::PI * sine;
-        self.chain(self.value.sin_pi_squared(), twice * cosine)
+        let square = self.chain(self.value.sin_pi_squared(), twice * cosine);
+        square.fma(Self::constant(height), base)
     }
 
     #[inline(always)]

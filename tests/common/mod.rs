@@ -32,6 +32,8 @@ pub struct Variant {
     pub options: Options,
     pub rotated: bool,
     pub mixed: bool,
+    /// The box has not the same sides in all dimensions.
+    pub uneven: bool,
     pub swarms: u32,
     /// Take the general iteration even where the usual one would do.
     pub general: bool,
@@ -51,6 +53,7 @@ impl Variant {
             options,
             rotated: false,
             mixed: false,
+            uneven: false,
             swarms: 1,
             general: false,
             apart: false,
@@ -175,6 +178,15 @@ fn mixed(problem: Problem) -> Problem {
     problem.with_bounds(lower, upper).unwrap().with_variables(variables).unwrap()
 }
 
+/// Each dimension a little narrower than the one before, some of them.
+fn uneven(problem: Problem) -> Problem {
+    let narrower = |sides: &[f64]| -> Vec<f64> {
+        sides.iter().enumerate().map(|(nth, side)| side * (1.0 - 0.01 * (nth % 7) as f64)).collect()
+    };
+    let (lower, upper) = (narrower(problem.lower()), narrower(problem.upper()));
+    problem.with_bounds(lower, upper).unwrap()
+}
+
 /// Runs the case for the function called `objective` on both back ends in both precisions; says
 /// where the first bit differs.
 pub fn same_bits(
@@ -229,6 +241,9 @@ fn same_bits_in<T: Number>(
     let mut problem = problem(objective, case.dims);
     if variant.mixed {
         problem = mixed(problem);
+    }
+    if variant.uneven {
+        problem = uneven(problem);
     }
     if variant.rotated {
         problem = problem.rotated(5).unwrap();

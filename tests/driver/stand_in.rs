@@ -37,8 +37,8 @@ use flockwork_device::{
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
-        in_memory::{Arrange, CatchUp},
         motion::{Advance, Scatter},
+        order::{Arrange, CatchUp},
         resident::{Resident, Together},
         step::Step,
         survey::{SurveySwarm, SurveyTiles},

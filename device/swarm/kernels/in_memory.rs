@@ -1,4 +1,5 @@
-//! A swarm in device memory, in quads (see [`layout`]), and the particles there as the usual iteration sees them.
+//! A swarm in device memory, in quads or sixteens (see [`layout`]), and the particles there as the usual iteration sees
+//! them.
 //!
 //! Where a particle improves, its own best is where it is. That is not copied at once, which would read
 //! all coordinates again: the particle is marked as *fresh*, and the next iteration, which has them at
@@ -8,55 +9,54 @@ use core::marker::PhantomData;
 
 use crate::{
     gpu::{
-        block,
         memory::{ReadOnly, ReadWrite},
         shared::Shared,
         thread, warp,
     },
-    kernel::{Kernel, Name},
     math::Scalar,
     swarm::{
-        layout::{self, TILE},
+        layout::{self, Arrangement, Order, Quads, Sixteens, TILE},
         step::{Motion, State},
     },
 };
 
 /// Where a swarm lies. With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
-/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles; `fresh` a 32nd of that.
+/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles; `fresh` an eighth of that.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Home<T> {
-    /// Positions, in quads.
+    /// Positions.
     pub positions: ReadWrite<T>,
-    /// Velocities, in quads.
+    /// Velocities.
     pub velocities: ReadWrite<T>,
-    /// Own best positions, in quads.
+    /// Own best positions.
     pub own_bests: ReadWrite<T>,
     /// Own best fitness, by particle.
     pub best_fitness: ReadWrite<T>,
-    /// For each warp of particles, which of them are fresh.
+    /// For each warp's particles, of which [`Arrangement::MARKED`] says how many they are, which of them are fresh.
     pub fresh: ReadWrite<u32>,
 }
 
 impl<T: Scalar> Home<T> {
-    /// Whether a particle's own best is where it is and not where its own best is stored.
+    /// Whether a particle's own best is where it is and not where its own best is stored, where so many are
+    /// [marked](Arrangement::MARKED) by a word.
     ///
     /// # Safety
     /// There is a word for its warp, and no other thread stores it without synchronisation in between.
     #[inline(always)]
-    pub unsafe fn is_fresh(&self, particle: u32) -> bool {
+    pub unsafe fn is_fresh(&self, particle: u32, marked: u32) -> bool {
         // SAFETY: the caller's promise.
-        let word = unsafe { self.fresh.load((particle / warp::LANES) as usize) };
-        word >> (particle % warp::LANES) & 1 == 1
+        let word = unsafe { self.fresh.load((particle / marked) as usize) };
+        word >> (particle % marked) & 1 == 1
     }
 
-    /// A coordinate of the own best of a particle that is not fresh, in `dims` dimensions.
+    /// A coordinate of the own best of a particle that is not fresh, in `dims` dimensions, in quads.
     ///
     /// # Safety
     /// As [`Home::own_best`].
     #[inline(always)]
     pub unsafe fn stored_own_best(&self, particle: usize, dimension: u32, dims: u32) -> T {
-        let index = layout::index_in_quads::<T>(particle, dimension as usize, dims as usize);
+        let index = Order::Quads.index::<T>(particle, dimension as usize, dims as usize);
         // SAFETY: the caller's promise.
         unsafe { self.own_bests.load(index) }
     }
@@ -66,18 +66,18 @@ impl<T: Scalar> Home<T> {
     /// # Safety
     /// Both exist, and no other thread stores any of it without synchronisation in between.
     #[inline(always)]
-    pub unsafe fn own_best(&self, particle: u32, dimension: u32, dims: u32) -> T {
-        let index =
-            layout::index_in_quads::<T>(particle as usize, dimension as usize, dims as usize);
+    pub unsafe fn own_best<A: Arrangement>(&self, particle: u32, dimension: u32, dims: u32) -> T {
+        let index = A::ORDER.index::<T>(particle as usize, dimension as usize, dims as usize);
         // SAFETY: the caller's promise.
         unsafe {
-            let buffer = if self.is_fresh(particle) { self.positions } else { self.own_bests };
+            let is_fresh = self.is_fresh(particle, A::MARKED);
+            let buffer = if is_fresh { self.positions } else { self.own_bests };
             buffer.load(index)
         }
     }
 
     /// Marks those of this warp's particles as fresh that say so, and no other. Collective for the warp, whose lanes
-    /// have its particles in order.
+    /// have its particles in order; orders its memory accesses before against those after.
     ///
     /// # Safety
     /// There is a word for them.
@@ -89,6 +89,25 @@ impl<T: Scalar> Home<T> {
         if particle.is_multiple_of(warp::LANES) {
             // SAFETY: the caller's promise.
             unsafe { self.fresh.store((particle / warp::LANES) as usize, word) };
+        }
+    }
+
+    /// The same where four lanes have a particle, of which each says whether it is fresh.
+    ///
+    /// # Safety
+    /// As [`Home::mark`].
+    #[inline(always)]
+    pub unsafe fn mark_by_fours(&self, particle: u32, is_fresh: bool) {
+        // A bit of each four, and these pushed together: two by two, four by four, all eight.
+        let mut word = warp::ballot(is_fresh) & 0x1111_1111;
+        word = (word | word >> 3) & 0x0303_0303;
+        word = (word | word >> 6) & 0x000f_000f;
+        word = (word | word >> 12) & 0xff;
+        // All lanes have read the word.
+        warp::sync();
+        if warp::lane() == 0 {
+            // SAFETY: the caller's promise.
+            unsafe { self.fresh.store((particle / Sixteens::MARKED) as usize, word) };
         }
     }
 }
@@ -136,7 +155,7 @@ impl<T: Scalar> Guide<T> for Shared<T> {
 /// One particle whose state lies in device memory, touched by one thread only. Addresses are made from
 /// the arguments where they are needed, which takes fewer registers than to keep them.
 #[derive(Clone, Copy)]
-pub struct InMemory<'a, T, G> {
+pub struct InMemory<'a, T, G, A = Quads> {
     home: &'a Home<T>,
     guide: G,
     particle: u32,
@@ -149,9 +168,10 @@ pub struct InMemory<'a, T, G> {
     fresh: bool,
     /// Whether it has improved since.
     improved: bool,
+    arrangement: PhantomData<A>,
 }
 
-impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
+impl<'a, T: Scalar, G: Guide<T>, A: Arrangement> InMemory<'a, T, G, A> {
     /// A particle, which coordinates of `guide` attract.
     ///
     /// # Safety
@@ -159,9 +179,19 @@ impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
     #[inline(always)]
     pub unsafe fn new(home: &'a Home<T>, particle: u32, dims: u32, guide: G) -> Self {
         // SAFETY: the caller's promise.
-        let fresh = unsafe { home.is_fresh(particle) };
-        let first = layout::first_quad::<T>(particle as usize, dims as usize);
-        Self { home, guide, particle, dims, dimension: 0, first, fresh, improved: false }
+        let fresh = unsafe { home.is_fresh(particle, A::MARKED) };
+        let first = A::first::<T>(particle as usize, dims as usize);
+        let (dimension, improved, arrangement) = (0, false, PhantomData);
+        Self { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
+    }
+
+    /// The same in quads: as the dimensions lie that make no sixteen.
+    #[inline(always)]
+    pub fn in_quads(&self) -> InMemory<'a, T, G> {
+        let &Self { home, guide, particle, dims, dimension, fresh, improved, .. } = self;
+        let first = Quads::first::<T>(particle as usize, dims as usize);
+        let arrangement = PhantomData;
+        InMemory { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
     }
 
     /// Whether it has improved.
@@ -174,7 +204,7 @@ impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
     #[inline(always)]
     pub fn own_bests_of_four(&self) -> [T; 4] {
         // SAFETY: see above.
-        unsafe { T::load_quad(&self.home.own_bests.skip(self.first), 0, apart::<T>()) }
+        unsafe { T::load_quad(&self.home.own_bests.skip(self.first), 0, A::apart::<T>()) }
     }
 
     /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
@@ -183,7 +213,7 @@ impl<'a, T: Scalar, G: Guide<T>> InMemory<'a, T, G> {
         let Home { positions, velocities, .. } = *self.home;
         // SAFETY: see above.
         let [positions, velocities] = [positions, velocities]
-            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, apart::<T>()) });
+            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, A::apart::<T>()) });
         [0, 1, 2, 3].map(|nth| (positions[nth], velocities[nth]))
     }
 }
@@ -211,9 +241,10 @@ impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
     /// It lies in `home`, and no other thread touches what is asked of it as long as this is in use.
     #[inline(always)]
     pub unsafe fn at(home: &'a Home<T>, particle: u32, dims: u32) -> Self {
-        let first = layout::first_quad::<T>(particle as usize, dims as usize);
-        let (guide, dimension) = (Nothing, 0);
-        Self { home, guide, particle, dims, dimension, first, fresh: false, improved: false }
+        let first = Quads::first::<T>(particle as usize, dims as usize);
+        let (guide, dimension, fresh, improved) = (Nothing, 0, false, false);
+        let arrangement = PhantomData;
+        Self { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
     }
 
     /// Puts the first four dimensions back; seen from a multiple of 4 only.
@@ -222,7 +253,7 @@ impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
         self.set_four(four.map(|one| [one.position, one.velocity]));
         let own_bests = self.home.own_bests.skip(self.first);
         // SAFETY: see above.
-        unsafe { T::store_quad(&own_bests, 0, apart::<T>(), four.map(|one| one.own_best)) }
+        unsafe { T::store_quad(&own_bests, 0, Quads::apart::<T>(), four.map(|one| one.own_best)) }
     }
 
     /// Stores own bests in the first four dimensions; seen from a multiple of 4 only.
@@ -230,7 +261,7 @@ impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
     pub fn set_own_bests_of_four(&mut self, own_bests: [T; 4]) {
         let there = self.home.own_bests.skip(self.first);
         // SAFETY: see above.
-        unsafe { T::store_quad(&there, 0, apart::<T>(), own_bests) }
+        unsafe { T::store_quad(&there, 0, Quads::apart::<T>(), own_bests) }
     }
 
     /// Stores own best in one dimension, which belongs to no four.
@@ -262,18 +293,13 @@ const fn row(dimension: u32) -> usize {
     dimension as usize * TILE
 }
 
-/// How far apart two numbers of a particle's four are that 16 bytes do not hold together.
-const fn apart<T>() -> usize {
-    TILE * layout::quad_width::<T>()
-}
-
 // SAFETY (all accesses below): by the promise given to `new`; quads begin at multiples of 16 bytes.
-impl<T: Scalar, G: Guide<T>> State<T> for InMemory<'_, T, G> {
+impl<T: Scalar, G: Guide<T>, A: Arrangement> State<T> for InMemory<'_, T, G, A> {
     const IN_FOURS: bool = true;
 
     #[inline(always)]
     fn from(&self, dimension: u32) -> Self {
-        let first = self.first + row(dimension);
+        let first = self.first + A::ahead(dimension as usize);
         Self { dimension: self.dimension + dimension, first, ..*self }
     }
     #[inline(always)]
@@ -288,7 +314,7 @@ impl<T: Scalar, G: Guide<T>> State<T> for InMemory<'_, T, G> {
         let Home { positions, velocities, own_bests, .. } = *self.home;
         // SAFETY: see above.
         let [positions, velocities, own_bests] = [positions, velocities, own_bests]
-            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, apart::<T>()) });
+            .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, A::apart::<T>()) });
         let motion = |nth: usize| Motion {
             position: positions[nth],
             velocity: velocities[nth],
@@ -301,7 +327,7 @@ impl<T: Scalar, G: Guide<T>> State<T> for InMemory<'_, T, G> {
         if self.fresh {
             let own_bests = self.home.own_bests.skip(self.first);
             // SAFETY: see above.
-            unsafe { T::store_quad(&own_bests, 0, apart::<T>(), loaded.map(|one| one.position)) }
+            unsafe { T::store_quad(&own_bests, 0, A::apart::<T>(), loaded.map(|one| one.position)) }
         }
         loaded.map(|one| Motion {
             own_best: if self.fresh { one.position } else { one.own_best },
@@ -313,14 +339,14 @@ impl<T: Scalar, G: Guide<T>> State<T> for InMemory<'_, T, G> {
         let Home { positions, velocities, .. } = *self.home;
         // SAFETY: see above.
         unsafe {
-            T::store_quad(&positions.skip(self.first), 0, apart::<T>(), moved.map(|[x, _]| x));
-            T::store_quad(&velocities.skip(self.first), 0, apart::<T>(), moved.map(|[_, v]| v));
+            T::store_quad(&positions.skip(self.first), 0, A::apart::<T>(), moved.map(|[x, _]| x));
+            T::store_quad(&velocities.skip(self.first), 0, A::apart::<T>(), moved.map(|[_, v]| v));
         }
     }
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
         let (particle, dims) = (self.particle as usize, self.dims as usize);
-        let index = layout::index_in_quads::<T>(particle, dimension as usize, dims);
+        let index = A::ORDER.index::<T>(particle, dimension as usize, dims);
         // SAFETY: see above.
         unsafe { self.home.positions.load(index) }
     }
@@ -372,109 +398,5 @@ impl<T: Scalar, G: Guide<T>> State<T> for InMemory<'_, T, G> {
         // SAFETY: see above.
         unsafe { self.home.best_fitness.store(self.particle as usize, fitness) }
         self.improved = true;
-    }
-}
-
-/// What [`CatchUp`] is passed.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Behind<T> {
-    /// Number of particles.
-    pub particles: u32,
-    /// Number of dimensions.
-    pub dims: u32,
-    /// The swarm; nobody is fresh afterwards.
-    pub home: Home<T>,
-}
-
-/// Stores the own bests of fresh particles, so that they can be read. As many threads as particles at least.
-pub struct CatchUp<T>(PhantomData<T>);
-
-impl<T: Scalar> Kernel for CatchUp<T> {
-    type Arguments = Behind<T>;
-
-    const NAME: Name = Name { family: "swarm_catch_up", objective: "", precision: T::NAME };
-
-    #[inline(always)]
-    unsafe fn run(arguments: &Self::Arguments) {
-        let Behind { particles, dims, home } = *arguments;
-        let particle = thread::global_index();
-        // SAFETY: only where the particle exists, whose coordinates no other thread touches; the lanes
-        // of a warp have read their word before one stores it.
-        unsafe {
-            if particle < particles && home.is_fresh(particle) {
-                for dimension in 0..dims {
-                    let (slot, dimension) = (particle as usize, dimension as usize);
-                    let index = layout::index_in_quads::<T>(slot, dimension, dims as usize);
-                    home.own_bests.store(index, home.positions.load(index));
-                }
-            }
-            warp::sync();
-            if warp::lane() == 0 && particle < particles {
-                home.fresh.store((particle / warp::LANES) as usize, 0);
-            }
-        }
-    }
-}
-
-/// What [`Arrange`] is passed.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct Order<T> {
-    /// Number of dimensions.
-    pub dims: u32,
-    /// Whether rows become quads, 1, or the other way round, 0.
-    pub into_quads: u32,
-    /// What is arranged: each as long as the grid has tiles.
-    pub arrays: [ReadWrite<T>; 3],
-}
-
-/// Puts the numbers of a swarm from rows into quads, in place, or back. A block of [`TILE`] threads for each tile.
-pub struct Arrange<T>(PhantomData<T>);
-
-impl<T: Scalar> Kernel for Arrange<T> {
-    type Arguments = Order<T>;
-
-    const NAME: Name = Name { family: "swarm_arrange", objective: "", precision: T::NAME };
-
-    #[inline(always)]
-    unsafe fn run(arguments: &Self::Arguments) {
-        let Order { dims, into_quads, arrays: [positions, velocities, own_bests] } = *arguments;
-        let lane = thread::index() as usize;
-        let mut start = thread::block_index() as usize * TILE * dims as usize;
-        let end = start + row(dims - dims % 4);
-        while start < end {
-            // SAFETY: four dimensions of this block's tile, of which no other thread touches any.
-            unsafe {
-                rearrange(positions.skip(start), lane, into_quads == 1);
-                rearrange(velocities.skip(start), lane, into_quads == 1);
-                rearrange(own_bests.skip(start), lane, into_quads == 1);
-            }
-            start += row(4);
-        }
-    }
-}
-
-/// Four dimensions of a tile, by the block's threads, one for each particle; contains a barrier.
-///
-/// # Safety
-/// No other thread touches them.
-#[inline(always)]
-unsafe fn rearrange<T: Scalar>(four: ReadWrite<T>, lane: usize, into_quads: bool) {
-    let quad = lane * layout::quad_width::<T>();
-    // SAFETY: the caller's promise; all is loaded before a barrier and stored behind it.
-    unsafe {
-        if into_quads {
-            let numbers = [0, 1, 2, 3].map(|ahead| four.load(lane + row(ahead)));
-            block::barrier();
-            T::store_quad(&four, quad, apart::<T>(), numbers);
-        } else {
-            let [a, b, c, d] = T::load_quad(&four, quad, apart::<T>());
-            block::barrier();
-            four.store(lane, a);
-            four.store(lane + row(1), b);
-            four.store(lane + row(2), c);
-            four.store(lane + row(3), d);
-        }
     }
 }

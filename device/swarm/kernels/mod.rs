@@ -3,9 +3,12 @@
 //! | file | kernels |
 //! |---|---|
 //! | [`step`] | the usual iteration of a single swarm in one launch |
+//! | [`quartet`] | the same in many dimensions, four threads for a particle |
 //! | [`resident`] | many of those in one launch, with the particles on the chip |
 //! | [`turns`] | the same apart, of more particles than fit there: they take turns |
-//! | [`in_memory`] | (a part of those) the particles in device memory; what puts them in order |
+//! | [`in_memory`] | (a part of those) the particles in device memory |
+//! | `rounds` | (a part of [`step`] and [`quartet`]) which particles a thread has, one after the other |
+//! | [`order`] | what puts the particles in device memory in order |
 //! | [`held`] | (a part of that) the particles in shared memory |
 //! | [`team`] | (a part of that) several threads for a particle |
 //! | `knowledge` | (a part of [`resident`] and [`turns`]) what a block knows of the swarm's best, and how it learns |
@@ -28,9 +31,12 @@ pub mod implant;
 pub mod in_memory;
 mod knowledge;
 pub mod motion;
+pub mod order;
 pub mod publish;
+pub mod quartet;
 pub mod rendezvous;
 pub mod resident;
+mod rounds;
 pub mod step;
 pub mod survey;
 pub mod team;

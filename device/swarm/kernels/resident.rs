@@ -42,9 +42,9 @@ use crate::{
     objective::{Objective, Point, Reach, evaluation::term_of, sum::of_runs},
     swarm::{
         best::Candidate,
-        layout,
+        layout::{self, Quads},
         step::{self, Common, Near, State, Stepped},
-        update::Coefficients,
+        update::{Bound, Coefficients},
     },
 };
 
@@ -75,6 +75,9 @@ pub struct Arguments<O, T> {
     pub manner: Manner,
     /// Whether the inertia weight is not the same in all iterations: 0 or 1.
     pub varies: u32,
+    /// Whether all dimensions have the same bounds, but for the shift: 0 or 1. Only [`Turns`](super::turns::Turns)
+    /// ask.
+    pub alike: u32,
     /// Iterations of the launch: at least 1.
     pub iterations: u32,
     /// Chunks of particles that a block holds at once: at least 1, and all of its own, unless [`Tiered`] or in
@@ -84,6 +87,8 @@ pub struct Arguments<O, T> {
     pub stay: u32,
     /// Meetings on `rendezvous` since its buffers were zero.
     pub round: u32,
+    /// Those of the first dimension.
+    pub any_bound: Bound<T>,
     /// Inertia weight of each iteration, if it varies; else nothing.
     pub inertia: ReadOnly<T>,
     /// The swarm.
@@ -111,8 +116,10 @@ impl<T> Arguments<(), T> {
     pub fn of<O>(self, objective: O) -> Arguments<O, T> {
         Arguments {
             common: self.common.of(objective),
-            iterations: self.iterations,
             manner: self.manner,
+            alike: self.alike,
+            any_bound: self.any_bound,
+            iterations: self.iterations,
             capacity: self.capacity,
             stay: self.stay,
             round: self.round,
@@ -364,7 +371,7 @@ impl<T: Scalar, const SHARED: bool> Window<T, SHARED> {
         // SAFETY: the caller's promise.
         unsafe {
             if TIERED && which >= self.count {
-                return home.own_best(particle, dimension, self.held.dims());
+                return home.own_best::<Quads>(particle, dimension, self.held.dims());
             }
             self.held.own_best(which, particle % chunk, dimension)
         }
@@ -459,13 +466,27 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     ) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
         let (guide, dims) = (self.hearsay.known.guide(), self.hearsay.known.dims);
+        let teams = Role::teams::<false>(Team::ALONE);
         let mut mine = Candidate::NONE;
         // Those in device memory take longer: they come first.
-        let mut nth = self.window.count + role.team;
+        let first = self.window.count + role.team;
         let all = self.share.count + self.window.count;
+        // Forth in one iteration and back in the next: what was touched last is in the cache.
+        let (mut start, mut way) = (0, 1_u32);
+        if !common.iteration.is_multiple_of(2) && first < self.share.count {
+            // SAFETY: a block has a warp at least.
+            unsafe { core::hint::assert_unchecked(teams > 0) };
+            start = 2 * first + (self.share.count - 1 - first) / teams * teams;
+            way = way.wrapping_neg();
+        }
+        let mut nth = first;
         while nth < all {
             let is_held = nth >= self.share.count;
-            let which = if is_held { nth - self.share.count } else { nth };
+            let which = if is_held {
+                nth - self.share.count
+            } else {
+                start.wrapping_add(way.wrapping_mul(nth))
+            };
             let particle = (self.window.chunk + which) * CHUNK + role.particle;
             let mut improved = false;
             // SAFETY: the caller's promise; a particle is this thread's own in all iterations, and there is a word for
@@ -476,7 +497,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                         let mut state = self.window.held.particle(which, role, guide);
                         step::step(common, &mut state, particle)
                     } else {
-                        let mut state = InMemory::new(home, particle, dims, guide);
+                        let mut state = InMemory::<_, _, Quads>::new(home, particle, dims, guide);
                         let fitness = step::step(common, &mut state, particle);
                         improved = state.has_improved();
                         fitness
@@ -487,7 +508,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                     home.mark(particle, improved);
                 }
             }
-            nth += Role::teams::<false>(Team::ALONE);
+            nth += teams;
         }
         mine
     }

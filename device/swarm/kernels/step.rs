@@ -5,21 +5,23 @@ use core::{marker::PhantomData, mem::offset_of};
 use super::{
     in_memory::{Home, InMemory},
     publish::{self, Board, Part},
+    rounds::Rounds,
 };
 use crate::{
-    gpu::{memory::ReadOnly, thread, warp},
+    gpu::{memory::ReadOnly, warp},
     kernel::{Kernel, Name, Steady},
     math::Scalar,
     objective::Objective,
     swarm::{
         best::Candidate,
+        layout::{Arrangement, Quads},
         step::{self, Common},
     },
 };
 
 /// What the kernel is passed.
 ///
-/// `guide` has dims numbers, and is not the memory of `board.guide`.
+/// `guide` has dims numbers, and is not the memory of `board.guide`. The swarm is in the order that the kernel takes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<O, T> {
@@ -43,7 +45,7 @@ impl<T> Arguments<(), T> {
 
 /// One synchronous iteration of one swarm: see [`step::step`]. Threads go through the particles in turn,
 /// so there need not be more of them than the GPU holds at once: blocks that end make others wait, and
-/// each costs a reduction.
+/// each costs a reduction. Takes the swarm in quads.
 pub struct Step<O, T>(PhantomData<(O, T)>);
 
 impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
@@ -61,43 +63,61 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
         if size_of::<T>() > 4 && view.dims >= 4 {
             return Steady::NONE;
         }
-        Steady::NONE
-            .with(offset_of!(Self::Arguments, common.view.dims), view.dims)
-            .with(offset_of!(Self::Arguments, common.view.box_only), view.box_only)
+        arguments.steady()
     }
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Common { view, particles, iteration, .. } = &arguments.common;
-        let Arguments { home, guide, .. } = arguments;
-        let mut particle = thread::global_index();
+        let Arguments { common, home, guide, .. } = arguments;
+        let &Common { iteration, particles, view, .. } = common;
+        let rounds = Rounds { iteration, particles, parts: 1 };
         let mut mine = Candidate::NONE;
-        // A warp goes on or ends as a whole.
-        while particle - particle % warp::LANES < *particles {
-            // Beyond the last particle rather than around to the first.
-            let next = particle.saturating_add(thread::global_threads());
+        let mut round = rounds.first();
+        while rounds.has(round) {
+            let particle = rounds.particle(round);
             let mut improved = false;
-            if particle < *particles {
+            if particle < particles {
                 // SAFETY: the particle is this thread's own; the buffers and the view as `Arguments` documents.
                 unsafe {
-                    let mut state = InMemory::new(home, particle, view.dims, *guide);
-                    let fitness = step::step(&arguments.common, &mut state, particle);
+                    let mut state = InMemory::<_, _, Quads>::new(home, particle, view.dims, *guide);
+                    let fitness = step::step(common, &mut state, particle);
                     improved = state.has_improved();
                     mine = mine.better(Candidate { fitness, particle });
                 }
             }
-            // SAFETY: there is a word for each warp of particles.
-            unsafe { home.mark(particle, improved) };
-            if next == u32::MAX {
-                break;
+            if particle - warp::lane() < particles {
+                // SAFETY: there is a word for each warp of particles.
+                unsafe { home.mark(particle, improved) };
             }
-            particle = next;
+            round = rounds.after(round);
         }
-        let part = Part::of_this_thread(1, *particles);
-        // SAFETY: slot and dimension exist; all blocks are done.
-        let own_best =
-            |slot: usize, dimension| unsafe { home.own_best(slot as u32, dimension, view.dims) };
         // SAFETY: all threads of all blocks come here; buffers as `Arguments` documents.
-        unsafe { arguments.board.publish(part, mine, view.dims, *iteration, own_best) };
+        unsafe { arguments.publish::<Quads>(mine) };
+    }
+}
+
+impl<O: Objective, T: Scalar> Arguments<O, T> {
+    /// What decides what a kernel does.
+    pub(super) fn steady(&self) -> Steady {
+        let view = &self.common.view;
+        Steady::NONE
+            .with(offset_of!(Self, common.view.dims), view.dims)
+            .with(offset_of!(Self, common.view.box_only), view.box_only)
+    }
+
+    /// Publishes the best of all threads' candidates.
+    ///
+    /// # Safety
+    /// Called once by every thread of the launch, at its end.
+    #[inline(always)]
+    pub(super) unsafe fn publish<A: Arrangement>(&self, mine: Candidate<T>) {
+        let Common { view, particles, iteration, .. } = self.common;
+        let part = Part::of_this_thread(1, particles);
+        // SAFETY: slot and dimension exist; all blocks are done.
+        let own_best = |slot: usize, dimension| unsafe {
+            self.home.own_best::<A>(slot as u32, dimension, view.dims)
+        };
+        // SAFETY: the caller's promise; buffers as documented.
+        unsafe { self.board.publish(part, mine, view.dims, iteration, own_best) };
     }
 }

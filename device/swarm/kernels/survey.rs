@@ -13,7 +13,7 @@ use crate::{
     kernel::{Kernel, Name},
     math::{Partial, Scalar},
     swarm::{
-        layout::{self, TILE},
+        layout::{self, Order, TILE},
         settings::Settings,
         survey::{self, SUMS, Sums},
     },
@@ -34,8 +34,8 @@ pub struct Arguments<T> {
     pub settings: Settings<T>,
     /// Number of the record.
     pub record: u32,
-    /// Whether positions and velocities are in quads: 0 or 1.
-    pub in_quads: u32,
+    /// In which order positions and velocities lie.
+    pub order: Order,
     /// Positions, in tiles.
     pub positions: ReadOnly<T>,
     /// Velocities, in tiles.
@@ -100,11 +100,7 @@ impl<T: Scalar> Kernel for SurveyTiles<T> {
             if tile % tiles * TILE + lane < settings.particles as usize {
                 let fitness = arguments.best_fitness.at(slot);
                 mine = survey::of_particle(settings, fitness, |dimension| {
-                    let index = if arguments.in_quads == 1 {
-                        layout::index_in_quads::<T>(slot, dimension as usize, dims)
-                    } else {
-                        layout::index(slot, dimension as usize, dims)
-                    };
+                    let index = arguments.order.index::<T>(slot, dimension as usize, dims);
                     [
                         arguments.positions.at(index),
                         arguments.velocities.at(index),

@@ -8,6 +8,9 @@
 //! of the next four dimensions are asked for while these are moved, the first ones of the next iteration with the last
 //! ones of this ([`step::step_ahead`]), so that few warps do.
 //!
+//! Where runs of terms are short, what each pair of them makes is kept in shared memory and put together at the end of
+//! the iteration: as they come, that took seven times as many instructions.
+//!
 //! Warps do not keep pace with each other: while some wait for memory others calculate. A warp that has found something
 //! better than what the block knows, or the first one when it sees that another block has published (see
 //! [`resident`](super::resident)), *calls* the others, by adding 1 to a word that all look at in each iteration. They
@@ -23,14 +26,19 @@ use super::{
     resident::Arguments,
 };
 use crate::{
-    gpu::{block, shared::Shared, thread, warp},
+    gpu::{
+        block,
+        shared::Shared,
+        thread,
+        warp::{self, Shuffle},
+    },
     kernel::{Kernel, Name, Steady},
-    math::Scalar,
-    objective::Objective,
+    math::{Partial, Scalar},
+    objective::{Objective, Reach},
     swarm::{
         best::Candidate,
         layout,
-        step::{self, Ahead, Far, State},
+        step::{self, Ahead, Common, Far, State},
         update::{Bound, Coefficients},
     },
 };
@@ -51,36 +59,60 @@ struct Room<T> {
     said: Shared<u32>,
     /// Calls since the launch began.
     calls: Shared<u32>,
-    /// The bounds, four numbers for each dimension.
+    /// The bounds, four numbers for each dimension; or where they are alike, the shifts.
     bounds: Shared<T>,
-    /// Chunk after chunk, dimension after dimension the 32 pairs of position and velocity.
+    /// What each warp's pairs of runs make: see [`kept_words`].
+    kept: Shared<u32>,
+    /// Chunk after chunk the 32 pairs of position and velocity: two dimensions side by side in `f32`, which makes 16
+    /// bytes of each particle, dimension after dimension in `f64`.
     chunks: Shared<T>,
 }
 
 /// Numbers of a dimension of a chunk.
 const ROW: u32 = 2 * CHUNK;
 
+/// Dimensions of a particle that lie side by side: as many as 16 bytes hold.
+const fn abreast<T>() -> u32 {
+    8 / size_of::<T>() as u32
+}
+
 impl<T: Scalar> Room<T> {
     #[inline(always)]
-    const fn of(threads: u32, dims: u32, capacity: u32) -> Self {
+    const fn of(threads: u32, dims: u32, capacity: u32, kept_words: u32) -> Self {
         let scratch = Scratch::of(threads, dims);
         let said = Shared::at(scratch.end(), 2 * (threads / warp::LANES));
         let calls = Shared::at(said.end(), 1);
         let bounds = Shared::at(calls.end().next_multiple_of(16), 4 * dims);
-        let chunks = Shared::at(bounds.end().next_multiple_of(16), capacity * dims * ROW);
-        Self { scratch, said, calls, bounds, chunks }
+        let rows = dims.next_multiple_of(abreast::<T>());
+        let kept = Shared::at(bounds.end(), capacity * warp::LANES * kept_words);
+        let chunks = Shared::at(kept.end().next_multiple_of(16), capacity * rows * ROW);
+        Self { scratch, said, calls, bounds, kept, chunks }
     }
 }
 
-/// Shared memory in bytes of a block of `threads` threads of which so many warps have a chunk; `None` if that is more
-/// than 32 bits count.
-pub fn shared_bytes<T: Scalar>(threads: u32, dims: u32, capacity: u32) -> Option<u32> {
+/// Words of a particle for what [pairs of runs](step::pairs_of_runs) make, of a function with so many terms, each of so
+/// many words.
+#[inline(always)]
+pub const fn kept_words(reach: Reach, (terms, words): (u32, u32), dims: u32) -> u32 {
+    step::pairs_of_runs(reach, terms, dims) * words
+}
+
+/// Shared memory in bytes of a block of `threads` threads of which so many warps have a chunk, with so many
+/// [words](kept_words) for each particle besides; `None` if that is more than 32 bits count.
+pub fn shared_bytes<T: Scalar>(
+    threads: u32,
+    dims: u32,
+    capacity: u32,
+    kept_words: u32,
+) -> Option<u32> {
     // Nothing overflows below.
-    if dims > 1 << 20 || capacity > 1 << 10 {
+    if dims > 1 << 20 || capacity > 1 << 10 || kept_words > 1 << 10 {
         return None;
     }
-    let bytes = u64::from(capacity) * u64::from(dims * ROW) * size_of::<T>() as u64;
-    (bytes < u64::from(u32::MAX / 2)).then(|| Room::<T>::of(threads, dims, capacity).chunks.end())
+    let rows = dims.next_multiple_of(abreast::<T>());
+    let bytes = u64::from(capacity) * u64::from(rows * ROW) * size_of::<T>() as u64;
+    (bytes < u64::from(u32::MAX / 2))
+        .then(|| Room::<T>::of(threads, dims, capacity, kept_words).chunks.end())
 }
 
 impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
@@ -91,27 +123,31 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
     const COOPERATIVE: bool = true;
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
-        shared_bytes::<T>(threads, arguments.common.view.dims, arguments.capacity)
+        let dims = arguments.common.view.dims;
+        shared_bytes::<T>(threads, dims, arguments.capacity, arguments.kept_words())
             .unwrap_or(u32::MAX)
     }
 
     fn steady(arguments: &Self::Arguments) -> Steady {
-        let Arguments { common, varies, .. } = arguments;
+        let Arguments { common, varies, alike, .. } = arguments;
         Steady::NONE
             .with(offset_of!(Self::Arguments, common.view.dims), common.view.dims)
             .with(offset_of!(Self::Arguments, common.view.box_only), common.view.box_only)
             .with(offset_of!(Self::Arguments, varies), *varies)
+            .with(offset_of!(Self::Arguments, alike), *alike)
     }
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { iterations, capacity, stay, exchange, board, .. } = *arguments;
+        let Arguments { iterations, capacity, stay, alike, any_bound, exchange, board, .. } =
+            *arguments;
         let home = &arguments.home;
         let mut common = arguments.common;
         let (particles, first) = (common.particles, common.iteration);
         let dims = common.view.dims;
         let (this, blocks) = (thread::block_index(), thread::grid_blocks());
-        let room = Room::<T>::of(thread::block_threads(), dims, capacity);
+        let kept_words = arguments.kept_words();
+        let room = Room::<T>::of(thread::block_threads(), dims, capacity, kept_words);
         let share = Share::of(this, blocks, particles.div_ceil(CHUNK));
         let end = share.first + share.count;
         // SAFETY: as `Arguments` documents, particles, dimensions and blocks have their elements; this thread alone
@@ -125,7 +161,12 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
             let known = Known { best, places: room.scratch.guides, side: 0, dims };
             let guide = known.guide();
             each_dimension(dims, |d| guide.store(d, arguments.start.load(d)));
-            each_dimension(4 * dims, |d| room.bounds.store(d, common.view.bounds.at(d)));
+            let each_bound = if alike == 1 { 1 } else { 4 };
+            each_dimension(each_bound * dims, |d| {
+                // The last of four is the shift.
+                let nth = if alike == 1 { 4 * d + 3 } else { d };
+                room.bounds.store(d, common.view.bounds.at(nth));
+            });
             if thread::index() == 0 {
                 room.calls.store(0, 0);
             }
@@ -138,11 +179,14 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
             let (lane, nth_warp) = (warp::lane(), warp::index());
             let mut chunk = share.first + nth_warp;
             let mut works = nth_warp < capacity && chunk < end;
+            let (rows, before) = (dims.next_multiple_of(abreast::<T>()), 2 * abreast::<T>() * lane);
             let place = Shared::at(
-                room.chunks.start() + (nth_warp * dims * ROW + 2 * lane) * size_of::<T>() as u32,
-                dims * ROW - 2 * lane,
+                room.chunks.start() + (nth_warp * rows * ROW + before) * size_of::<T>() as u32,
+                rows * ROW - before,
             )
             .opaque();
+            let kept = warp::LANES * kept_words;
+            let kept = room.kept.part(nth_warp * kept, kept);
             // Iterations of the launch before the present turn, so far, and when it is over.
             let (mut begun, mut nth) = (0, 0);
             let mut until = stay.min(iterations);
@@ -152,6 +196,9 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 own_bests,
                 guide: hearsay.known.guide(),
                 bounds: room.bounds,
+                kept: kept.skip(if kept_words > 0 { lane } else { 0 }),
+                each_bound,
+                any_bound,
                 dims,
                 best_fitness: T::INFINITY,
             };
@@ -244,6 +291,16 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
     }
 }
 
+impl<O: Objective, T: Scalar> Arguments<O, T> {
+    /// See [`kept_words`].
+    #[inline(always)]
+    fn kept_words(&self) -> u32 {
+        let Common { objective, view, .. } = &self.common;
+        let terms = (objective.terms(&view.context()), <O::Partial<T> as Shuffle>::WORDS);
+        kept_words(O::REACH, terms, view.dims)
+    }
+}
+
 /// What all warps of a block have said at a meeting.
 struct Heard {
     /// What any of them has.
@@ -285,11 +342,23 @@ struct Seated<'a, T> {
     own_bests: InMemory<'a, T, Nothing>,
     guide: Shared<T>,
     bounds: Shared<T>,
+    /// Its words of what is kept, each of all lanes before the next.
+    kept: Shared<u32>,
+    /// Numbers of a dimension in `bounds`: 4, or 1, only the shift, where all else is as in `any_bound`.
+    each_bound: u32,
+    any_bound: Bound<T>,
     dims: u32,
     best_fitness: T,
 }
 
 impl<T: Scalar> Seated<'_, T> {
+    /// Where the pair of a dimension lies.
+    #[inline(always)]
+    const fn index(dimension: u32) -> usize {
+        let within = dimension % abreast::<T>();
+        ((dimension - within) * ROW + 2 * within) as usize
+    }
+
     /// Fetches position and velocity.
     #[inline(always)]
     fn fetch(&mut self) {
@@ -297,11 +366,7 @@ impl<T: Scalar> Seated<'_, T> {
         let mut dimension = 0;
         while dimension < fours {
             let four = self.own_bests.from(dimension).motions_of_four();
-            let mut there = self.from(dimension);
-            there.set_motion(0, four[0].0, four[0].1);
-            there.set_motion(1, four[1].0, four[1].1);
-            there.set_motion(2, four[2].0, four[2].1);
-            there.set_motion(3, four[3].0, four[3].1);
+            self.from(dimension).set_four(four.map(<[T; 2]>::from));
             dimension += 4;
         }
         let home = self.own_bests.rest(fours);
@@ -318,9 +383,8 @@ impl<T: Scalar> Seated<'_, T> {
         let fours = self.dims - self.dims % 4;
         let mut dimension = 0;
         while dimension < fours {
-            let here = self.from(dimension);
-            let four = [0, 1, 2, 3].map(|ahead| <[T; 2]>::from(here.motion(ahead)));
-            self.own_bests.from(dimension).set_four(four);
+            let four = self.from(dimension).motions_of_four();
+            self.own_bests.from(dimension).set_four(four.map(<[T; 2]>::from));
             dimension += 4;
         }
         let mut home = self.own_bests.rest(fours);
@@ -336,14 +400,32 @@ impl<T: Scalar> Seated<'_, T> {
 // of the array; guide and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
 // of 16 bytes.
 impl<T: Scalar> State<T> for Seated<'_, T> {
+    const IN_FOURS: bool = true;
+
     #[inline(always)]
     fn from(&self, dimension: u32) -> Self {
         Self {
             motion: self.motion.skip(dimension * ROW),
             own_bests: self.own_bests.from(dimension),
             guide: self.guide.skip(dimension),
-            bounds: self.bounds.skip(4 * dimension),
+            bounds: self.bounds.skip(self.each_bound * dimension),
             ..*self
+        }
+    }
+    #[inline(always)]
+    fn set_four(&mut self, moved: [[T; 2]; 4]) {
+        let [a, b, c, d] = moved;
+        // SAFETY: see above.
+        unsafe {
+            if abreast::<T>() == 2 {
+                self.motion.store_four(Self::index(0), [a[0], a[1], b[0], b[1]]);
+                self.motion.store_four(Self::index(2), [c[0], c[1], d[0], d[1]]);
+            } else {
+                self.motion.store_two(Self::index(0), a);
+                self.motion.store_two(Self::index(1), b);
+                self.motion.store_two(Self::index(2), c);
+                self.motion.store_two(Self::index(3), d);
+            }
         }
     }
     #[inline(always)]
@@ -353,12 +435,12 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.motion.load((dimension * ROW) as usize) }
+        unsafe { self.motion.load(Self::index(dimension)) }
     }
     #[inline(always)]
     fn motion(&self, dimension: u32) -> (T, T) {
         // SAFETY: see above.
-        let [position, velocity] = unsafe { self.motion.load_two((dimension * ROW) as usize) };
+        let [position, velocity] = unsafe { self.motion.load_two(Self::index(dimension)) };
         (position, velocity)
     }
     #[inline(always)]
@@ -386,14 +468,14 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
     #[inline(always)]
     fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
         // SAFETY: see above.
-        unsafe { self.motion.store_two((dimension * ROW) as usize, [position, velocity]) }
+        unsafe { self.motion.store_two(Self::index(dimension), [position, velocity]) }
     }
     #[inline(always)]
     fn improve(&mut self, dims: u32, fitness: T) {
         let fours = dims - dims % 4;
         let mut dimension = 0;
         while dimension < fours {
-            let four = [0, 1, 2, 3].map(|ahead| self.position(dimension + ahead));
+            let four = self.from(dimension).motions_of_four().map(|(position, _)| position);
             self.own_bests.from(dimension).set_own_bests_of_four(four);
             dimension += 4;
         }
@@ -412,8 +494,48 @@ impl<T: Scalar> Far<T> for Seated<'_, T> {
         self.own_bests.own_bests_of_four()
     }
     #[inline(always)]
-    fn bound(&self, dimension: u32) -> Bound<T> {
+    fn motions_of_four(&self) -> [(T, T); 4] {
         // SAFETY: see above.
-        Bound::from_words(unsafe { self.bounds.load_four(4 * dimension as usize) })
+        unsafe {
+            if abreast::<T>() == 2 {
+                let [a, b, c, d] = self.motion.load_four(Self::index(0));
+                let [e, f, g, h] = self.motion.load_four(Self::index(2));
+                [(a, b), (c, d), (e, f), (g, h)]
+            } else {
+                [0, 1, 2, 3].map(|ahead| self.motion(ahead))
+            }
+        }
+    }
+    #[inline(always)]
+    fn bounds_of_four(&self) -> [Bound<T>; 4] {
+        // SAFETY: see above.
+        unsafe {
+            if self.each_bound == 1 {
+                let shifts = self.bounds.load_four(0);
+                shifts.map(|shift| Bound { shift, ..self.any_bound })
+            } else {
+                [0, 4, 8, 12].map(|first| Bound::from_words(self.bounds.load_four(first)))
+            }
+        }
+    }
+    #[inline(always)]
+    fn keep<P: Shuffle>(&mut self, pair: u32, made: P) {
+        let mut word = pair * P::WORDS;
+        made.map_words(|bits| {
+            // SAFETY: see above: there are words for all pairs.
+            unsafe { self.kept.store((word * warp::LANES) as usize, bits) };
+            word += 1;
+            bits
+        });
+    }
+    #[inline(always)]
+    fn take<P: Partial>(&self, pair: u32) -> P {
+        let mut word = pair * P::WORDS;
+        P::none().map_words(|_| {
+            // SAFETY: see above; this thread has kept it.
+            let bits = unsafe { self.kept.load((word * warp::LANES) as usize) };
+            word += 1;
+            bits
+        })
     }
 }

@@ -2,13 +2,17 @@
 //! long is asked for, or drawn, while the dimensions before are moved, the first ones of an iteration by the one before.
 
 use super::{
-    Common, Motion, Observer, Place, Shifted, State, draw_from, in_runs, next_uniforms, place,
-    rest, velocity_draw,
+    Common, Motion, Observer, Place, Shifted, State, draw_from, in_runs, place, rest, uniforms_of,
+    velocity_draw, whole,
 };
 use crate::{
-    gpu::thread,
-    math::Scalar,
-    objective::{Objective, evaluation::Evaluation},
+    gpu::{thread, warp::Shuffle},
+    math::{Partial, Scalar},
+    objective::{
+        Objective, Reach,
+        evaluation::Evaluation,
+        sum::{LEFT_TO_RIGHT, of_runs, run_length},
+    },
     random::Draw,
     swarm::{best::competing, update::Bound},
 };
@@ -17,8 +21,22 @@ use crate::{
 pub trait Far<T>: State<T> {
     /// Own best positions in the first four dimensions; seen from a multiple of 4 only.
     fn own_bests_of_four(&self) -> [T; 4];
-    /// What limits one dimension.
-    fn bound(&self, dimension: u32) -> Bound<T>;
+    /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
+    fn motions_of_four(&self) -> [(T, T); 4];
+    /// What limits the first four dimensions; seen from a multiple of 4 only.
+    fn bounds_of_four(&self) -> [Bound<T>; 4];
+    /// Keeps what a [pair](pairs_of_runs) of runs makes until it is [taken](Far::take); not as seen from a dimension.
+    fn keep<P: Shuffle>(&mut self, pair: u32, made: P);
+    /// What was kept; not as seen from a dimension.
+    fn take<P: Partial>(&self, pair: u32) -> P;
+}
+
+/// How many pairs of runs of terms there are, of which a [`Far`] state keeps what they make, where terms come one by one
+/// with so many coordinates and runs are so short that to close each costs as much as a few of its terms; else 0.
+#[inline(always)]
+pub const fn pairs_of_runs(reach: Reach, terms: u32, dims: u32) -> u32 {
+    let are_short = terms > LEFT_TO_RIGHT && run_length(terms) == 4;
+    if matches!(reach, Reach::Own) && terms == dims && are_short { terms.div_ceil(8) } else { 0 }
 }
 
 /// What takes long of four dimensions, and is asked for while the four before are moved.
@@ -44,10 +62,11 @@ impl<T: Scalar> Ahead<T> {
     #[inline(always)]
     fn of(state: &impl Far<T>, draw: &mut Draw) -> Self {
         let own_bests = state.own_bests_of_four();
-        let [first, second] = next_uniforms(draw);
-        let second = if T::PAIRS_PER_BLOCK == 2 { second } else { next_uniforms(draw)[0] };
-        let [third, fourth] = next_uniforms(draw);
-        let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { next_uniforms(draw)[0] };
+        let [first, second] = uniforms_of(draw, 0);
+        let second = if T::PAIRS_PER_BLOCK == 2 { second } else { uniforms_of(draw, 1)[0] };
+        let [third, fourth] = uniforms_of(draw, 2 / T::PAIRS_PER_BLOCK);
+        let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { uniforms_of(draw, 3)[0] };
+        draw.group += 4 / T::PAIRS_PER_BLOCK;
         Self { own_bests, raised: [first, second, third, fourth] }
     }
 }
@@ -86,24 +105,32 @@ fn motion_ahead<O: Objective, T: Scalar, S: Far<T>>(
 ) -> T {
     let dims = common.view.dims;
     let context = common.view.context();
+    let pairs = pairs_of_runs(O::REACH, common.objective.terms(&context), dims);
     let mut evaluation = Evaluation::<O, T>::new(&common.objective, &context);
+    // The first run of a pair.
+    let mut first = O::Partial::<T>::none();
     let fours = dims - dims % 4;
-    let mut dimension = 0;
     if fours > 0 {
+        let mut dimension = 0;
         let mut draw = draw_from(common, particle, 4);
         let length = evaluation.run_length();
         let mut end_of_run = length;
-        let mut four = |dimension, next, draw: &mut Draw, is_odd: bool| {
+        // Four dimensions, and what is `apart` from them ahead; whether their run is the second of two, and whether other
+        // dimensions follow.
+        let mut four = |dimension: u32, apart: u32, draw: &mut Draw, is_odd, is_last: bool| {
             let now = *ahead;
-            *ahead = Ahead::of(&state.from(next), draw);
+            let next = if is_last { *state } else { state.from(dimension).from(apart) };
+            *ahead = Ahead::of(&next, draw);
             move_four(common, state, &mut evaluation, dimension, now);
             let next = dimension + 4;
-            if !in_runs::<O>() || length >= dims {
-                return;
-            }
-            if length == 4 {
-                evaluation.close_run_of_two(next, is_odd);
-            } else if next == end_of_run {
+            if pairs > 0 {
+                let run = evaluation.take_run();
+                if is_odd {
+                    state.keep(dimension / 8, first.combine(run));
+                } else {
+                    first = run;
+                }
+            } else if in_runs::<O>() && length < dims && next == end_of_run {
                 // It is rare and shall have a branch: of an opaque number it is not done each time, in vain.
                 evaluation.close_run_straight(thread::opaque(next));
                 end_of_run += length;
@@ -111,24 +138,37 @@ fn motion_ahead<O: Objective, T: Scalar, S: Far<T>>(
         };
         // Two at a time: what one leaves the other takes, and of their runs' ends it is known which is which.
         while dimension + 8 < fours {
-            four(dimension, dimension + 4, &mut draw, false);
-            four(dimension + 4, dimension + 8, &mut draw, true);
+            four(dimension, 4, &mut draw, false, false);
+            four(dimension + 4, 4, &mut draw, true, false);
             dimension += 8;
         }
-        if dimension + 4 < fours {
-            four(dimension, dimension + 4, &mut draw, false);
-            dimension += 4;
+        // From here on by the number of dimensions, which is a constant when the kernel is compiled.
+        let is_odd = fours.is_multiple_of(8);
+        if is_odd {
+            let mut draw = draw_from(common, particle, fours - 4);
+            four(fours - 8, 4, &mut draw, false, false);
         }
         // The next is the first of the next iteration.
         let mut draw = velocity_draw(common, particle);
         draw.iteration = draw.iteration.wrapping_add(1);
-        four(dimension, 0, &mut draw, dimension % 8 == 4);
-        dimension += 4;
+        four(fours - 4, 0, &mut draw, is_odd, true);
     }
-    let mut draw = draw_from(common, particle, fours);
-    rest(common, state, &mut evaluation, S::fours(dims, dimension), &mut draw);
-    let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
-    competing(common.view.sign * value)
+    let draw = draw_from(common, particle, fours);
+    rest(common, state, &mut evaluation, fours, &draw);
+    if pairs == 0 {
+        let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
+        return competing(common.view.sign * value);
+    }
+    // What is not in a whole pair: a run, or what is left of the dimensions, or both.
+    let is_odd = fours % 8 == 4;
+    if dims > fours {
+        let run = evaluation.take_run();
+        state.keep(pairs - 1, if is_odd { first.combine(run) } else { run });
+    } else if is_odd {
+        state.keep(pairs - 1, first);
+    }
+    let made = |pair| if pair < pairs { state.take(pair) } else { O::Partial::none() };
+    whole(common, of_runs(pairs, made))
 }
 
 /// Moves a particle in four dimensions of which own bests and random numbers are at hand.
@@ -142,17 +182,24 @@ fn move_four<O: Objective, T: Scalar, S: Far<T>>(
 ) {
     let mut state = state.from(dimension);
     let guide = state.guide_of_four();
-    let [a, b, c, d] = [0, 1, 2, 3].map(|ahead| {
-        let (position, velocity) = state.motion(ahead);
-        (Motion { position, velocity, own_best: own_bests[ahead as usize] }, state.bound(ahead))
-    });
+    let motions = state.motions_of_four();
+    let bounds = state.bounds_of_four();
+    let loaded = |nth: usize| {
+        let (position, velocity) = motions[nth];
+        Motion { position, velocity, own_best: own_bests[nth] }
+    };
     let at = |ahead| Place::of_four::<T, S>(common.view.dims, dimension, ahead);
     let place_0 = place::<O, T, 0>;
-    place_0(common, &mut state, observer, at(0), a.0, guide[0], a.1, raised[0]);
+    let moved0 =
+        place_0(common, &mut state, observer, at(0), loaded(0), guide[0], bounds[0], raised[0]);
     let place_1 = place::<O, T, 1>;
-    place_1(common, &mut state, observer, at(1), b.0, guide[1], b.1, raised[1]);
+    let moved1 =
+        place_1(common, &mut state, observer, at(1), loaded(1), guide[1], bounds[1], raised[1]);
     let place_2 = place::<O, T, 2>;
-    place_2(common, &mut state, observer, at(2), c.0, guide[2], c.1, raised[2]);
+    let moved2 =
+        place_2(common, &mut state, observer, at(2), loaded(2), guide[2], bounds[2], raised[2]);
     let place_3 = place::<O, T, 3>;
-    place_3(common, &mut state, observer, at(3), d.0, guide[3], d.1, raised[3]);
+    let moved3 =
+        place_3(common, &mut state, observer, at(3), loaded(3), guide[3], bounds[3], raised[3]);
+    state.set_four([moved0, moved1, moved2, moved3]);
 }
