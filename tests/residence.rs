@@ -171,7 +171,7 @@ fn what_cannot_be_shared_gets_a_sentence() {
          fit on the chip"
     );
     let streaming = warps.with_residence(Residence::Streaming);
-    assert!(refused(70, &usual, streaming).contains("threads share particles on the chip alone"));
+    assert!(refused(70, &usual, streaming).contains("that is for particles on the chip"));
     let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
     assert!(refused(70, &ring, warps).contains("only the usual swarm runs there"));
 }

@@ -42,8 +42,8 @@ impl Edge {
 }
 
 /// Position and velocity after a move by `velocity` in a dimension with this bound; `random` is a
-/// uniform in [0, 1), used where [`Edge::is_random`]. What is left of a velocity is not yet
-/// [`calmed`](super::update::calmed).
+/// uniform in [0, 1), used where [`Edge::is_random`]. What is left of a velocity need not be
+/// [`calmed`](super::update::calmed) yet.
 ///
 /// One loop over the lanes for each kind, since a vector loop with a choice inside is none.
 #[inline(always)]

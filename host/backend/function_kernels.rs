@@ -225,9 +225,8 @@ unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>
     let (blocks, threads) = match *shape {
         Some(shape) => shape,
         None => {
-            // Four threads share a particle in blocks of the size that is stated for them, if others are too large.
-            let stated = machine.capacity(kernel).threads;
-            let threads = if parts > 1 { most_threads.min(stated) } else { most_threads };
+            // Smaller ones than asked for, if the kernel is compiled for smaller ones.
+            let threads = most_threads.min(machine.capacity(kernel).threads);
             *shape.insert((machine.resident_blocks(kernel, threads, arguments)?, threads))
         }
     };

@@ -1,6 +1,6 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
-//! A thread for each particle, or several for one that is on the chip; no host in between. The usual
+//! A thread for each particle, or several; no host in between. The usual
 //! iteration of a single swarm is one launch, or many are one launch with the particles on the chip;
 //! anything else is two: a move, and an evaluation.
 
@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 
 use bytemuck::Pod;
 use flockwork_device::{
-    gpu::memory::ReadOnly,
+    gpu::{memory::ReadOnly, warp},
     objective::{Context, Objective, Reach},
     random::Key,
     swarm::{
@@ -145,7 +145,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether it is wanted that threads share particles, which they do on the chip alone.
+    /// Whether it is wanted that threads share particles on the chip.
     fn wants_the_chip(&self) -> bool {
         !matches!(self.evaluation, Evaluation::Auto | Evaluation::Thread)
     }
@@ -267,11 +267,13 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             words.iter().flat_map(|words| words.0).collect()
         };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
-        // With the particles on the chip there may be more blocks than otherwise.
-        let by_fours =
-            residence::by_fours(machine.room(), function.reach(), plan.particles, plan.dims());
+        let by_fours = plan.is_usual()
+            && residence::by_fours(machine.room(), function.reach(), plan.particles, plan.dims());
+        // A launch for an iteration has blocks of a warp at least, and with the particles on the chip there may be more than
+        // otherwise.
         let parts = if by_fours { quartet::PARTS } else { 1 };
-        let publishers = blocks.saturating_mul(parts).max(machine.room().blocks);
+        let smallest = plan.particles.div_ceil(warp::LANES / parts);
+        let publishers = blocks.max(smallest).max(machine.room().blocks);
         let turned = !plan.rotation.is_empty() && function.reach() == Reach::All;
         Ok(Self {
             bounds: machine.upload(&flat(&plan.bounds))?,
@@ -530,7 +532,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let shape = if may { self.shape(manner)? } else { None };
         let Some(shape) = shape else {
             let why = if !may && self.plan.is_usual() {
-                "threads share particles on the chip alone"
+                "that is for particles on the chip"
             } else if may && residence == Residence::Tiered {
                 "all of them fit on the chip, or none does"
             } else if may {

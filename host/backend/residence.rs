@@ -35,7 +35,7 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum Residence("residence") {
-        /// On the chip where they fit, or as many as fit if that is a quarter at least, or else in device
+        /// On the chip where they fit, or as many as fit if that is a quarter at least (and three warps'), or else in device
         /// memory.
         #[default]
         Auto = "auto",
@@ -185,11 +185,11 @@ pub fn turns<T: Scalar>(
 /// benches/README.md.
 const FEW_FOR_FOUR: u32 = 36;
 
-/// Threads that a multiprocessor has for particles in device memory.
+/// Threads for each multiprocessor up to which four have a particle whatever a term reads: measured likewise.
 const STREAMING_THREADS: u64 = 1024;
 
 /// Whether four threads have a particle in device memory, not one. Where a term reads any coordinate, they read from memory
-/// what the others of them have moved: that gains something as long as there are fewer particles than threads.
+/// what the others of them have moved: that gains something for few particles only.
 pub fn by_fours(room: Capacity, reach: Reach, particles: u32, dims: u32) -> bool {
     let threads = u64::from(room.blocks.max(1)) * STREAMING_THREADS;
     let are_few = u64::from(particles) * u64::from(quartet::PARTS) <= threads;

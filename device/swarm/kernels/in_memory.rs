@@ -3,7 +3,7 @@
 //!
 //! Where a particle improves, its own best is where it is. That is not copied at once, which would read
 //! all coordinates again: the particle is marked as *fresh*, and the next iteration, which has them at
-//! hand, stores them. Until then, or until [`CatchUp`], `own_bests` is behind for fresh particles.
+//! hand, stores them. Until then, or until [`CatchUp`](super::order::CatchUp), `own_bests` is behind for fresh particles.
 
 use core::marker::PhantomData;
 
@@ -152,7 +152,7 @@ impl<T: Scalar> Guide<T> for Shared<T> {
     }
 }
 
-/// One particle whose state lies in device memory, touched by one thread only. Addresses are made from
+/// One particle whose state lies in device memory, each dimension of one thread. Addresses are made from
 /// the arguments where they are needed, which takes fewer registers than to keep them.
 #[derive(Clone, Copy)]
 pub struct InMemory<'a, T, G, A = Quads> {
@@ -175,7 +175,8 @@ impl<'a, T: Scalar, G: Guide<T>, A: Arrangement> InMemory<'a, T, G, A> {
     /// A particle, which coordinates of `guide` attract.
     ///
     /// # Safety
-    /// It lies in `home`, no other thread touches it as long as this is in use, and `guide` has `dims` coordinates.
+    /// It lies in `home`, no other thread touches the same dimension without synchronisation in between, and `guide` has
+    /// `dims` coordinates.
     #[inline(always)]
     pub unsafe fn new(home: &'a Home<T>, particle: u32, dims: u32, guide: G) -> Self {
         // SAFETY: the caller's promise.
@@ -185,7 +186,7 @@ impl<'a, T: Scalar, G: Guide<T>, A: Arrangement> InMemory<'a, T, G, A> {
         Self { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
     }
 
-    /// The same in quads: as the dimensions lie that make no sixteen.
+    /// The same in quads: as the dimensions lie that make no sixteen. Not of one that is seen from a dimension.
     #[inline(always)]
     pub fn in_quads(&self) -> InMemory<'a, T, G> {
         let &Self { home, guide, particle, dims, dimension, fresh, improved, .. } = self;

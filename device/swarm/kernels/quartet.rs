@@ -2,9 +2,9 @@
 //! particle.
 //!
 //! A thread has every fourth four of the dimensions, so that the four of them have sixteen at a time, which lie side by
-//! side ([`layout`](crate::swarm::layout)). As many threads work for a quarter of the particles, then, and what they are at
-//! is less than the second-level cache holds: what an iteration touched last, the next one, which goes the other way
-//! round (`rounds.rs`), finds there. And memory is read and written closer to its order.
+//! side ([`layout`](crate::swarm::layout)). The same number of threads so has a quarter as many particles under way. Those
+//! that an iteration ends with are still in the second-level cache when the next one, which goes the other way
+//! (`rounds.rs`), begins with them. And memory is read and written closer to its order.
 //!
 //! Terms go from thread to thread by shuffles and are put together in the sum's defined order
 //! ([`objective::sum`](crate::objective::sum)), by each of the four for itself.

@@ -87,7 +87,7 @@ pub struct Arguments<O, T> {
     pub stay: u32,
     /// Meetings on `rendezvous` since its buffers were zero.
     pub round: u32,
-    /// Those of the first dimension.
+    /// The bounds of the first dimension: of all, if `alike`, but for the shift.
     pub any_bound: Bound<T>,
     /// Inertia weight of each iteration, if it varies; else nothing.
     pub inertia: ReadOnly<T>,

@@ -397,7 +397,7 @@ impl<T: Scalar> Seated<'_, T> {
 }
 
 // SAFETY (all accesses below): the warp has room for its chunk, which `fetch` has stored; pairs begin at an even number
-// of the array; guide and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
+// of the array, and chunks of it at multiples of 16 bytes; there are `kept_words` for each lane; guide and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
 // of 16 bytes.
 impl<T: Scalar> State<T> for Seated<'_, T> {
     const IN_FOURS: bool = true;
@@ -522,7 +522,7 @@ impl<T: Scalar> Far<T> for Seated<'_, T> {
     fn keep<P: Shuffle>(&mut self, pair: u32, made: P) {
         let mut word = pair * P::WORDS;
         made.map_words(|bits| {
-            // SAFETY: see above: there are words for all pairs.
+            // SAFETY: see above; the words of all pairs are kept words.
             unsafe { self.kept.store((word * warp::LANES) as usize, bits) };
             word += 1;
             bits

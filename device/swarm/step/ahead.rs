@@ -143,15 +143,15 @@ fn motion_ahead<O: Objective, T: Scalar, S: Far<T>>(
             dimension += 8;
         }
         // From here on by the number of dimensions, which is a constant when the kernel is compiled.
-        let is_odd = fours.is_multiple_of(8);
-        if is_odd {
+        let is_second = fours.is_multiple_of(8);
+        if is_second {
             let mut draw = draw_from(common, particle, fours - 4);
             four(fours - 8, 4, &mut draw, false, false);
         }
         // The next is the first of the next iteration.
         let mut draw = velocity_draw(common, particle);
         draw.iteration = draw.iteration.wrapping_add(1);
-        four(fours - 4, 0, &mut draw, is_odd, true);
+        four(fours - 4, 0, &mut draw, is_second, true);
     }
     let draw = draw_from(common, particle, fours);
     rest(common, state, &mut evaluation, fours, &draw);
@@ -160,11 +160,11 @@ fn motion_ahead<O: Objective, T: Scalar, S: Far<T>>(
         return competing(common.view.sign * value);
     }
     // What is not in a whole pair: a run, or what is left of the dimensions, or both.
-    let is_odd = fours % 8 == 4;
+    let is_alone = fours % 8 == 4;
     if dims > fours {
         let run = evaluation.take_run();
-        state.keep(pairs - 1, if is_odd { first.combine(run) } else { run });
-    } else if is_odd {
+        state.keep(pairs - 1, if is_alone { first.combine(run) } else { run });
+    } else if is_alone {
         state.keep(pairs - 1, first);
     }
     let made = |pair| if pair < pairs { state.take(pair) } else { O::Partial::none() };
