@@ -61,7 +61,7 @@ pub struct Plan<T> {
     /// Iterations over which the inertia weight goes from its first value to its last.
     pub(crate) iterations: u32,
     pub(crate) patience: u32,
-    /// For each dimension: see [`Bound`](flockwork_device::swarm::update::Bound).
+    /// For each dimension: see [`Bound`].
     pub(crate) bounds: Vec<FourWords<T>>,
     /// A word for each dimension, or nothing if all are continuous.
     pub(crate) variables: Vec<u32>,

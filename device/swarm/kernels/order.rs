@@ -118,28 +118,41 @@ unsafe fn rearrange<T: Scalar, const FOURS: usize>(tile: ReadWrite<T>, from: Ord
         Order::Quads => (lane * layout::quad_width::<T>() + nth * 4 * TILE, Quads::apart::<T>()),
         _ => (lane * 16 + nth * 4, Sixteens::apart::<T>()),
     };
-    let mut numbers = [[T::ZERO; 4]; FOURS];
-    // SAFETY: the caller's promise; all is loaded before a barrier and stored behind it, and quads begin at multiples
-    // of 16 bytes.
-    unsafe {
-        for (nth, four) in numbers.iter_mut().enumerate() {
-            *four = if from == Order::Rows {
-                [0, 1, 2, 3].map(|ahead| tile.load(lane + (4 * nth + ahead) * TILE))
-            } else {
-                let (first, apart) = four_of(nth, from);
-                T::load_quad(&tile, first, apart)
-            };
+    // SAFETY: the caller's promise; all is loaded before a barrier, and quads begin at multiples of 16 bytes.
+    let load = |nth| unsafe {
+        if from == Order::Rows {
+            [0, 1, 2, 3].map(|ahead| tile.load(lane + (4 * nth + ahead) * TILE))
+        } else {
+            let (first, apart) = four_of(nth, from);
+            T::load_quad(&tile, first, apart)
         }
+    };
+    // SAFETY: as above; all is stored behind that barrier.
+    let store = |nth, four: [T; 4]| unsafe {
+        if to == Order::Rows {
+            let [a, b, c, d] = four;
+            let row = |ahead| lane + (4 * nth + ahead) * TILE;
+            tile.store(row(0), a);
+            tile.store(row(1), b);
+            tile.store(row(2), c);
+            tile.store(row(3), d);
+        } else {
+            let (first, apart) = four_of(nth, to);
+            T::store_quad(&tile, first, apart, four);
+        }
+    };
+    // One by one, lest they lie in local memory.
+    if FOURS == 1 {
+        let four = load(0);
         block::barrier();
-        for (nth, four) in numbers.into_iter().enumerate() {
-            if to == Order::Rows {
-                for (ahead, number) in four.into_iter().enumerate() {
-                    tile.store(lane + (4 * nth + ahead) * TILE, number);
-                }
-            } else {
-                let (first, apart) = four_of(nth, to);
-                T::store_quad(&tile, first, apart, four);
-            }
-        }
+        store(0, four);
+    } else {
+        const { assert!(FOURS == 1 || FOURS == 4) };
+        let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+        block::barrier();
+        store(0, a);
+        store(1, b);
+        store(2, c);
+        store(3, d);
     }
 }
