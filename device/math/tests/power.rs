@@ -105,24 +105,41 @@ fn random_powers() {
     check::<f64>("random arguments", sample_f64(2_000));
 }
 
-#[test]
-#[ignore = "takes minutes"]
-fn exhaustive_powers_for_some_exponents_and_dense_random_ones() {
+/// All positive arguments whose exponent, as it is stored, is among `exponents`.
+fn sweep(y: f32, exponents: impl Fn(u32) -> bool) -> Worst {
+    let mut worst = Worst::NONE;
+    for first in (0..f32::INFINITY.to_bits()).step_by(WIDTH) {
+        if exponents(first >> (f32::MANTISSA_DIGITS - 1)) {
+            let x = std::array::from_fn(|lane| f32::from_bits(first + lane as u32));
+            compare_f32(x, [y; WIDTH], &mut worst);
+        }
+    }
+    worst
+}
+
+fn sweeps(exponents: impl Fn(u32) -> bool + Copy + Sync + Send) {
     thread::scope(|scope| {
         for y in [1.0 / 3.0, -1.75] {
-            scope.spawn(move || {
-                let mut worst = Worst::NONE;
-                for block in 0..f32::INFINITY.to_bits() / WIDTH as u32 {
-                    let first = block * WIDTH as u32;
-                    let x = std::array::from_fn(|lane| f32::from_bits(first + lane as u32));
-                    compare_f32(x, [y; WIDTH], &mut worst);
-                }
-                check::<f32>(&std::format!("y = {y}"), worst);
-            });
+            scope.spawn(move || check::<f32>(&std::format!("y = {y}"), sweep(y, exponents)));
         }
+    });
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn exhaustive_mantissas_for_some_powers_and_dense_random_ones() {
+    // With the subnormal numbers, and those on both sides of 1.
+    sweeps(|exponent| exponent % 9 == 0 || exponent == 127);
+    thread::scope(|scope| {
         scope.spawn(|| check::<f32>("dense random arguments", sample_f32(2_000_000)));
         scope.spawn(|| check::<f64>("dense random arguments", sample_f64(200_000)));
     });
+}
+
+#[test]
+#[ignore = "takes half an hour"]
+fn all_arguments_for_some_powers() {
+    sweeps(|_| true);
 }
 
 #[test]
