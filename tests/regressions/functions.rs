@@ -1,0 +1,1 @@
+//! Functions that are what their sources say.

@@ -1,0 +1,1 @@
+//! Reading graphs, and asking for distances.

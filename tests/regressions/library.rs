@@ -1,0 +1,1 @@
+//! The library as a crate of one's own uses it.

@@ -1,0 +1,16 @@
+//! Faults that users met or could have met, each with the input that showed it and the right answer.
+//!
+//! A file is a subject; a test is named for what now holds.
+
+#[path = "../common/program.rs"]
+#[allow(dead_code)]
+mod program;
+
+mod columns;
+mod functions;
+mod graphs;
+mod library;
+mod outputs;
+mod pictures;
+mod search;
+mod statistics;

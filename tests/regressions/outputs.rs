@@ -1,0 +1,1 @@
+//! Signals, output files, and the words of the program.

@@ -1,0 +1,1 @@
+//! Pictures and logs say what the report says.

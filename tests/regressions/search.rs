@@ -1,0 +1,1 @@
+//! Fits: where they look, how they end, and what they obey.

@@ -1,0 +1,1 @@
+//! What a fit reports besides its parameters.
