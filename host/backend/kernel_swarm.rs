@@ -199,6 +199,8 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     by_fours: bool,
     asked: Asked,
     iteration: u32,
+    /// Whether it has started, or goes on from a state.
+    begun: bool,
     history: Option<u32>,
     has_room: bool,
     /// The iterations of the records that are still on the machine.
@@ -323,6 +325,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             by_fours,
             asked: Asked::default(),
             iteration: 0,
+            begun: false,
             history: None,
             has_room: false,
             recorded: Vec::new(),
@@ -783,6 +786,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
 
 impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn start(&mut self, points: Option<&[T]>) -> Result<()> {
+        super::check_start(&self.plan, self.begun, points)?;
+        self.begun = true;
         self.in_rows()?;
         let arguments = self.motion(0);
         let kernel = self.kernels.scatter.get(&self.machine)?;
@@ -800,6 +805,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
+        super::check_begun(self.begun)?;
         let usual = self.plan.is_usual();
         let mut left = iterations;
         while left > 0 {
@@ -907,7 +913,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
 
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>> {
         let dims = self.plan.dims() as usize;
-        let count = points.len() / dims;
+        let count = super::check_points(&self.plan, points)?;
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -945,6 +951,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
+        super::check_implant(&self.plan, self.begun, swarm, point, fitness)?;
         self.in_rows()?;
         let machine = &self.machine;
         let point = machine.upload(point)?;
@@ -1011,6 +1018,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         self.champion_particle = self.machine.upload(&champions)?;
         self.guides[Self::written_guide(snapshot.iteration)] = self.machine.upload(&guides)?;
         self.iteration = snapshot.iteration;
+        self.begun = true;
         if let Place::Chip(chip) = &mut self.place {
             chip.is_held = false;
         }

@@ -216,6 +216,9 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(swarm.best()?.position, [0.5, 0.0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has started, or if the points are not those of all particles of one swarm.
     fn start(&mut self, points: Option<&[T]>) -> Result<()>;
 
     /// Does so many iterations; each particle exactly so many, also in an asynchronous swarm. May
@@ -389,6 +392,9 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(swarm.evaluate(&[3.0, 4.0, 0.0, 1.0])?, [25.0, 1.0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the numbers are not whole points.
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>>;
 
     /// Makes a point the own best of the particle that is the best of swarm number `swarm`, and so
@@ -406,6 +412,10 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(swarm.best()?.position, found_elsewhere);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the swarm has not started, if there is none of this number, or if this is no point of `dims`
+    /// numbers or no fitness.
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
     /// The whole state.
@@ -805,6 +815,85 @@ impl Backend for AnyBackend {
             Self::Cuda(cuda, _) => cuda.swarm(function, plan),
         }
     }
+}
+
+/// Whether a swarm with a plan may start from these points: all particles of one swarm, once.
+fn check_start<T: Scalar>(plan: &Plan<T>, begun: bool, points: Option<&[T]>) -> Result<()> {
+    if begun {
+        return Err(Error::Option {
+            option: "start",
+            value: "called again".to_owned(),
+            accepted: "called once, before any iteration and any state to go on from".to_owned(),
+        });
+    }
+    let Some(points) = points else { return Ok(()) };
+    if plan.members.len() != 1 {
+        return Err(Error::Option {
+            option: "start points",
+            value: format!("given for {} swarms", plan.members.len()),
+            accepted: "given for one swarm".to_owned(),
+        });
+    }
+    let expected = plan.particles as usize * plan.dims() as usize;
+    if points.len() != expected {
+        let what = "the list of start points";
+        return Err(Error::Length { what, found: points.len(), expected });
+    }
+    Ok(())
+}
+
+/// How many points of a plan's problem these numbers are.
+fn check_points<T: Scalar>(plan: &Plan<T>, points: &[T]) -> Result<usize> {
+    let dims = plan.dims() as usize;
+    let count = points.len() / dims;
+    if !points.len().is_multiple_of(dims) {
+        let what = "the list of points to evaluate (whole points)";
+        return Err(Error::Length { what, found: points.len(), expected: (count + 1) * dims });
+    }
+    Ok(count)
+}
+
+/// Whether a point can be put into this swarm of a plan, which has begun.
+fn check_implant<T: Scalar>(
+    plan: &Plan<T>,
+    begun: bool,
+    swarm: usize,
+    point: &[T],
+    fitness: T,
+) -> Result<()> {
+    check_begun(begun)?;
+    let swarms = plan.members.len();
+    if swarm >= swarms {
+        return Err(Error::Option {
+            option: "swarm",
+            value: swarm.to_string(),
+            accepted: format!("less than {swarms}, the number of swarms"),
+        });
+    }
+    let expected = plan.dims() as usize;
+    if point.len() != expected {
+        return Err(Error::Length { what: "the point to implant", found: point.len(), expected });
+    }
+    if fitness.to_f64().is_nan() {
+        return Err(Error::Option {
+            option: "the fitness to implant",
+            value: "NaN".to_owned(),
+            accepted: "a number".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Whether a swarm has started or goes on from a state, as its iterations need.
+fn check_begun(begun: bool) -> Result<()> {
+    if begun {
+        return Ok(());
+    }
+    Err(Error::Option {
+        option: "start",
+        value: "not called".to_owned(),
+        accepted: "called once, or `restore`, before this".to_owned(),
+    })
 }
 
 /// How many of `left` iterations there are until the next record is due.

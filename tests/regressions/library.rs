@@ -1,1 +1,133 @@
 //! The library as a crate of one's own uses it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use flockwork::{
+    backend::{Backend, Cpu, Emulated, Plan, Swarm},
+    objective::Sphere,
+    swarm::{Options, Problem},
+};
+
+/// README's programs in Rust: those with a `main`.
+fn programs_of_readme() -> Vec<String> {
+    let readme =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let blocks = readme.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    blocks.filter(|block| block.contains("fn main()")).map(str::to_owned).collect()
+}
+
+/// More than README has room for.
+const FURTHER: &str = r#"
+use flockwork::swarm::{AskTell, Method, Mode, Options, Polish, Precision, Problem, Search};
+
+pub fn main() -> Result<(), flockwork::Error> {
+    let bowl = |x: &[f64]| x.iter().map(|x| (x - 0.5).powi(2)).sum::<f64>();
+    let problem = || Problem::from_fn(vec![-3.0; 4], vec![3.0; 4], bowl);
+    for precision in [Precision::F32, Precision::F64] {
+        for mode in [Mode::Synchronous, Mode::Asynchronous] {
+            let search = Search::new(problem()?).mode(mode).with(|o| o.precision = precision);
+            assert!(search.particles(40).iterations(200).run()?.value < 1e-3);
+        }
+    }
+    for method in [Method::Adaptive, Method::Covariance] {
+        let search = Search::new(problem()?).particles(40).iterations(20);
+        assert!(search.polish(Polish::new(method)).run()?.value < 1e-3);
+    }
+    let elsewhere = Problem::elsewhere(vec![-3.0; 4], vec![3.0; 4])?;
+    let mut swarm = AskTell::new(&elsewhere, &Options { particles: 40, ..Options::default() })?;
+    for _ in 0..5 {
+        let values: Vec<f64> = swarm.ask().chunks_exact(4).map(bowl).collect();
+        swarm.tell(&values)?;
+    }
+    Ok(())
+}
+"#;
+
+/// A crate of one's own, outside the workspace: cargo's usual profile for development has no
+/// optimization, and a thread's usual stack is 2 MiB.
+#[test]
+#[ignore = "builds all dependencies once more; .ci/run runs it"]
+fn a_crate_of_ones_own_runs_without_optimization() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let mut programs = programs_of_readme();
+    assert!(programs.len() >= 4);
+    programs.push(FURTHER.to_owned());
+    let mut source = String::new();
+    for (nth, program) in programs.iter().enumerate() {
+        let program = program.replacen("\nfn main()", "\npub fn main()", 1);
+        source += &format!("mod program_{nth} {{\n{program}\n}}\n");
+    }
+    source += "fn main() {\n";
+    for nth in 0..programs.len() {
+        source +=
+            &format!("std::thread::spawn(|| program_{nth}::main().unwrap()).join().unwrap();\n");
+    }
+    source += "println!(\"all ran\");\n}\n";
+    let manifest = format!(
+        "[package]\nname = \"outside\"\nedition = \"2024\"\n[dependencies]\n\
+         flockwork = {{ path = {here:?}, default-features = false }}\n\
+         [profile.dev]\ndebug = false\n[workspace]\n"
+    );
+    fs::create_dir(folder.path().join("src")).unwrap();
+    fs::write(folder.path().join("src/main.rs"), source).unwrap();
+    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+    // The versions that are here already.
+    fs::copy(here.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
+    let out = Command::new(env!("CARGO"))
+        .args(["run", "--offline", "--quiet"])
+        .current_dir(folder.path())
+        .env("CARGO_TARGET_DIR", here.join("target/outside"))
+        .env_remove("RUST_MIN_STACK")
+        .output()
+        .unwrap();
+    let (said, complaint) =
+        (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    assert!(out.status.success() && said.ends_with("all ran\n"), "{said}{complaint}");
+}
+
+/// What a safe caller may get wrong is an error, on every back end, and never an access out of bounds.
+#[test]
+fn swarms_check_what_they_are_given() {
+    fn try_all(mut swarm: Box<dyn Swarm<f64>>) {
+        let refused = |result: flockwork::Result<()>, what: &str| {
+            let said = result.unwrap_err().to_string();
+            assert!(said.contains(what), "{said}");
+        };
+        refused(swarm.advance(1), "start");
+        refused(swarm.implant(0, &[0.0; 2], 0.0), "start");
+        refused(swarm.start(Some(&[0.5; 5])), "start points");
+        refused(swarm.start(Some(&[0.5; 202])), "start points");
+        swarm.start(Some(&[0.5; 200])).unwrap();
+        refused(swarm.start(None), "once");
+        refused(swarm.evaluate(&[1.0; 3]).map(|_| ()), "points to evaluate");
+        assert_eq!(swarm.evaluate(&[1.0; 4]).unwrap(), [2.0; 2]);
+        assert!(swarm.evaluate(&[]).unwrap().is_empty());
+        refused(swarm.implant(1, &[0.0; 2], 0.0), "number of swarms");
+        refused(swarm.implant(usize::MAX, &[0.0; 2], 0.0), "number of swarms");
+        refused(swarm.implant(0, &[0.0; 1], 0.0), "implant");
+        refused(swarm.implant(0, &[0.0; 3], 0.0), "implant");
+        refused(swarm.implant(0, &[0.0; 2], f64::NAN), "NaN");
+        swarm.implant(0, &[0.0, 0.25], 0.0625).unwrap();
+        assert_eq!(swarm.best().unwrap().position, [0.0, 0.25]);
+        let state = swarm.snapshot().unwrap();
+        swarm.restore(&state).unwrap();
+        refused(swarm.start(None), "once");
+        swarm.advance(1).unwrap();
+    }
+    let problem = Problem::new(Sphere, 2).unwrap();
+    let options = Options { particles: 100, ..Options::default() };
+    let plan = || Plan::<f64>::new(&problem, &options).unwrap();
+    try_all(Cpu::new(1).unwrap().swarm(problem.function(), plan()).unwrap());
+    try_all(Emulated::new(1, 32).with(Sphere).swarm(problem.function(), plan()).unwrap());
+    // Of several swarms none starts from points.
+    let coefficients = options.coefficients;
+    let two = [1, 2].map(|seed| flockwork::swarm::Variation { seed, coefficients });
+    let plan = Plan::<f64>::of_many(&problem, &options, &two).unwrap();
+    let mut swarms = Cpu::new(1).unwrap().swarm(problem.function(), plan).unwrap();
+    assert!(swarms.start(Some(&[0.5; 200])).is_err() && swarms.start(None).is_ok());
+}

@@ -32,6 +32,21 @@ use crate::{Error, Result, swarm::Function};
 /// More threads than any machine has cores; so many start in a moment.
 const MOST_THREADS: usize = 1024;
 
+/// Of each thread's stack. Compiled without optimization, a move of a tile keeps every intermediate
+/// row there and takes 3 MB; a thread has 2 MiB unless it is told.
+const STACK_BYTES: usize = 16 << 20;
+
+/// Does `work` on the pool's threads if it is worth sharing, else on the calling thread. Compiled
+/// without optimization it is always the pool: only its threads are known to have the stack.
+fn on_threads<R: Send>(
+    pool: &rayon::ThreadPool,
+    shared: bool,
+    work: impl FnOnce() -> R + Send,
+) -> R {
+    // Not by the optimization of this crate: generic code is compiled with that of the crate that uses it.
+    if shared || cfg!(debug_assertions) { pool.install(work) } else { work() }
+}
+
 /// The CPU as a back end. The number of threads and the vector instructions change the speed, and no
 /// bit of the result.
 ///
@@ -75,7 +90,8 @@ impl Cpu {
                 accepted: format!("at most {MOST_THREADS}, or 0 for one per core"),
             });
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(STACK_BYTES).build();
         let pool = pool.map_err(|why| Error::Option {
             option: "threads",
             value: threads.to_string(),

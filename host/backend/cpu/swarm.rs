@@ -22,14 +22,15 @@ use super::{
     asynchronous::{Course, Exchange},
     evaluator::{row, set_row},
     flock::{Motion, Moved, Surroundings, move_tile},
+    on_threads,
     simd::dispatched,
     tiles::{Tile, Tiles},
 };
 use crate::{
     Error, Result,
     backend::{
-        Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, into_tiles,
-        until_record, zeroed,
+        Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_begun,
+        check_implant, check_points, check_start, into_tiles, until_record, zeroed,
     },
     memory,
 };
@@ -60,6 +61,8 @@ pub struct CpuSwarm<T> {
     /// The last iteration of each swarm that did not improve its best.
     failed: Vec<u32>,
     iteration: u32,
+    /// Whether it has started, or goes on from a state.
+    begun: bool,
     history: Option<u32>,
     /// What each piece of an asynchronous swarm last took for the best.
     held: Vec<Best<T>>,
@@ -178,6 +181,7 @@ impl<T: Number> CpuSwarm<T> {
             champions: vec![Candidate::NONE; swarms],
             failed: vec![0; swarms],
             iteration: 0,
+            begun: false,
             history: None,
             held: Vec::new(),
             records: Vec::new(),
@@ -226,14 +230,10 @@ impl<T: Number> CpuSwarm<T> {
     ) {
         let threads = pool.current_num_threads();
         let size = tiles.count * TILE * tiles.dims.max(terms);
-        if size < WORTH_SHARING || threads == 1 {
-            let most = tiles.count;
-            tiles.each(most, &scratch, &work);
-        } else {
-            // Some pieces a thread even out their speeds.
-            let most = tiles.count.div_ceil(4 * threads).max(1);
-            pool.install(|| tiles.each(most, &scratch, &work));
-        }
+        let shared = size >= WORTH_SHARING && threads > 1;
+        // Some pieces a thread even out their speeds.
+        let most = if shared { tiles.count.div_ceil(4 * threads).max(1) } else { tiles.count };
+        on_threads(pool, shared, || tiles.each(most, &scratch, &work));
     }
 
     /// One phase or two: moves if `motion` says so, and evaluates and renews if `renewal` says so.
@@ -373,7 +373,9 @@ impl<T: Number> CpuSwarm<T> {
         let mut work = pieces.into_iter().zip(&mut self.held);
         let course = &course;
         match (work.len(), work.next()) {
-            (1, Some((piece, known))) => course.run(piece, known),
+            (1, Some((piece, known))) => {
+                on_threads(&self.pool, false, || course.run(piece, known));
+            }
             (_, first) => self.pool.scope(|scope| {
                 for (piece, known) in first.into_iter().chain(work) {
                     scope.spawn(move |_| course.run(piece, known));
@@ -486,6 +488,8 @@ impl<T: Number> CpuSwarm<T> {
 
 impl<T: Number> Swarm<T> for CpuSwarm<T> {
     fn start(&mut self, points: Option<&[T]>) -> Result<()> {
+        check_start(&self.plan, self.begun, points)?;
+        self.begun = true;
         self.phase(Some(Motion::Scatter), None);
         if let Some(points) = points {
             let (particles, dims) = (self.plan.particles as usize, self.dims());
@@ -499,6 +503,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     }
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
+        check_begun(self.begun)?;
         let mut left = iterations;
         while left > 0 {
             let mut done = 1;
@@ -558,7 +563,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
 
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>> {
         let dims = self.dims();
-        let count = points.len() / dims;
+        let count = check_points(&self.plan, points)?;
         let Some(evaluator) = self.evaluator.as_deref() else { return Err(evaluated_elsewhere()) };
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (_, view) = unsafe { self.shared() };
@@ -566,7 +571,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         let mut positions = zeroed(slots * dims)?;
         into_tiles(points, &mut positions, count, dims);
         let mut all = zeroed(slots)?;
-        let mut go = || {
+        let go = || {
             let mut image = Vec::new();
             let tiles = positions.chunks_exact(TILE * dims).zip(all.as_chunks_mut::<TILE>().0);
             for (tile, (positions, fitness)) in tiles.enumerate() {
@@ -576,16 +581,13 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             }
         };
         // An evaluator that shares its terms among threads shares them among those it runs on.
-        if evaluator.terms(&view) < WORTH_SHARING {
-            go()
-        } else {
-            self.pool.install(go)
-        }
+        on_threads(&self.pool, evaluator.terms(&view) >= WORTH_SHARING, go);
         all.truncate(count);
         Ok(all)
     }
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
+        check_implant(&self.plan, self.begun, swarm, point, fitness)?;
         let dims = self.dims();
         let stride = layout::stride(self.plan.particles as usize);
         let slot = swarm * stride + self.champions[swarm].particle as usize;
@@ -659,6 +661,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         self.failed.copy_from_slice(&snapshot.failed);
         self.held.clear();
         self.iteration = snapshot.iteration;
+        self.begun = true;
         Ok(())
     }
 }
