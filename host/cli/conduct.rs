@@ -40,6 +40,9 @@ pub fn conduct(
     });
     bar.finish();
     let outcome = outcome?;
+    if let Some(log) = &mut log {
+        log.result(&outcome);
+    }
 
     // What fails now must not take the result along: it is printed first.
     let logged = log.map_or(Ok(()), Log::finish);

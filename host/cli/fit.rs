@@ -206,6 +206,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     });
     bar.finish();
     let fitted = fitted?;
+    if let Some(log) = &mut log {
+        log.result(&fitted);
+    }
     // What fails now must not take the result along: it is printed first.
     let logged = log.map_or(Ok(()), Log::finish);
     let drawn = match &arguments.plot {

@@ -1,4 +1,4 @@
-//! The log of a run: JSON, a line for each sample.
+//! The log of a run: JSON, a line for each sample, between its statement and its result.
 
 use std::{
     fs::File,
@@ -8,6 +8,7 @@ use std::{
 
 use flockwork::{Error, swarm::Sample};
 use serde::Serialize;
+use serde_json::json;
 
 /// A log being written. After a failure nothing more is written: a run is worth more than its log.
 pub struct Log {
@@ -33,6 +34,15 @@ impl Log {
         if !samples.is_empty() {
             self.lines(samples);
         }
+    }
+
+    /// The last line: the result as the report has it, without the samples that are above.
+    pub fn result(&mut self, result: &impl Serialize) {
+        let mut result = json!(result);
+        if let Some(object) = result.as_object_mut() {
+            object.remove("history");
+        }
+        self.lines(&[json!({ "result": result })]);
     }
 
     fn lines(&mut self, lines: &[impl Serialize]) {

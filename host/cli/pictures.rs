@@ -18,30 +18,39 @@ const DELAY: Duration = Duration::from_millis(80);
 /// Draws the samples.
 pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
     let optimum = run.problem.optimum().map(|known| known.value);
-    // The distance from a known maximum is positive, too.
-    let sign = match (run.problem.goal(), optimum) {
-        (Goal::Maximise, Some(_)) => -1.0,
-        _ => 1.0,
-    };
+    let is_maximum = run.problem.goal() == Goal::Maximise;
     // After a restart a swarm's best is not the run's.
-    let worst =
-        if run.problem.goal() == Goal::Maximise { f64::NEG_INFINITY } else { f64::INFINITY };
-    let mut best = worst;
+    let mut best = if is_maximum { f64::NEG_INFINITY } else { f64::INFINITY };
     let sample = |sample: &flockwork::swarm::Sample| {
-        best = if worst > 0.0 { best.min(sample.best) } else { best.max(sample.best) };
+        best = if is_maximum { best.max(sample.best) } else { best.min(sample.best) };
         plot::Sample {
             iteration: sample.iteration,
             evaluations: sample.evaluations,
-            best: sign * best,
-            mean: sign * sample.mean,
+            best,
+            mean: sample.mean,
             spread: sample.spread,
             speed: sample.velocity,
         }
     };
-    let samples: Vec<_> = outcome.history.iter().map(sample).collect();
-    let optimum = optimum.map(|optimum| sign * optimum);
+    let mut samples: Vec<_> = outcome.history.iter().map(sample).collect();
+    // The picture ends with what is reported, whenever the last sample was taken.
+    let (iteration, evaluations) = (outcome.iterations, outcome.evaluations);
+    let last = plot::Sample::new(iteration, evaluations, outcome.value);
+    if samples.last().is_none_or(|sample| {
+        (sample.iteration, sample.evaluations, sample.best) != (iteration, evaluations, last.best)
+    }) {
+        samples.push(last);
+    }
+    let found = samples.iter().position(|sample| sample.best == outcome.value).unwrap_or(0);
+    // A better value without an iteration is that of a polish.
+    let polished_from = found.checked_sub(1).filter(|&before| {
+        run.options.polish.is_some() && samples[before].iteration == samples[found].iteration
+    });
     let title = run.title();
-    plot::convergence(path, &Convergence { title: &title, optimum, samples: &samples })
+    plot::convergence(
+        path,
+        &Convergence { title: &title, optimum, is_maximum, polished_from, samples: &samples },
+    )
 }
 
 /// Shows the particles.
@@ -53,7 +62,17 @@ pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         best_position: pair(&frame.best_position),
         positions: frame.positions.as_chunks::<2>().0.to_vec(),
     };
-    let frames: Vec<_> = outcome.frames.iter().map(frame).collect();
+    let mut frames: Vec<_> = outcome.frames.iter().map(frame).collect();
+    // The last frame shows what is reported: what a polish found, too.
+    if let Some(last) = frames.last().cloned() {
+        let position = pair(&outcome.position);
+        if (last.best, last.best_position) != (outcome.value, position) {
+            let iteration = outcome.iterations;
+            let last =
+                plot::Frame { iteration, best: outcome.value, best_position: position, ..last };
+            frames.push(last);
+        }
+    }
     let map = Map::new(problem)?;
     let known = problem.optimum().and_then(|known| known.position);
     plot::animation(

@@ -218,6 +218,13 @@ pub(super) fn number(value: f64, digits: usize) -> String {
     if plain { text } else { format!("{text}·10{}", raised(exponent)) }
 }
 
+/// A number with the digits that tell it from any other, as the report has them.
+pub(super) fn exact(value: f64) -> String {
+    let text = format!("{value:e}");
+    let mantissa = text.split('e').next().unwrap_or_default();
+    number(value, mantissa.chars().filter(char::is_ascii_digit).count().max(1))
+}
+
 /// A count with its thousands apart.
 pub(super) fn count(value: u64) -> String {
     indicatif::HumanCount(value).to_string()

@@ -5,7 +5,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::axis::{Axis, count, number};
+use super::axis::{Axis, count, exact, number};
 use super::page::{
     self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
@@ -26,9 +26,9 @@ pub struct Sample {
     pub iteration: u32,
     /// Values of the function computed so far.
     pub evaluations: u64,
-    /// The lowest value so far; may be infinite while there is none.
+    /// The best value so far; may be infinite while there is none.
     pub best: f64,
-    /// Mean of the particles' own lowest values.
+    /// Mean of the particles' own best values.
     pub mean: f64,
     /// How far the particles are from each other, as a share of the box in each dimension.
     pub spread: f64,
@@ -49,15 +49,19 @@ impl Sample {
 /// use flockwork::plot::{Convergence, Sample, convergence};
 ///
 /// let samples = [Sample::new(0, 64, 9.0), Sample::new(1, 128, 4.0)];
-/// let picture = Convergence { title: "Two samples", optimum: None, samples: &samples };
+/// let picture = Convergence { title: "Two samples", samples: &samples, ..Default::default() };
 /// assert!(convergence("two.jpeg".as_ref(), &picture).is_err(), "an SVG or a PNG");
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Convergence<'a> {
     /// Stands above the picture; cut where it is too long.
     pub title: &'a str,
-    /// The lowest value that the function has, if known: then the distance from it is drawn.
+    /// The best value that the function has, if known: then the distance from it is drawn.
     pub optimum: Option<f64>,
+    /// Whether the best value is the highest.
+    pub is_maximum: bool,
+    /// The sample from which on the last value was polished, if it was: the subtitle says so.
+    pub polished_from: Option<usize>,
     /// In the order of the iterations; any number of them, at least one with a finite best value.
     pub samples: &'a [Sample],
 }
@@ -79,7 +83,8 @@ pub struct Convergence<'a> {
 ///
 /// let samples: Vec<_> =
 ///     (0..100).map(|i| Sample::new(i, 64 * u64::from(i + 1), 0.8_f64.powi(i as i32))).collect();
-/// let picture = Convergence { title: "Sphere", optimum: Some(0.0), samples: &samples };
+/// let optimum = Some(0.0);
+/// let picture = Convergence { title: "Sphere", optimum, samples: &samples, ..Default::default() };
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("sphere.svg");
 /// convergence(&path, &picture)?;
@@ -135,11 +140,14 @@ impl<'a> Chart<'a> {
     fn new(data: &'a Convergence<'a>) -> Result<Self> {
         let samples = data.samples;
         let optimum = data.optimum.filter(|optimum| optimum.is_finite());
-        let of = |value: fn(&Sample) -> f64, zero: f64| -> Vec<f64> {
-            samples.iter().map(|sample| value(sample) - zero).collect()
+        let of = |value: fn(&Sample) -> f64| -> Vec<f64> { samples.iter().map(value).collect() };
+        // The distance from a known maximum is positive, too.
+        let from_optimum = |values: Vec<f64>| -> Vec<f64> {
+            let Some(optimum) = optimum else { return values };
+            let sign = if data.is_maximum { -1.0 } else { 1.0 };
+            values.into_iter().map(|value| sign * (value - optimum)).collect()
         };
-        let zero = optimum.unwrap_or(0.0);
-        let best = of(|sample| sample.best, zero);
+        let best = from_optimum(of(|sample| sample.best));
         let (Some(first), Some(last)) = (
             best.iter().position(|value| value.is_finite()),
             samples.iter().rfind(|sample| sample.best.is_finite()),
@@ -156,10 +164,13 @@ impl<'a> Chart<'a> {
         };
         let mut subtitle = format!(
             "best value {} after {} iterations, {} evaluations",
-            number(last.best, 9),
+            exact(last.best),
             count(last.iteration.into()),
             count(last.evaluations)
         );
+        if let Some(sample) = data.polished_from.and_then(|from| samples.get(from)) {
+            subtitle += &format!("; polished from {}", number(sample.best, 6));
+        }
         if first > 0 {
             let iteration = count(samples[first].iteration.into());
             subtitle += &format!("; none before iteration {iteration}");
@@ -170,15 +181,19 @@ impl<'a> Chart<'a> {
             subtitle += &format!("; at the optimum since iteration {iteration}");
         }
 
-        let mean = ("mean of the particles' own best", ORANGE, of(|sample| sample.mean, zero));
+        let mean =
+            ("mean of the particles' own best", ORANGE, from_optimum(of(|sample| sample.mean)));
         let label = match optimum {
+            Some(optimum) if data.is_maximum => {
+                format!("optimum ({}) − value", number(optimum, 6))
+            }
             Some(optimum) => format!("value − optimum ({})", number(optimum, 6)),
             None => "value".to_owned(),
         };
         // What is drawn last is over the others.
         let values = vec![mean, ("best", BLUE, best)];
-        let spread = ("spread", GREEN, of(|sample| sample.spread, 0.0));
-        let speed = ("speed", PURPLE, of(|sample| sample.speed, 0.0));
+        let spread = ("spread", GREEN, of(|sample| sample.spread));
+        let speed = ("speed", PURPLE, of(|sample| sample.speed));
         let values = Panel::new(&label, values, optimum.is_some(), UPPER);
         let motion = Panel::new("share of the box", vec![speed, spread], false, LOWER);
 
@@ -390,7 +405,12 @@ mod tests {
     #[test]
     fn labels_say_what_is_drawn() {
         let samples = falling(101);
-        let picture = Convergence { title: "a < b & c", optimum: Some(0.0), samples: &samples };
+        let picture = Convergence {
+            title: "a < b & c",
+            optimum: Some(0.0),
+            samples: &samples,
+            ..Convergence::default()
+        };
         let svg = svg(&picture);
         let texts = texts(&svg);
         for wanted in [
@@ -427,7 +447,7 @@ mod tests {
     #[test]
     fn only_what_is_known_is_drawn() {
         let samples = [Sample::new(0, 10, 3.0), Sample::new(1, 20, 2.0)];
-        let svg = svg(&Convergence { title: "", optimum: None, samples: &samples });
+        let svg = svg(&Convergence { title: "", samples: &samples, ..Convergence::default() });
         let texts = texts(&svg);
         assert!(texts.contains(&"value") && !svg.contains("#E07B16"));
         assert!(!texts.iter().any(|text| text.contains("mean") || text.contains("spread")));
@@ -437,7 +457,7 @@ mod tests {
     #[test]
     fn uneven_evaluations_have_no_axis() {
         let uneven = [0, 1, 100].map(|n: u32| Sample::new(n.min(2), n.into(), 1.0));
-        let svg = svg(&Convergence { title: "", optimum: None, samples: &uneven });
+        let svg = svg(&Convergence { title: "", samples: &uneven, ..Convergence::default() });
         let texts = texts(&svg);
         assert!(!texts.contains(&"evaluations"));
         assert!(texts.iter().any(|text| text.ends_with("100 evaluations")));
@@ -451,7 +471,12 @@ mod tests {
         }
         samples[22].best = f64::NAN;
         samples[49].best = 0.0;
-        let svg = svg(&Convergence { title: "", optimum: Some(0.0), samples: &samples });
+        let svg = svg(&Convergence {
+            title: "",
+            optimum: Some(0.0),
+            samples: &samples,
+            ..Convergence::default()
+        });
         let lines = lines(&svg, BLUE);
         // The point between two gaps is a dot.
         assert_eq!(svg.matches("<circle").count(), 1);
@@ -465,7 +490,12 @@ mod tests {
         let mut samples = falling(100_000);
         // A peak of one sample must stay.
         samples[50_000].mean = 1e9;
-        let svg = svg(&Convergence { title: "", optimum: Some(0.0), samples: &samples });
+        let svg = svg(&Convergence {
+            title: "",
+            optimum: Some(0.0),
+            samples: &samples,
+            ..Convergence::default()
+        });
         let lines = lines(&svg, ORANGE);
         assert!(lines[0].len() < 9000, "{}", lines[0].len());
         let peak = lines[0].iter().map(|point| point[1]).fold(f64::INFINITY, f64::min);
@@ -527,7 +557,8 @@ mod tests {
                     });
                     let samples: Vec<_> = samples.collect();
                     let title = &"long ".repeat(50);
-                    let data = Convergence { title, optimum, samples: &samples };
+                    let data =
+                        Convergence { title, optimum, samples: &samples, ..Convergence::default() };
                     let name = format!("{values:?} {optimum:?} {iterations}");
                     let chart = match Chart::new(&data) {
                         Ok(chart) => chart,
@@ -573,7 +604,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("picture.PNG");
         let samples = [Sample::new(0, 1, 1.0), Sample::new(10, 2, 0.0)];
-        let data = Convergence { title: "Line", optimum: None, samples: &samples };
+        let data = Convergence { title: "Line", samples: &samples, ..Convergence::default() };
         convergence(&path, &data).unwrap();
         let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(&path).unwrap()));
         let mut reader = decoder.read_info().unwrap();
@@ -598,8 +629,10 @@ mod tests {
         for (best, value) in [(None, "empty"), (Some(f64::NAN), "a list of 3 without")] {
             let samples: Vec<_> =
                 best.into_iter().cycle().take(3).map(|best| Sample::new(1, 1, best)).collect();
-            let error =
-                convergence(path, &Convergence { title: "", optimum: None, samples: &samples });
+            let error = convergence(
+                path,
+                &Convergence { title: "", samples: &samples, ..Convergence::default() },
+            );
             let text = error.unwrap_err().to_string();
             assert!(text.starts_with(&format!("samples is {value}")), "{text}");
         }
@@ -608,7 +641,7 @@ mod tests {
 
     #[test]
     fn unwritable() {
-        let data = Convergence { title: "", optimum: None, samples: &falling(3) };
+        let data = Convergence { title: "", samples: &falling(3), ..Convergence::default() };
         let folder = tempfile::tempdir().unwrap();
         for name in ["none/a.svg", "none/a.png"] {
             let path = folder.path().join(name);

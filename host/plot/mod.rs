@@ -20,7 +20,7 @@
 //! let samples: Vec<_> = outcome.history.iter().map(sample).collect();
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let path = folder.path().join("ackley.png");
-//! let picture = plot::Convergence { title: "Ackley", optimum: Some(0.0), samples: &samples };
+//! let picture = plot::Convergence { title: "Ackley", samples: &samples, ..plot::Convergence::default() };
 //! plot::convergence(&path, &picture)?;
 //! # Ok::<(), flockwork::Error>(())
 //! ```

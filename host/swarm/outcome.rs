@@ -91,7 +91,8 @@ impl StopReason {
     }
 }
 
-/// How a swarm stood after an iteration.
+/// How a swarm stood after an iteration, or where a polish began or ended: that comes between two
+/// iterations, so that two samples may be of the same one.
 ///
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};

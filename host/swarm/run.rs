@@ -497,7 +497,22 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
         let is_first = self.ledger.restarts == 0 && self.ledger.polished.is_none();
         let Some(polisher) = &mut self.polisher else { return Ok(false) };
-        polisher.begin(&mut *self.swarm, &self.plan, is_first)
+        let began = polisher.begin(&mut *self.swarm, &self.plan, is_first)?;
+        // Where it began, unless that has just been sampled.
+        if began && self.history.last().is_none_or(|last| last.iteration < self.iterations()) {
+            self.note_sample()?;
+        }
+        Ok(began)
+    }
+
+    /// Takes how the swarm stands into the history, if one is wanted: what a polish does is between
+    /// iterations, where the swarm records nothing itself.
+    fn note_sample(&mut self) -> Result<()> {
+        if self.options.history.is_some() {
+            let record = self.swarm.survey()?[0];
+            self.history.push(self.sample(&record));
+        }
+        Ok(())
     }
 
     /// Goes on polishing until it is time for a look, or the run ends.
@@ -506,6 +521,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         while self.is_polishing() && began.elapsed() < LOOK_EVERY {
             let left = self.left();
             let Some(polisher) = &mut self.polisher else { break };
+            let mut over = false;
             match polisher.step(&mut *self.swarm, &self.plan, left)? {
                 Step::Done(used) => {
                     self.ledger.evaluations_besides += used;
@@ -515,6 +531,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 Step::Over => {
                     polisher.hand_over(&mut *self.swarm)?;
                     self.ledger.polished = Some(self.swarm.iteration());
+                    over = true;
                     // What follows from it is for the next look at the conditions to say.
                     self.ledger.checked = None;
                 }
@@ -522,6 +539,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             let (value, position) = polisher.best();
             if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
                 self.ledger.best = Some((value, position.to_vec()));
+            }
+            if over {
+                self.note_sample()?;
             }
             if self.is_at_target() {
                 return Ok(Some(StopReason::Target));
