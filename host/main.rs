@@ -5,8 +5,11 @@ mod cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
+    let done = cli::run();
+    // A run that was asked to stop says so in its exit status.
+    let asked = cli::interrupt::status();
+    match done {
+        Ok(()) => asked.unwrap_or(ExitCode::SUCCESS),
         Err(error) => {
             // The whole chain in one line; some causes are part of the sentence already.
             let mut text = String::new();
@@ -17,7 +20,7 @@ fn main() -> ExitCode {
                 }
             }
             eprintln!("error: {text}");
-            ExitCode::FAILURE
+            asked.unwrap_or(ExitCode::FAILURE)
         }
     }
 }

@@ -780,7 +780,7 @@ fn an_interrupted_run_is_saved_and_logged_and_goes_on() {
     let line = "optimize griewank -d 6 -p 500 --backend cpu --history 100";
     let endless = format!("{line} -i 2000000000 --threads 2 --save {file} --log {log} --json");
     let output = interrupted(&endless, Duration::from_millis(500), "-INT");
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     let part: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(part["result"]["stopped"], "interrupted");
     let logged = lines(Path::new(&log));

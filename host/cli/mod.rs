@@ -12,7 +12,7 @@
 //! | `parse` | from words to values |
 //! | `conduct` | a run from its start to its report |
 //! | `progress`, `log`, `report`, `pictures` | what a run shows and writes |
-//! | `interrupt` | Ctrl-C |
+//! | `interrupt` | Ctrl-C and other signals that ask to stop |
 
 mod bench;
 mod completions;
@@ -21,7 +21,7 @@ mod devices;
 mod fit;
 mod functions;
 mod generate;
-mod interrupt;
+pub mod interrupt;
 mod limits;
 mod log;
 mod machine;
