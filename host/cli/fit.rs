@@ -257,6 +257,10 @@ impl Arguments {
                 bail!("{other} and {option} name the same file, {}", path.display());
             }
         }
+        super::outputs::check(
+            &[("the data", self.data.as_deref())],
+            &given.iter().map(|&(option, path)| (option, Some(path))).collect::<Vec<_>>(),
+        )?;
         self.save.as_deref().map_or(Ok(()), check_overwritten)
     }
 

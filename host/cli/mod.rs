@@ -12,6 +12,7 @@
 //! | `parse` | from words to values |
 //! | `conduct` | a run from its start to its report |
 //! | `progress`, `log`, `report`, `pictures` | what a run shows and writes |
+//! | `outputs` | whether what is to be written can be, before any work |
 //! | `interrupt` | Ctrl-C and other signals that ask to stop |
 
 mod bench;
@@ -26,6 +27,7 @@ mod limits;
 mod log;
 mod machine;
 mod optimize;
+mod outputs;
 mod parse;
 mod paths;
 mod pictures;

@@ -80,6 +80,13 @@ fn pair(text: &str) -> Result<(usize, usize), String> {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    super::outputs::check(
+        &[("the graph", Some(&arguments.graph))],
+        &[
+            ("--distances", arguments.distances.as_deref()),
+            ("--predecessors", arguments.predecessors.as_deref()),
+        ],
+    )?;
     let began = Instant::now();
     let hints = GraphHints {
         first: arguments.first,

@@ -53,3 +53,31 @@ fn a_signal_once_or_twice_ends_a_run_that_is_saved_and_reported() {
         assert!(saved > 0);
     }
 }
+
+#[test]
+fn an_output_is_no_input_and_no_other_output_and_can_be_written() {
+    use crate::program::fails;
+
+    let folder = tempfile::tempdir().unwrap();
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();
+    let (graph, data) = (name("g.gr"), name("d.csv"));
+    let (edges, rows) = ("p sp 2 1\na 1 2 7\n", "x,y\n1,2\n2,4\n3,6.5\n");
+    std::fs::write(&graph, edges).unwrap();
+    std::fs::write(&data, rows).unwrap();
+    let (again, new) = (name("./g.gr"), name("s.npy"));
+    for path in [&graph, &again] {
+        fails(&format!("paths {graph} --distances {path}"), &["the graph and --distances name"]);
+    }
+    fails(
+        &format!("paths {graph} --distances {new} --predecessors {}", name("./s.npy")),
+        &["--distances and --predecessors name the same file"],
+    );
+    fails(&format!("paths {graph} --distances {}/no/d.npy", name("")), &["there is no folder"]);
+    fails(
+        &format!("fit {data} -m polynomial --degree 1 --log {data}"),
+        &["the data and --log name the same file"],
+    );
+    assert_eq!(std::fs::read_to_string(&graph).unwrap(), edges);
+    assert_eq!(std::fs::read_to_string(&data).unwrap(), rows);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+}
