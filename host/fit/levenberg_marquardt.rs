@@ -8,6 +8,11 @@
 //!
 //! All of it is in `f64` and in one fixed order: the bits do not depend on threads.
 
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    time::Instant,
+};
+
 use rayon::prelude::*;
 
 use flockwork_device::fit::sum::CHUNK;
@@ -22,6 +27,46 @@ use crate::backend::Simd;
 /// Rows of a group whose triangle is computed at once.
 const GROUP: usize = 64 * CHUNK;
 
+/// When all descents end: at a deadline, or when the observer asks for it. One thread asks, all look here
+/// before each pass over the rows.
+pub(super) struct Watch {
+    deadline: Option<Instant>,
+    interrupted: AtomicBool,
+    /// The least sum so far, by its bits: those of numbers that are not negative are in their order.
+    least: AtomicU64,
+}
+
+impl Watch {
+    pub fn until(deadline: Option<Instant>) -> Self {
+        let least = AtomicU64::new(f64::INFINITY.to_bits());
+        Self { deadline, interrupted: AtomicBool::new(false), least }
+    }
+
+    pub fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Whether to end.
+    pub fn is_over(&self) -> bool {
+        self.is_interrupted() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Notes a sum that was reached.
+    pub fn note(&self, value: f64) {
+        if value >= 0.0 {
+            self.least.fetch_min(value.abs().to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    pub fn least(&self) -> f64 {
+        f64::from_bits(self.least.load(Ordering::Relaxed))
+    }
+}
+
 /// A sum to be minimised, and where.
 pub(super) struct Target<'a> {
     pub model: &'a dyn AnyModel,
@@ -32,6 +77,8 @@ pub(super) struct Target<'a> {
     /// Bounds of these.
     pub lower: &'a [f64],
     pub upper: &'a [f64],
+    /// When to end.
+    pub watch: &'a Watch,
 }
 
 /// A point on its way down.
@@ -139,12 +186,16 @@ impl Target<'_> {
                 descent.settled = true;
                 return;
             }
+            if self.watch.is_over() {
+                return;
+            }
             descent.iterations += 1;
             let Some(triangle) = self.triangle(&descent.parameters) else {
                 descent.settled = true;
                 return;
             };
             self.step(descent, &triangle);
+            self.watch.note(descent.value);
         }
     }
 
@@ -159,7 +210,7 @@ impl Target<'_> {
             return;
         }
         let part = triangle.of(&moving);
-        loop {
+        while !self.watch.is_over() {
             let root = descent.damping.sqrt();
             let damping: Vec<f64> = moving
                 .iter()
@@ -224,11 +275,14 @@ impl Target<'_> {
             };
             moving.iter().map(share).fold(0.0, f64::max)
         };
+        if self.watch.is_over() {
+            return;
+        }
         let Some(mut triangle) = self.triangle(&descent.parameters) else { return };
         let mut moving = self.moving(&descent.parameters, &triangle);
         let mut least = steepness(&triangle, &moving);
         for _ in 0..LAST_STEPS {
-            if moving.is_empty() || least == 0.0 {
+            if moving.is_empty() || least == 0.0 || self.watch.is_over() {
                 return;
             }
             let part = triangle.of(&moving);

@@ -1,6 +1,12 @@
 //! The search: a swarm in the whole box, then down from the best places.
 
-use std::{cmp::Ordering, ops::ControlFlow, sync::Arc, time::Instant};
+use std::{
+    cmp::Ordering,
+    ops::ControlFlow,
+    sync::{Arc, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
 
 use flockwork_device::{
     fit::Order,
@@ -12,7 +18,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::{
     Estimate, Fit, Fitted, Gram, Loss, Shape,
-    levenberg_marquardt::{Descent, Target},
+    levenberg_marquardt::{Descent, Target, Watch},
     rows::Setup,
     statement::Sought,
 };
@@ -22,7 +28,7 @@ use crate::{
     points,
     swarm::{
         Checkpoint, Mode, Neighbourhood, Options, Outcome, OwnBest, Precision, Problem, Progress,
-        Saved, Start, minimize_with_own_bests,
+        Saved, Start, StopReason, minimize_with_own_bests,
     },
 };
 
@@ -64,6 +70,11 @@ const HOP_ROUNDS: usize = 4;
 const HOP_ITERATIONS: u32 = 60;
 /// There are fewer rounds where there are more rows.
 const HOP_ROWS: usize = 40_000;
+
+/// How often the observer is asked while descents go on.
+const LOOK: Duration = Duration::from_millis(20);
+/// What a search that was ended early may still take to go down from the best place.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Another fit over the same data: what differs.
 ///
@@ -188,7 +199,7 @@ impl Fit {
         backend: &impl Backend,
         resumed: Option<&Checkpoint>,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Fitted> {
         if let Some(options) = resumed.map(Checkpoint::options)
             && *options != self.options
@@ -200,12 +211,12 @@ impl Fit {
         self.check_precision()?;
         let problem = self.problem()?;
         let cpu = &backend.cpu()?;
-        let (outcome, own_bests) = match self.gram {
+        let (mut outcome, own_bests) = match self.gram {
             true => {
                 let by_gram = self.problem_by_gram(&problem, cpu)?;
-                self.search(by_gram, cpu, resumed, saved, observe)?
+                self.search(by_gram, cpu, resumed, saved, &mut observe)?
             }
-            false => self.search(problem.clone(), backend, resumed, saved, observe)?,
+            false => self.search(problem.clone(), backend, resumed, saved, &mut observe)?,
         };
         let setup = self.setup();
         let free: Vec<usize> =
@@ -214,6 +225,14 @@ impl Fit {
             free.iter().map(|&j| of(&self.sought[j])).collect()
         };
         let (lower, upper) = (bounds(|sought| sought.lower), bounds(|sought| sought.upper));
+        let own_bests = if self.polish { own_bests } else { Vec::new() };
+        let best = self.whole(&outcome.position, &free);
+        let deadline = self
+            .options
+            .stop
+            .seconds
+            .and_then(|seconds| began.checked_add(Duration::try_from_secs_f64(seconds).ok()?));
+        let watch = Arc::new(Watch::until(deadline));
         let target = Target {
             model: &*self.model,
             simd: cpu.simd(),
@@ -221,27 +240,60 @@ impl Fit {
             free: &free,
             lower: &lower,
             upper: &upper,
+            watch: &watch,
         };
-        let own_bests = if self.polish { own_bests } else { Vec::new() };
-        let best = self.whole(&outcome.position, &free);
-        let projection = if self.polish { self.projection(&free, cpu.simd()) } else { None };
-        let projected = match &projection {
-            Some(projection) => self.projected(projection, cpu)?,
-            None => Vec::new(),
+        let finish = || -> Result<(Descent, u32)> {
+            let projection =
+                if self.polish { self.projection(&free, cpu.simd(), &watch) } else { None };
+            let projected = match &projection {
+                Some(projection) => self.projected(projection, cpu)?,
+                None => Vec::new(),
+            };
+            let bests = [own_bests, projected];
+            cpu.install(|| {
+                let places = self.places(&target, projection.as_deref(), best.clone(), bests)?;
+                let (mut best, mut descents) = descend(&target, places, self.polish);
+                if self.polish {
+                    descents += self.hop(&target, projection.as_deref(), &mut best);
+                    let before = best.iterations;
+                    target.refine(&mut best);
+                    descents += best.iterations - before;
+                }
+                Ok((best, descents))
+            })
         };
-        let places = cpu.install(|| {
-            self.places(&target, projection.as_deref(), best, [own_bests, projected])
-        })?;
-        let (found, descents) = cpu.install(|| {
-            let (mut best, mut descents) = descend(&target, places, self.polish);
-            if self.polish {
-                descents += self.hop(&target, projection.as_deref(), &mut best);
-                let before = best.iterations;
-                target.refine(&mut best);
-                descents += best.iterations - before;
-            }
-            (best, descents)
-        });
+        let ended = |reason| matches!(reason, StopReason::Time | StopReason::Interrupted);
+        let (mut found, mut descents) = if ended(outcome.stopped) {
+            watch.interrupt();
+            (cpu.install(|| target.from(best.clone())), 0)
+        } else {
+            let look = |value: f64| {
+                observe(&Progress {
+                    iteration: outcome.iterations,
+                    iterations: self.options.iterations,
+                    value: value.min(outcome.value),
+                    evaluations: outcome.evaluations,
+                    restarts: outcome.restarts,
+                    elapsed: began.elapsed(),
+                    samples: &[],
+                })
+            };
+            attended(&watch, look, finish)?
+        };
+        if !ended(outcome.stopped) && watch.is_over() {
+            let interrupted = watch.is_interrupted();
+            outcome.stopped = if interrupted { StopReason::Interrupted } else { StopReason::Time };
+        }
+        if ended(outcome.stopped) && self.polish {
+            let grace = Watch::until(Instant::now().checked_add(GRACE));
+            let target = Target { watch: &grace, ..target };
+            let before = found.iterations;
+            cpu.install(|| {
+                target.descend(&mut found, LAST_ROUND);
+                target.refine(&mut found);
+            });
+            descents += found.iterations - before;
+        }
         let parameters = self.sorted(&target, found.parameters);
         let summary = cpu.install(|| self.summary(&target, &parameters));
         let fitted = Fitted {
@@ -410,13 +462,20 @@ impl Fit {
     }
 
     /// The elimination of the linear parameters, where it can be done and pays.
-    fn projection(&self, free: &[usize], simd: Simd) -> Option<Arc<Projection>> {
+    fn projection(
+        &self,
+        free: &[usize],
+        simd: Simd,
+        watch: &Arc<Watch>,
+    ) -> Option<Arc<Projection>> {
         let info = self.model.info()?;
         let is_linear = |&j: &usize| (info.linear)(j as u32, &self.shape);
         let (linear, others): (Vec<usize>, Vec<usize>) = free.iter().partition(|j| is_linear(j));
         let pays = !linear.is_empty() && !others.is_empty() && self.data.rows() <= PROJECTED_ROWS;
         let setup = self.setup();
-        pays.then(|| Arc::new(Projection { fit: self.clone(), setup, simd, linear, others }))
+        let watch = Arc::clone(watch);
+        let projection = Projection { fit: self.clone(), setup, simd, linear, others, watch };
+        pays.then(|| Arc::new(projection))
     }
 
     /// The own bests of a swarm that looks for the parameters which are not linear.
@@ -446,8 +505,11 @@ impl Fit {
             start: Start::Points(start),
             ..Options::default()
         };
-        let watch = |_: &Progress| ControlFlow::Continue(());
-        match minimize_with_own_bests(&problem, &options, cpu, None, watch) {
+        let look = |_: &Progress| match projection.watch.is_over() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        match minimize_with_own_bests(&problem, &options, cpu, None, look) {
             Ok((_, own_bests)) => {
                 Ok(own_bests.iter().filter_map(|(_, position)| projection.best(position)).collect())
             }
@@ -508,9 +570,9 @@ impl Fit {
                 let points = self.spread(target.free, SCREENED * starts, 2)?;
                 let judged = |point: &Vec<f64>| {
                     let place = self.whole(point, target.free);
-                    (target.sum(&place), place)
+                    (!target.watch.is_over()).then(|| (target.sum(&place), place))
                 };
-                points.par_iter().map(judged).collect()
+                points.par_iter().filter_map(judged).collect()
             }
         };
         let quarter = starts.div_ceil(4);
@@ -539,6 +601,9 @@ impl Fit {
         let key = philox::key(self.options.seed);
         let mut done = 0;
         for round in 0..hops.min(HOP_ROUNDS) {
+            if target.watch.is_over() {
+                break;
+            }
             // As many at once on any number of threads.
             let jumps: Vec<Descent> = (0..HOPS)
                 .into_par_iter()
@@ -693,6 +758,7 @@ struct Projection {
     simd: Simd,
     linear: Vec<usize>,
     others: Vec<usize>,
+    watch: Arc<Watch>,
 }
 
 impl Projection {
@@ -709,7 +775,11 @@ impl Projection {
             free: &self.linear,
             lower: &[],
             upper: &[],
+            watch: &self.watch,
         };
+        if self.watch.is_over() {
+            return None;
+        }
         let triangle = target.triangle(&whole)?;
         for (&j, x) in self.linear.iter().zip(triangle.solve(&vec![0.0; self.linear.len()])) {
             let sought = &self.fit.sought[j];
@@ -727,10 +797,44 @@ struct Summary {
     estimates: Vec<Estimate>,
 }
 
+/// Does `work`, and meanwhile asks the observer on the calling thread, first of all before it begins.
+fn attended<R: Send>(
+    watch: &Watch,
+    mut look: impl FnMut(f64) -> ControlFlow<()>,
+    work: impl FnOnce() -> R + Send,
+) -> R {
+    if look(watch.least()).is_break() {
+        watch.interrupt();
+    }
+    // A thread of a pool must not wait for others: its share of the work would never be done.
+    if rayon::current_thread_index().is_some() || watch.is_interrupted() {
+        return work();
+    }
+    thread::scope(|scope| {
+        let (done, is_done) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            let _done = done;
+            work()
+        });
+        while let Err(mpsc::RecvTimeoutError::Timeout) = is_done.recv_timeout(LOOK) {
+            if look(watch.least()).is_break() {
+                watch.interrupt();
+            }
+        }
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// Down from all places, round by round with the better half: the best, and all iterations.
-fn descend(target: &Target, places: Vec<Vec<f64>>, polish: bool) -> (Descent, u32) {
-    let mut descents: Vec<Descent> =
-        places.into_par_iter().map(|place| target.from(place)).collect();
+fn descend(target: &Target, mut places: Vec<Vec<f64>>, polish: bool) -> (Descent, u32) {
+    if target.watch.is_over() {
+        // The first is the best that the swarm found.
+        places.truncate(1);
+    }
+    let begun = |(nth, place): (usize, Vec<f64>)| {
+        (nth == 0 || !target.watch.is_over()).then(|| target.from(place))
+    };
+    let mut descents: Vec<Descent> = places.into_par_iter().enumerate().filter_map(begun).collect();
     if !polish {
         return (descents.swap_remove(0), 0);
     }
