@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use flockwork::{
     backend::{AnyBackend, Backend},
-    fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape},
+    fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape, Statistics, Status},
     io::{self, Column, Columns, Hints, Layout, Wanted},
     plot::{self, Fitting},
     swarm::{Checkpoint, Options, Saved, StopReason},
@@ -68,6 +68,18 @@ pub struct Arguments {
     /// The scale of the losses huber and cauchy, in units of the target: residuals beyond count less.
     #[arg(long, value_name = "SCALE", help_heading = MODEL)]
     loss_scale: Option<f64>,
+    /// The probability that confidence intervals are for, by standard errors and Student's t distribution
+    /// [default: 0.95, in JSON; given here, they are shown].
+    #[arg(long, value_name = "LEVEL", help_heading = MODEL)]
+    confidence: Option<f64>,
+    /// Confidence intervals by profile likelihood too, by the F distribution: the others are fitted again as
+    /// each parameter is moved away. For the loss squares.
+    #[arg(long, help_heading = MODEL)]
+    profile: bool,
+    /// Weights are 1 / variance: errors follow from them alone, and are not scaled by the residual standard
+    /// deviation.
+    #[arg(long, requires = "weight", help_heading = MODEL)]
+    absolute_sigma: bool,
     /// From how many places Levenberg-Marquardt starts [default: 64 to 256, fewer for many rows].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = MODEL)]
     starts: Option<u32>,
@@ -215,7 +227,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         Some(path) => draw(path, &fit, &fitted),
         None => Ok(()),
     };
-    let report = Report { fit: &fit, fitted: &fitted, backend: &backend, skipped };
+    let report = Report {
+        fit: &fit,
+        fitted: &fitted,
+        backend: &backend,
+        skipped,
+        intervals: arguments.confidence.is_some() || arguments.profile,
+    };
     let report = match arguments.json {
         true => report.json(),
         false => report.text(arguments.plot.as_deref().filter(|_| drawn.is_ok())),
@@ -340,7 +358,16 @@ impl Arguments {
         if let Some(starts) = self.starts {
             fit = fit.starts(starts);
         }
-        fit = fit.gram(self.gram);
+        fit = fit.gram(self.gram).profile(self.profile).absolute_sigma(self.absolute_sigma);
+        if let Some(level) = self.confidence {
+            fit = fit.confidence(level)?;
+        }
+        if self.profile && self.loss != Loss::Squares {
+            bail!("--profile is for the loss squares, and not for {}", self.loss);
+        }
+        if self.absolute_sigma && self.loss != Loss::Squares {
+            bail!("--absolute-sigma is for the loss squares, and not for {}", self.loss);
+        }
         let dims = fit.problem()?.dims();
         let mut options = self.swarm.options_from(Fit::options(), dims)?;
         self.limits.apply(&mut options.iterations, &mut options.stop);
@@ -494,11 +521,16 @@ struct Report<'a> {
     fitted: &'a Fitted,
     backend: &'a AnyBackend,
     skipped: usize,
+    /// Whether confidence intervals are shown.
+    intervals: bool,
 }
+
+/// Correlations are shown of so many parameters at most: more do not fit in a line.
+const SHOWN_TOGETHER: usize = 8;
 
 impl Report<'_> {
     fn json(&self) -> String {
-        let Self { fit, fitted, backend, skipped } = self;
+        let Self { fit, fitted, backend, skipped, .. } = self;
         let object = json!({
             "model": fit.model_name(),
             "columns": fit.data().names(),
@@ -512,13 +544,14 @@ impl Report<'_> {
             "evaluations_per_second": fitted.outcome.evaluations_per_second(),
             "rows_per_second": fitted.rows_per_second(),
             "stopped": fitted.outcome.stopped,
+            "loss": fit.loss_kind().name(),
             "result": fitted,
         });
         format!("{object}\n")
     }
 
     fn text(&self, plot: Option<&Path>) -> String {
-        let Self { fit, fitted, backend, skipped } = self;
+        let Self { fit, fitted, backend, skipped, .. } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
         let rate = match fitted.rows_per_second() {
             Some(rows) => format!("{rows:.3e} rows a second"),
@@ -554,24 +587,56 @@ impl Report<'_> {
         if matches!(fitted.outcome.stopped, StopReason::Interrupted | StopReason::Time) {
             lines.push(format!("ended       {}", fitted.outcome.stopped.sentence()));
         }
-        let widest = fitted.parameters.iter().map(|p| p.name.len()).max().unwrap_or(0).max(10);
-        for parameter in &fitted.parameters {
+        let label = |name: &str, column: Option<&str>| match column {
+            Some(column) => format!("{name} ({column})"),
+            None => name.to_owned(),
+        };
+        let labels: Vec<String> =
+            fitted.parameters.iter().map(|p| label(&p.name, p.column.as_deref())).collect();
+        let width = |text: &String| text.chars().count();
+        let widest = labels.iter().map(width).max().unwrap_or(0).max(10);
+        for (parameter, label) in fitted.parameters.iter().zip(&labels) {
             let (lower, upper) = parameter.bounds;
-            let error = if lower == upper {
-                "given".to_owned()
-            } else if parameter.is_at_bound() {
-                format!("at its bound ({lower} to {upper})")
-            } else if parameter.error.is_infinite() {
-                "not determined by the data".to_owned()
-            } else if parameter.error.is_nan() {
-                String::new()
-            } else {
-                format!("+- {:.3}", Shown(parameter.error))
+            let known = match parameter.status {
+                Status::Given => "given".to_owned(),
+                Status::AtBound => format!("at its bound ({lower} to {upper})"),
+                Status::Undetermined => "not determined by the data".to_owned(),
+                Status::Estimated => format!("+- {:.6}", Shown(parameter.error)),
+                _ => String::new(),
             };
-            let line =
-                format!("{:<widest$}  {:>18.10}  {error}", parameter.name, Shown(parameter.value));
+            let mut line = format!("{label:<widest$}  {:>18.10}  {known}", Shown(parameter.value));
+            if self.intervals && parameter.status == Status::Estimated {
+                line += &self.interval("", parameter.confidence);
+                if let Some(ends) = parameter.profile {
+                    line += &self.interval("by profile ", ends);
+                }
+            }
             lines.push(line.trim_end().to_owned());
         }
+        let why = |status: Status| fitted.parameters.iter().any(|p| p.status == status);
+        if why(Status::NoDerivative) {
+            lines.push("no standard errors: a derivative is not finite there".to_owned());
+        }
+        if why(Status::NoCurvature) {
+            lines.push(match fit.loss_kind() {
+                Loss::Absolute => {
+                    "no standard errors: absolute residuals have no second derivative; refit \
+                     bootstrap samples instead (Resample::bootstrap)"
+                        .to_owned()
+                }
+                loss => format!(
+                    "no standard errors: the sum of the loss {loss} has no curvature there that is \
+                     positive in all directions"
+                ),
+            });
+        }
+        if why(Status::Estimated) && fit.loss_kind() != Loss::Squares {
+            lines.push("standard errors are those of an M-estimator (sandwich)".to_owned());
+        }
+        if fitted.statistics.absolute_sigma {
+            lines.push("standard errors are by the weights, taken as 1 / variance".to_owned());
+        }
+        lines.extend(self.correlations());
         if fitted.value != fitted.sum_of_squares {
             lines.push(format!("sum of losses            {:e}", fitted.value));
         }
@@ -584,9 +649,65 @@ impl Report<'_> {
         } else {
             lines.push("no residual standard deviation: no more rows than parameters".to_owned());
         }
+        let Statistics { r_squared, adjusted_r_squared, about_mean, .. } = fitted.statistics;
+        if r_squared.is_finite() {
+            let about = if about_mean { "" } else { " (about zero: the model has no intercept)" };
+            let adjusted = match adjusted_r_squared.is_finite() {
+                true => format!(", adjusted {:.9}", Shown(adjusted_r_squared)),
+                false => String::new(),
+            };
+            lines.push(format!("R squared {:.9}{adjusted}{about}", Shown(r_squared)));
+        }
+        let Statistics { log_likelihood, aic, aicc, bic, .. } = fitted.statistics;
+        if log_likelihood.is_finite() {
+            let corrected = match aicc.is_finite() {
+                true => format!(", AICc {:.9}", Shown(aicc)),
+                false => String::new(),
+            };
+            lines.push(format!(
+                "log-likelihood {:.9}, AIC {:.9}{corrected}, BIC {:.9}",
+                Shown(log_likelihood),
+                Shown(aic),
+                Shown(bic)
+            ));
+        }
         if let Some(path) = plot {
             lines.push(format!("written     {}", path.display()));
         }
         lines.join("\n") + "\n"
+    }
+
+    /// A confidence interval, as it stands after a parameter.
+    fn interval(&self, by: &str, (low, high): (f64, f64)) -> String {
+        let end = |end: f64| match end.is_finite() {
+            true => format!("{:.6}", Shown(end)),
+            false => "no end".to_owned(),
+        };
+        // A level such as 0.999 is shown as 99.9, and not as 99.9 and its rounding.
+        let level = (self.fitted.statistics.level * 1e10).round() / 1e8;
+        format!("  {level} % {by}{} to {}", end(low), end(high))
+    }
+
+    /// The lower triangle of the correlations, a line for each parameter.
+    fn correlations(&self) -> Vec<String> {
+        let matrix = &self.fitted.statistics.correlation;
+        let known: Vec<usize> =
+            (0..matrix.parameters.len()).filter(|&j| matrix.rows[j][j].is_finite()).collect();
+        if !(2..=SHOWN_TOGETHER).contains(&known.len()) {
+            return Vec::new();
+        }
+        let names: Vec<&str> = known.iter().map(|&j| matrix.parameters[j].as_str()).collect();
+        let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(11);
+        let first = "correlation";
+        let head: String =
+            names[..names.len() - 1].iter().map(|name| format!("  {name:>widest$}")).collect();
+        let mut lines = vec![format!("{first:<widest$}{head}")];
+        for (nth, name) in names.iter().enumerate().skip(1) {
+            let row = known[..nth]
+                .iter()
+                .map(|&j| format!("  {:>widest$.6}", matrix.rows[known[nth]][j]));
+            lines.push(format!("{name:<widest$}{}", row.collect::<String>()));
+        }
+        lines
     }
 }

@@ -159,8 +159,9 @@ impl Real for Dual {
     fn pow(self, exponent: Self) -> Self {
         let (x, y) = (self.value, exponent.value);
         let value = Real::pow(x, y);
-        let by_base = y * Real::pow(x, y - 1.0);
-        let by_exponent = value * Real::ln(x);
+        // Of 0^y nothing comes by y, nor by x of x^0: 0 ln 0 and 0 / 0 are taken as 0.
+        let by_base = if y == 0.0 { 0.0 } else { y * Real::pow(x, y - 1.0) };
+        let by_exponent = if x == 0.0 && y >= 0.0 { 0.0 } else { value * Real::ln(x) };
         // Where nothing changes nothing comes of it, even if the logarithm is none.
         let from =
             |slope: f64, derivative: f64| if slope == 0.0 { 0.0 } else { slope * derivative };
@@ -282,6 +283,13 @@ mod tests {
         check("atan", D::atan, &[-3.0, -0.1, 0.4, 0.9, 30.0]);
         check("power", |x| x.pow(D::constant(2.5)), &[0.3, 2.0]);
         check("negative base", |x| x.pow(D::constant(-2.0)), &[-0.5]);
+        let at_zero = |base: usize, exponent: f64| {
+            D::along(0.0, base).pow(D::along(exponent, 1)).slope[..2].to_vec()
+        };
+        assert_eq!(at_zero(0, 1.5), [0.0, 0.0]);
+        assert_eq!(at_zero(0, 1.0), [1.0, 0.0]);
+        assert_eq!(at_zero(0, 0.0), [0.0, 0.0]);
+        assert_eq!(at_zero(DIRECTIONS, 0.5), [0.0, 0.0]);
         check("exponent", |x| D::constant(1.7).pow(x), &[-0.3, 2.1]);
         check("whole power", |x| x.powi(5), &[-0.3, 2.0]);
         check("quotient", |x| (x * x - one) / (x + one + one), &[-0.3, 2.0]);

@@ -10,6 +10,7 @@
 //! | `statement` | the model, its parameters, bounds, weights, loss and options |
 //! | `run` | the search, and what comes after it |
 //! | `fitted` | what was found, and how sure it is |
+//! | `inference`, `quantile` | errors, covariances, intervals, R squared and likelihood |
 //! | `model`, `rows` | models of a type or a closure; the sum over rows along SIMD lanes |
 //! | `levenberg_marquardt`, `triangle`, `dual` | down from a point: steps, least squares, derivatives |
 //! | `gram` | models that are linear in their parameters, reduced to products of columns |
@@ -32,8 +33,10 @@ mod data;
 mod dual;
 mod fitted;
 mod gram;
+mod inference;
 mod levenberg_marquardt;
 mod model;
+mod quantile;
 mod rows;
 mod run;
 mod statement;
@@ -41,7 +44,7 @@ mod synthetic;
 mod triangle;
 
 pub use data::Data;
-pub use fitted::{Estimate, Fitted};
+pub use fitted::{Estimate, Fitted, Matrix, Prediction, Statistics, Status};
 pub use flockwork_device::fit::{
     Columns, Info, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size, Visitor,
     model as models, predict, sum, with_model,

@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Estimate, Fit, Fitted, Gram, Loss, Shape,
+    Fit, Fitted, Gram, Shape,
     levenberg_marquardt::{Descent, Target, Watch},
     rows::Setup,
     statement::Sought,
@@ -295,7 +295,7 @@ impl Fit {
             descents += found.iterations - before;
         }
         let parameters = self.sorted(&target, found.parameters);
-        let summary = cpu.install(|| self.summary(&target, &parameters));
+        let summary = cpu.install(|| self.inferred(&target, &parameters));
         let fitted = Fitted {
             value: summary.value,
             sum_of_squares: summary.sum_of_squares,
@@ -308,6 +308,8 @@ impl Fit {
             outcome,
             elapsed: began.elapsed(),
             by_gram: self.gram,
+            statistics: summary.statistics,
+            fit: self.clone(),
         };
         if fitted.value.is_finite() {
             return Ok(fitted);
@@ -690,49 +692,6 @@ impl Fit {
             |&j: &usize| (self.sought[j].lower..=self.sought[j].upper).contains(&sorted[j]);
         if target.free.iter().all(inside) { sorted } else { parameters }
     }
-
-    fn summary(&self, target: &Target, parameters: &[f64]) -> Summary {
-        let value = target.sum(parameters);
-        let squares = Setup { loss: flockwork_device::fit::Loss::SQUARES, ..target.setup.clone() };
-        let by_squares = Target { setup: &squares, ..*target };
-        let sum_of_squares = by_squares.sum(parameters);
-        let counted = match self.weights.is_empty() {
-            true => self.data.rows(),
-            false => self.weights.iter().filter(|&&weight| weight > 0.0).count(),
-        };
-        let degrees_of_freedom = counted.saturating_sub(target.free.len()) as u64;
-        let variance = if degrees_of_freedom == 0 {
-            f64::NAN
-        } else {
-            sum_of_squares / degrees_of_freedom as f64
-        };
-        let mut errors = vec![f64::NAN; self.sought.len()];
-        if self.loss == Loss::Squares
-            && let Some(triangle) = target.triangle(parameters)
-        {
-            let inside = |&j: &usize| {
-                let x = parameters[target.free[j]];
-                target.lower[j] < x && x < target.upper[j]
-            };
-            let some: Vec<usize> = (0..target.free.len()).filter(inside).collect();
-            for (&j, share) in some.iter().zip(triangle.of(&some).variances()) {
-                errors[target.free[j]] = (variance * share).sqrt();
-            }
-        }
-        let estimate = |(j, sought): (usize, &Sought)| Estimate {
-            name: sought.name.clone(),
-            value: parameters[j],
-            error: if sought.fixed.is_some() { 0.0 } else { errors[j] },
-            bounds: sought.fixed.map_or((sought.lower, sought.upper), |x| (x, x)),
-        };
-        Summary {
-            value,
-            sum_of_squares,
-            deviation: variance.sqrt(),
-            degrees_of_freedom,
-            estimates: self.sought.iter().enumerate().map(estimate).collect(),
-        }
-    }
 }
 
 /// A number of the interval for one of [0, 1), such that all powers of ten of its distance from zero
@@ -787,14 +746,6 @@ impl Projection {
         }
         Some((target.sum(&whole), whole))
     }
-}
-
-struct Summary {
-    value: f64,
-    sum_of_squares: f64,
-    deviation: f64,
-    degrees_of_freedom: u64,
-    estimates: Vec<Estimate>,
 }
 
 /// Does `work`, and meanwhile asks the observer on the calling thread, first of all before it begins.

@@ -8,6 +8,7 @@ use flockwork_device::fit::{
 
 use super::{
     data::{Data, converted},
+    inference::Inference,
     model::{AnyModel, Closure, ModelIn, Typed},
     rows::Setup,
 };
@@ -112,8 +113,9 @@ pub struct Fit {
     pub(super) polish: bool,
     pub(super) starts: Option<u32>,
     pub(super) gram: bool,
+    pub(super) inference: Inference,
     /// Whether bounds or values were given, which sizes would make void.
-    given: bool,
+    pub(super) given: bool,
 }
 
 impl Fit {
@@ -231,6 +233,7 @@ impl Fit {
             polish: true,
             starts: None,
             gram: false,
+            inference: Inference::default(),
             given: false,
         })
     }

@@ -44,7 +44,6 @@ impl Triangle {
     }
 
     /// What is left of the right-hand side: the root of the sum of squares.
-    #[cfg(test)]
     pub fn rest(&self) -> f64 {
         self.at(self.size - 1, self.size - 1).abs()
     }
@@ -151,23 +150,97 @@ impl Triangle {
             .sum()
     }
 
-    /// The diagonal of the inverse of the columns' products with each other; infinite where a
-    /// parameter is not determined.
-    pub fn variances(&self) -> Vec<f64> {
+    /// Decomposed once more, columns scaled to the same length and the longest remaining one first (Businger
+    /// and Golub 1965): which parameters are determined, and the inverse. A column of which less than
+    /// `tolerance` is left once the others are taken out is a combination of them.
+    pub fn ranked(&self, tolerance: f64) -> Ranked {
         let n = self.parameters();
-        let mut sums = vec![0.0; n];
-        for column in 0..n {
-            // A column of the triangle's inverse.
-            let mut inverse = vec![0.0; n];
-            for row in (0..=column).rev() {
-                let known: f64 = (row + 1..=column).map(|c| self.at(row, c) * inverse[c]).sum();
-                let unit = if row == column { 1.0 } else { 0.0 };
-                inverse[row] = (unit - known) / self.at(row, row);
-                sums[row] += inverse[row] * inverse[row];
+        let scales: Vec<f64> = (0..n).map(|column| self.norm(column)).collect();
+        let mut columns: Vec<Vec<f64>> = (0..n)
+            .map(|column| {
+                let scale = if scales[column] > 0.0 { scales[column] } else { 1.0 };
+                (0..n).map(|row| self.at(row, column) / scale).collect()
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..n).collect();
+        let mut rank = 0;
+        while rank < n {
+            let (mut pivot, mut longest) = (rank, -1.0);
+            for (nth, column) in columns.iter().enumerate().skip(rank) {
+                let length = dot(&column[rank..], &column[rank..]).sqrt();
+                if length > longest {
+                    (pivot, longest) = (nth, length);
+                }
+            }
+            if longest <= tolerance {
+                break;
+            }
+            columns.swap(rank, pivot);
+            order.swap(rank, pivot);
+            let (done, after) = columns.split_at_mut(rank + 1);
+            let column = &mut done[rank];
+            let turned = if column[rank] > 0.0 { -longest } else { longest };
+            let mut mirror = column[rank..].to_vec();
+            mirror[0] -= turned;
+            let factor = 2.0 / dot(&mirror, &mirror);
+            column[rank] = turned;
+            column[rank + 1..].fill(0.0);
+            for other in after {
+                let share = factor * dot(&mirror, &other[rank..]);
+                for (other, mirror) in other[rank..].iter_mut().zip(&mirror) {
+                    *other -= share * mirror;
+                }
+            }
+            rank += 1;
+        }
+        let solved = |right: &dyn Fn(usize) -> f64| {
+            let mut solution = vec![0.0; rank];
+            for row in (0..rank).rev() {
+                let known: f64 = (row + 1..rank).map(|c| columns[c][row] * solution[c]).sum();
+                solution[row] = (right(row) - known) / columns[row][row];
+            }
+            solution
+        };
+        // A combination of others leaves all of those undetermined that it is made of.
+        let mut determined = vec![true; n];
+        let least = if rank == 0 { 1.0 } else { columns[rank - 1][rank - 1].abs() };
+        let share = (64.0 * tolerance / least).clamp(1e-9, 1e-3);
+        for nth in rank..n {
+            determined[order[nth]] = false;
+            let made_of = solved(&|row| columns[nth][row]);
+            for (row, part) in made_of.iter().enumerate() {
+                if part.abs() > share {
+                    determined[order[row]] = false;
+                }
             }
         }
-        let known = |sum: f64| if sum.is_finite() { sum } else { f64::INFINITY };
-        sums.into_iter().map(known).collect()
+        let mut inverse = vec![vec![0.0; rank]; n];
+        for nth in 0..rank {
+            let unit = |row: usize| if row == nth { 1.0 } else { 0.0 };
+            for (row, number) in solved(&unit).into_iter().enumerate() {
+                inverse[order[row]][nth] = number / scales[order[row]];
+            }
+        }
+        Ranked { rank, determined, inverse }
+    }
+}
+
+/// What the columns of a triangle determine.
+pub(super) struct Ranked {
+    /// So many columns are no combinations of others.
+    pub rank: usize,
+    /// Whether a parameter has one value only that the rows ask for.
+    pub determined: Vec<bool>,
+    /// For each parameter a row; the products of these are the inverse of the products of the columns, as
+    /// far as parameters are determined.
+    pub inverse: Vec<Vec<f64>>,
+}
+
+impl Ranked {
+    /// An element of the inverse of the columns' products with each other.
+    #[cfg(test)]
+    pub fn product(&self, a: usize, b: usize) -> f64 {
+        dot(&self.inverse[a], &self.inverse[b])
     }
 }
 
@@ -210,7 +283,8 @@ mod tests {
         triangle.absorb(&mut block(0..100));
         // Of 0, ..., 99: the sum of squares around the mean.
         let around = 83325.0;
-        let [offset, slope] = triangle.variances()[..] else { panic!() };
+        let ranked = triangle.ranked(1e-13);
+        let [offset, slope] = [0, 1].map(|j| ranked.product(j, j));
         assert!((slope - 1.0 / around).abs() < 1e-15);
         assert!((offset - (0.01 + 49.5_f64.powi(2) / around)).abs() < 1e-12);
         let one = triangle.of(&[1]);
@@ -227,5 +301,29 @@ mod tests {
         let mut empty = Triangle::new(1);
         empty.absorb(&mut [0.0, 0.0, 1.0, 2.0]);
         assert_eq!(empty.solve(&[0.0]), [0.0]);
+    }
+
+    #[test]
+    fn what_columns_determine() {
+        // Ones, x, nothing, twice the last but one, x squared, 3 ones plus x squared, cube.
+        let x: Vec<f64> = (0..30).map(|i| 0.1 * f64::from(i)).collect();
+        let columns: [&dyn Fn(f64) -> f64; 7] =
+            [&|_| 1.0, &|x| x, &|_| 0.0, &|x| x.powi(4), &|x| x * x, &|x| 3.0 + x * x, &|x| {
+                x.powi(3)
+            }];
+        let determined = |some: &[usize]| {
+            let mut triangle = Triangle::new(some.len());
+            let mut block: Vec<f64> =
+                some.iter().flat_map(|&c| x.iter().map(move |&x| columns[c](x))).collect();
+            block.extend(&x);
+            triangle.absorb(&mut block);
+            let ranked = triangle.ranked(1e-13);
+            (ranked.rank, ranked.determined)
+        };
+        assert_eq!(determined(&[0, 1, 2]), (2, vec![true, true, false]));
+        assert_eq!(determined(&[1, 1, 3]), (2, vec![false, false, true]));
+        let made_of = vec![false, true, true, false, false, true];
+        assert_eq!(determined(&[0, 1, 3, 4, 5, 6]), (5, made_of));
+        assert_eq!(determined(&[2]), (0, vec![false]));
     }
 }
