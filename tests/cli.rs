@@ -351,19 +351,26 @@ fn the_kept_data_are_those_that_generate_writes() {
 fn an_interrupt_ends_a_run_with_the_best_so_far() {
     use std::{thread::sleep, time::Duration};
 
-    let line = "optimize rastrigin -d 8 -p 1000 -i 4000000000 --backend cpu --json";
+    let folder = Folder::new();
+    let log = folder.path("run.jsonl");
+    let line =
+        "optimize rastrigin -d 8 -p 1000 -i 4000000000 --backend cpu --json --history 100 --log";
     let child = program()
         .args(line.split(' '))
+        .arg(&log)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    sleep(Duration::from_millis(700));
+    // It listens before the first sample.
+    while fs::read_to_string(&log).unwrap_or_default().lines().count() < 3 {
+        sleep(Duration::from_millis(5));
+    }
     let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(sent.success());
     let output = child.wait_with_output().unwrap();
-    assert!(output.status.success(), "{:?} {}", output.status, text(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(object["result"]["stopped"], "interrupted");
     let iterations = object["result"]["iterations"].as_u64().unwrap();
