@@ -117,7 +117,8 @@ fn an_interrupted_fit_goes_on() {
         fails(&format!("{otherwise} --resume {save}"), &differs);
         fails(&format!("{fit} --resume {save} --particles 9"), &["cannot be changed"]);
         fails(&format!("{fit} --resume {file}"), &["line.csv"]);
-        fails(&format!("{fit} --save {file}"), &["no saved run"]);
+        fails(&format!("{fit} --save {file}"), &["the data and --save name the same file"]);
+        fails(&format!("{fit} --save {other}"), &["no saved run"]);
         fails(&format!("{fit} --resume {save} --log {save}"), &["the saved fit itself"]);
     }
 }
