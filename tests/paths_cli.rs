@@ -184,10 +184,9 @@ fn bad_input_gets_a_sentence() {
     fails("generate graph --weights 3,1 /no/such/file", &["weights is 3,1"]);
     fails("generate graph -n 10 /no/such/file", &["/no/such/file: "]);
     let odd = folder.file("odd.txt", "0 1 9\n");
-    // What was found is shown even if it cannot be written.
-    let output = run(&format!("paths {odd} --distances /no/such/file"));
-    assert!(!output.status.success() && text(&output.stdout).contains("diameter    9"));
-    assert!(text(&output.stderr).starts_with("error: /no/such/file: "));
+    // What cannot be written is refused before any work.
+    let expected = ["--distances is /no/such/file", "there is no folder /no/such"];
+    fails(&format!("paths {odd} --distances /no/such/file"), &expected);
 }
 
 #[test]
