@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use program::{data, fails, program, run, succeeds, text};
+use program::{data, fails, program, succeeds, text};
 use serde_json::{Value, json};
 
 struct Folder(tempfile::TempDir);
