@@ -228,7 +228,7 @@ impl Found<'_> {
             json!({ "from": from, "to": to, "length": length, "path": path })
         });
         let mut object = json!({
-            "graph": arguments.graph,
+            "graph": arguments.graph.to_string_lossy(),
             "vertices": graph.vertices(),
             "first_vertex": self.first,
             "edges": graph.edges(),

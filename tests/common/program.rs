@@ -4,7 +4,7 @@
 use std::{
     env,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Child, Command, Output, Stdio},
 };
 
 use serde_json::Value;
@@ -57,4 +57,20 @@ pub fn json(line: &str) -> Value {
     let output = succeeds(&format!("{line} --json"));
     assert_eq!(output.lines().count(), 1, "one line: {output}");
     serde_json::from_str(&output).unwrap()
+}
+
+/// Waits until a program listens to Ctrl-C, or has ended: however busy the machine is.
+#[cfg(target_os = "linux")]
+#[allow(dead_code)]
+pub fn listens(child: &mut Child) {
+    let status = format!("/proc/{}/status", child.id());
+    let caught = || {
+        let text = std::fs::read_to_string(&status).ok()?;
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    };
+    // Of SIGINT, number 2.
+    while child.try_wait().unwrap().is_none() && caught().is_none_or(|mask| mask & 2 == 0) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
 }
