@@ -19,8 +19,8 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The second line of the log is the first sample: the run listens by then.
-    while std::fs::read_to_string(log).unwrap_or_default().lines().count() < 2 {
+    // The second line of the log is the first sample, of the start: with the next the run has iterated, and listens.
+    while std::fs::read_to_string(log).unwrap_or_default().lines().count() < 3 {
         thread::sleep(Duration::from_millis(5));
     }
     for signal in signals {
