@@ -9,6 +9,10 @@ use crate::math::{Real, Scalar};
 /// The data hold `rows * n` coefficients, row by row, and then `rows` targets. One term for each
 /// row; cost `2 n` operations a term.
 ///
+/// It is f5 of Hosala's thesis (2014), of which f6 to f10 are cases with given sizes and intervals; this one's
+/// interval is that of f6 to f9. The thesis's table 1 prints the coordinates squared; its chapter 4.2, which says
+/// what the sum is for, and the kernels of chapter 4.5.3 have them as they are, and so does this.
+///
 /// ```
 /// use flockwork_device::gpu::memory::ReadOnly;
 /// use flockwork_device::objective::{Calibration, Context, evaluation::evaluate};
@@ -40,7 +44,7 @@ impl Objective for Calibration {
         name: "calibration",
         formula: "sum over rows j of (b_j - sum over d of x_d a_{j,d})^2",
         source: "Hosala 2014, f5",
-        interval: (-10.0, 10.0),
+        interval: (-100.0, 100.0),
         dimensions: Dimensions::AtLeast(1),
         goal: Goal::Minimise,
         optimum: Optimum::Unknown,

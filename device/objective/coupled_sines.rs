@@ -1,24 +1,25 @@
-//! Products of neighbouring sines.
+//! Sines of neighbours' sums and products.
+
+use core::f64::consts::PI;
 
 use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach};
 use crate::math::Real;
 
-/// Each sine times its neighbour's: a term is least where one of the two is 1 and the other -1, so the
-/// best signs alternate, and a wrong one in the middle is mended only by turning all that follow.
+/// For each two neighbours the sine of their sum and a faster one of their product, which gets faster as they
+/// grow: many narrow valleys, and a wrong one is mended only by moving its neighbours too.
 ///
-/// The name is that of f2 in Hosala's thesis (2014); the formula and the interval are this project's
-/// reading of it, not a copy of the thesis's table. The interval holds one period and two minima:
-/// that stated, and its negative.
+/// It is f2 of Hosala's thesis (2014), with its interval. The thesis says that the minimum is about -2 (n - 1). It
+/// is just that: no term is below -2, and two numbers a and b whose sum is 11 pi / 2 and whose product is 93 pi / 4
+/// make each term -2, in turns. There are other such pairs.
 ///
 /// ```
-/// use std::f64::consts::FRAC_PI_2;
 /// use flockwork_device::gpu::memory::ReadOnly;
-/// use flockwork_device::objective::{Context, CoupledSines, evaluation::evaluate};
+/// use flockwork_device::objective::{Context, CoupledSines, Objective, evaluation::evaluate};
 ///
-/// let context = Context::new(3, ReadOnly::empty());
-/// let x = [FRAC_PI_2, -FRAC_PI_2, FRAC_PI_2];
-/// assert_eq!(evaluate(&CoupledSines, &x, &context), -2.0);
-/// assert_eq!(evaluate(&CoupledSines, &x.map(|x| -x), &context), -2.0);
+/// let context = Context::<f64>::new(3, ReadOnly::empty());
+/// let [a, b] = [0, 1].map(|d| CoupledSines::INFO.optimum.coordinate(3, d).expect("known"));
+/// assert!((evaluate(&CoupledSines, &[a, b, a], &context) + 4.0).abs() < 1e-14);
+/// assert!((evaluate(&CoupledSines, &[b, a, b], &context) + 4.0).abs() < 1e-14);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -27,17 +28,19 @@ pub struct CoupledSines;
 impl Objective for CoupledSines {
     const INFO: Info = Info {
         name: "coupled_sines",
-        formula: "sum over d < n of sin(x_d) sin(x_{d+1})",
-        source: "after Hosala 2014, f2",
-        interval: (-core::f64::consts::PI, core::f64::consts::PI),
+        formula: "sum over d < n of sin(x_d + x_{d+1}) + sin(2 x_d x_{d+1} / 3)",
+        source: "Hosala 2014, f2",
+        interval: (3.0, 13.0),
         dimensions: Dimensions::AtLeast(2),
         goal: Goal::Minimise,
         optimum: Optimum::Place {
             coordinate: |_, dimension| {
-                let sign = if dimension % 2 == 0 { 1.0 } else { -1.0 };
-                sign * core::f64::consts::FRAC_PI_2
+                // The roots of z^2 - 11 pi / 2 z + 93 pi / 4.
+                let half = 11.0 * PI / 4.0;
+                let apart = Real::sqrt(half * half - 93.0 * PI / 4.0);
+                if dimension % 2 == 0 { half - apart } else { half + apart }
             },
-            value: |dims| 1.0 - f64::from(dims),
+            value: |dims| 2.0 - 2.0 * f64::from(dims),
         },
         data: Data::None,
     };
@@ -48,7 +51,8 @@ impl Objective for CoupledSines {
 
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
-        x.at(index).sin() * x.at(index + 1).sin()
+        let (here, next) = (x.at(index), x.at(index + 1));
+        (here + next).sin() + (here * next * T::of(2.0 / 3.0)).sin()
     }
 
     #[inline(always)]

@@ -30,7 +30,7 @@ pub struct Michalewicz;
 impl Objective for Michalewicz {
     const INFO: Info = Info {
         name: "michalewicz",
-        formula: "-sum of sin(x_d) sin^20(d x_d^2 / pi), d from 1",
+        formula: "-sum of sin(x_d) sin^20(d x_d^2 / pi), d from 1; beyond the interval, squared distance from it",
         source: "Michalewicz 1992",
         interval: (0.0, PI),
         dimensions: Dimensions::AtLeast(1),

@@ -434,6 +434,15 @@ pub enum Optimum {
         /// For a number of dimensions, the function's value there.
         value: fn(dims: u32) -> f64,
     },
+    /// At the point whose coordinates are all `coordinate`, and in the usual box alone: beyond it the
+    /// function has better values, so that in another box, or with the function moved inside this one, the
+    /// optimum is another. Coordinate and value are good to the rounding of `f64`.
+    Inside {
+        /// The coordinate.
+        coordinate: f64,
+        /// For a number of dimensions, the function's value there.
+        value: fn(dims: u32) -> f64,
+    },
     /// The value for a number of dimensions, where the literature has it; it is reached at many
     /// points.
     Value(fn(u32) -> Option<f64>),
@@ -452,7 +461,7 @@ impl Optimum {
     /// ```
     pub fn coordinate(self, dims: u32, dimension: u32) -> Option<f64> {
         match self {
-            Self::At { coordinate, .. } => Some(coordinate),
+            Self::At { coordinate, .. } | Self::Inside { coordinate, .. } => Some(coordinate),
             Self::Place { coordinate, .. } => Some(coordinate(dims, dimension)),
             Self::Value(_) | Self::Unknown => None,
         }
@@ -461,15 +470,15 @@ impl Optimum {
     /// The optimal value in `dims` dimensions, if it is known.
     ///
     /// ```
-    /// use flockwork_device::objective::{Calibration, Objective, SumOfSines};
+    /// use flockwork_device::objective::{Calibration, CoupledSines, Objective};
     ///
-    /// assert_eq!(SumOfSines::INFO.optimum.value(7), Some(-7.0));
+    /// assert_eq!(CoupledSines::INFO.optimum.value(7), Some(-12.0));
     /// assert_eq!(Calibration::INFO.optimum.value(7), None);
     /// ```
     pub fn value(self, dims: u32) -> Option<f64> {
         match self {
             Self::At { value, .. } => Some(value),
-            Self::Place { value, .. } => Some(value(dims)),
+            Self::Place { value, .. } | Self::Inside { value, .. } => Some(value(dims)),
             Self::Value(value) => value(dims),
             Self::Unknown => None,
         }

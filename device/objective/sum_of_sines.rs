@@ -3,19 +3,24 @@
 use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
-/// The simplest separable function with more than one valley: one sine for each dimension.
+/// Where a term is least in the interval.
+const LEAST_AT: f64 = 5.362_247_554_154_064_5;
+
+/// Two sines for each dimension, one at two thirds of the other's pace: separable, with two valleys in the interval,
+/// the deeper one near 5.36.
 ///
-/// The name is that of f1 in Hosala's thesis (2014); the formula and the interval are this project's
-/// reading of it, not a copy of the thesis's table. The interval holds one period, so its minimum is
-/// the only one there.
+/// It is f1 of Hosala's thesis (2014), with its interval and minimum. A term has period 6 pi, and its least value of
+/// all, -1.9060, is beyond the interval, near 17.04: whoever searches a larger box finds another minimum.
 ///
 /// ```
-/// use std::f64::consts::FRAC_PI_2;
 /// use flockwork_device::gpu::memory::ReadOnly;
 /// use flockwork_device::objective::{Context, SumOfSines, evaluation::evaluate};
 ///
-/// let context = Context::new(2, ReadOnly::empty());
-/// assert_eq!(evaluate(&SumOfSines, &[-FRAC_PI_2; 2], &context), -2.0);
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// let value = |x| evaluate(&SumOfSines, &[x; 2], &context);
+/// assert!((value(5.36225) + 2.0 * 1.21598).abs() < 1e-5);
+/// // Beyond the interval.
+/// assert!(value(17.04) < 2.0 * -1.9);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -24,14 +29,14 @@ pub struct SumOfSines;
 impl Objective for SumOfSines {
     const INFO: Info = Info {
         name: "sum_of_sines",
-        formula: "sum of sin(x_d)",
-        source: "after Hosala 2014, f1",
-        interval: (-core::f64::consts::PI, core::f64::consts::PI),
+        formula: "sum of sin(x_d) + sin(2 x_d / 3)",
+        source: "Hosala 2014, f1",
+        interval: (3.0, 13.0),
         dimensions: Dimensions::AtLeast(1),
         goal: Goal::Minimise,
-        optimum: Optimum::Place {
-            coordinate: |_, _| -core::f64::consts::FRAC_PI_2,
-            value: |dims| -f64::from(dims),
+        optimum: Optimum::Inside {
+            coordinate: LEAST_AT,
+            value: |dims| -1.215_982_175_080_909 * f64::from(dims),
         },
         data: Data::None,
     };
@@ -40,7 +45,8 @@ impl Objective for SumOfSines {
 
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
-        x.at(index).sin()
+        let x = x.at(index);
+        x.sin() + (x * T::of(2.0 / 3.0)).sin()
     }
 
     #[inline(always)]

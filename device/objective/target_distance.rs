@@ -1,4 +1,4 @@
-//! The distance to a target, among hills.
+//! The squared distance to a target, and a false one.
 
 use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
@@ -6,12 +6,12 @@ use crate::math::Real;
 /// Each coordinate of the target.
 const TARGET: f64 = 25.0;
 
-/// The distance to a target, times a factor that grows with the distance from the origin. The factor
-/// digs a wide hole around the origin, where the value is a tenth of the target's distance; the
-/// minimum, 0 at the target, is a narrow one that swarms miss if they settle too soon.
+/// The squared distance to a target, times a factor that grows with the squared distance from the origin. The factor
+/// digs a second hole around the origin, where the value is a tenth of the target's squared distance, 62.5 n: a
+/// swarm that settles too soon ends there, and not at the target, where it is 0.
 ///
-/// The target is the point whose coordinates are all 25. Its
-/// slope there is 6250 n, whatever the direction.
+/// The target is this project's choice, the point whose coordinates are all 25, and so is the interval; the source
+/// states neither.
 ///
 /// ```
 /// use flockwork_device::gpu::memory::ReadOnly;
@@ -19,8 +19,8 @@ const TARGET: f64 = 25.0;
 ///
 /// let context = Context::new(1, ReadOnly::empty());
 /// let value = |x| evaluate(&TargetDistance, &[x], &context);
-/// assert_eq!((value(25.0), value(0.0)), (0.0, 2.5));
-/// assert!(value(10.0) > 10_000.0);
+/// assert_eq!((value(25.0), value(0.0)), (0.0, 62.5));
+/// assert!(value(12.5) > 240_000.0);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -29,8 +29,8 @@ pub struct TargetDistance;
 impl Objective for TargetDistance {
     const INFO: Info = Info {
         name: "target_distance",
-        formula: "|x - t| (100 |x|^2 + 1) / 10, all t_d = 25",
-        source: "after Boudoudouh, CUDA particle swarm, main_v2 to main_v7",
+        formula: "|x - t|^2 (100 |x|^2 + 1) / 10, all t_d = 25",
+        source: "Boudoudouh 2018, CUDA particle swarm, main_v2 to main_v7",
         interval: (-100.0, 100.0),
         dimensions: Dimensions::AtLeast(1),
         goal: Goal::Minimise,
@@ -50,6 +50,6 @@ impl Objective for TargetDistance {
 
     #[inline(always)]
     fn finish<T: Real>(&self, (to_target, to_origin): (T, T), _: &Context<T::Scalar>) -> T {
-        to_target.sqrt() * to_origin.fma(T::of(10.0), T::of(0.1))
+        to_target * to_origin.fma(T::of(10.0), T::of(0.1))
     }
 }

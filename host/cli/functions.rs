@@ -9,6 +9,7 @@ use flockwork::{
 use serde_json::{Value, json};
 
 use super::{
+    calibrations::{self, Case},
     problem::{fewest_dims, info},
     report::sought,
 };
@@ -32,6 +33,7 @@ pub fn summary() -> String {
     for info in OBJECTIVES {
         list += &format!("  {:<15} {}\n", info.name, info.formula);
     }
+    list += &format!("\n{}\n", calibrations::SUMMARY);
     list + "\n`flockwork functions` has their intervals, optima and sources.\n"
 }
 
@@ -49,6 +51,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
         Some(name) => {
             let info = info(name)?;
+            if let Some(case) = calibrations::find(name) {
+                if let Some(dims) = arguments.dims.filter(|&dims| dims != case.dims) {
+                    bail!("{name} has {} dimensions, not {dims}", case.dims);
+                }
+                let of_case = if arguments.json { case_object } else { case_entry };
+                return super::print(&of_case(info, case));
+            }
             let dims = arguments.dims.unwrap_or_else(|| fewest_dims(info));
             if !info.dimensions.contains(dims) {
                 bail!("{name} is defined for {} dimensions, not for {dims}", info.dimensions);
@@ -113,4 +122,41 @@ fn object(info: &Info, dims: u32) -> Value {
             "position": position(info, dims),
         },
     })
+}
+
+fn case_entry(info: &Info, case: &Case) -> String {
+    let &Case { name, dims, rows, side, minimum } = case;
+    let about = match minimum {
+        0.0 => "0, at 1 in every dimension".to_owned(),
+        _ => format!("about {minimum}"),
+    };
+    format!(
+        "{name}\n  formula     {}\n  interval    [-{side}, {side}] in each dimension\n  dimensions  \
+         {dims}\n  minimum     {about}, with the thesis's data\n  data        {rows} rows: {dims} \
+         coefficients and a target each (--data {})\n  source      Hosala 2014, {name}\n",
+        info.formula,
+        calibrations::file(dims, rows).display()
+    )
+}
+
+fn case_object(info: &Info, case: &Case) -> String {
+    let &Case { name, dims, rows, side, minimum } = case;
+    let object = json!({
+        "name": name,
+        "formula": info.formula,
+        "source": format!("Hosala 2014, {name}"),
+        "interval": [-side, side],
+        "dimensions": dims.to_string(),
+        "goal": sought(info.goal),
+        "needs_data": true,
+        "rows": rows,
+        "file": calibrations::file(dims, rows),
+        // With the thesis's data.
+        "optimum": {
+            "dims": dims,
+            "value": minimum,
+            "position": (minimum == 0.0).then(|| vec![1.0; dims as usize]),
+        },
+    });
+    format!("{object}\n")
 }

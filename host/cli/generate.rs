@@ -1,18 +1,19 @@
 //! `flockwork generate`: data sets and graphs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use flockwork::{
     fit, io,
     paths::{Random, random},
 };
 
-use super::parse::bounds;
+use super::{calibrations, parse::bounds};
 
 #[derive(Subcommand)]
 pub enum Command {
     /// A table for `optimize calibration`, whose minimum is 0 at (1, ..., 1).
+    #[command(visible_alias = "f5")]
     Calibration {
         /// Number of parameters n.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
@@ -23,9 +24,21 @@ pub enum Command {
         /// Seed of the coefficients.
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// The file to write: n * P coefficients, row by row, then P targets, little-endian f64.
-        file: PathBuf,
+        /// The file to write: n * P coefficients, row by row, then P targets, little-endian f64
+        /// [default: FunctionRsj_ConfigData_N_P.bin].
+        file: Option<PathBuf>,
     },
+    /// A table of the size of f6 in Hosala's thesis, 16 parameters and 16,384 rows: 2.2 MB.
+    F6(Case),
+    /// As f6, with 65,536 rows: 8.9 MB.
+    F7(Case),
+    /// As f6, with 272,144 rows: 37 MB.
+    F8(Case),
+    /// As f6, with 1,088,576 rows: 148 MB.
+    F9(Case),
+    /// A table of the size of f10 in Hosala's thesis, 4 parameters and 6,980,011 rows: 279 MB. The thesis's own, with
+    /// a minimum of about 323,428,599, was never published; of this one it is 0.
+    F10(Case),
     /// A random graph: each edge is there with the same probability, and has a weight drawn uniformly.
     Graph {
         /// Number of vertices.
@@ -58,16 +71,29 @@ pub enum Command {
     },
 }
 
+#[derive(Args)]
+pub struct Case {
+    /// Seed of the coefficients.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The file to write [default: the thesis's name, FunctionRsj_ConfigData_N_P.bin].
+    file: Option<PathBuf>,
+}
+
 pub fn run(command: &Command) -> anyhow::Result<()> {
+    let of_case = |name: &str, Case { seed, file }: &Case| {
+        let case = calibrations::find(name).expect("it is one of them");
+        calibration(case.dims, case.rows, *seed, file.as_deref())
+    };
     match command {
         Command::Calibration { dims, rows, seed, file } => {
-            let table = fit::synthetic(*dims, *rows, *seed)?;
-            io::write_hosala(file, &table)?;
-            super::print(&format!(
-                "{}: {rows} rows of {dims} coefficients and a target\n",
-                file.display()
-            ))
+            calibration(*dims, *rows, *seed, file.as_deref())
         }
+        Command::F6(given) => of_case("f6", given),
+        Command::F7(given) => of_case("f7", given),
+        Command::F8(given) => of_case("f8", given),
+        Command::F9(given) => of_case("f9", given),
+        Command::F10(given) => of_case("f10", given),
         &Command::Graph { vertices, density, weights, real, undirected, seed, ref file } => {
             let kind = Random { vertices, density, weights, whole: !real, undirected, seed };
             let graph = random(&kind)?;
@@ -79,4 +105,11 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
             ))
         }
     }
+}
+
+fn calibration(dims: u32, rows: usize, seed: u64, file: Option<&Path>) -> anyhow::Result<()> {
+    let table = fit::synthetic(dims, rows, seed)?;
+    let file = file.map_or_else(|| calibrations::file(dims, rows), Path::to_owned);
+    io::write_hosala(&file, &table)?;
+    super::print(&format!("{}: {rows} rows of {dims} coefficients and a target\n", file.display()))
 }

@@ -7,6 +7,7 @@
 //! | `paths` | every distance in a graph |
 //! | `functions`, `devices`, `completions` | what there is, for people and shells |
 //! | `generate`, `bench` | data sets and graphs; figures of this machine |
+//! | `calibrations` | the data sets and boxes of a thesis, by its names |
 //! | `problem`, `swarm` | arguments that state a problem, and how the swarm searches |
 //! | `limits`, `machine`, `records` | arguments of every run: when it ends, on what, what it leaves behind |
 //! | `parse` | from words to values |
@@ -16,6 +17,7 @@
 //! | `interrupt` | Ctrl-C and other signals that ask to stop |
 
 mod bench;
+mod calibrations;
 mod completions;
 mod conduct;
 mod devices;

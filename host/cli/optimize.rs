@@ -26,7 +26,7 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { function, problem, swarm, limits, records, machine } = arguments;
-    let note = Note { data: problem.source() }.to_text();
+    let note = Note { data: problem.source(function) }.to_text();
     let problem = problem.problem(function, swarm.seed)?;
     let mut options = swarm.options(problem.dims())?;
     limits.apply(&mut options.iterations, &mut options.stop);

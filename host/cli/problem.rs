@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf, absolute};
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use flockwork::{
     Error,
@@ -13,7 +13,10 @@ use flockwork::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::parse::{Dimensions, bounds, choice, dimensions};
+use super::{
+    calibrations::{self, Case},
+    parse::{Dimensions, bounds, choice, dimensions},
+};
 
 #[derive(Args)]
 #[command(next_help_heading = "Problem")]
@@ -96,8 +99,10 @@ impl DataArguments {
 
 /// What is known about a function.
 pub fn info(name: &str) -> anyhow::Result<&'static Info> {
-    OBJECTIVES.iter().find(|info| info.name == name).ok_or_else(|| {
-        let known: Vec<_> = OBJECTIVES.iter().map(|info| info.name).collect();
+    let function = calibrations::function(name);
+    OBJECTIVES.iter().find(|info| info.name == function).ok_or_else(|| {
+        let known = OBJECTIVES.iter().map(|info| info.name);
+        let known: Vec<_> = known.chain(["f5 to f10"]).collect();
         Error::UnknownObjective { name: name.to_owned(), known: known.join(", ") }.into()
     })
 }
@@ -125,13 +130,44 @@ pub fn plain(info: &Info, dims: Option<u32>, source: Option<&Source>) -> anyhow:
 
 impl ProblemArguments {
     /// Where its data are, if it has any.
-    pub fn source(&self) -> Option<Source> {
-        self.data.source(self.dims)
+    pub fn source(&self, function: &str) -> Option<Source> {
+        let mut source = self.data.source(self.dims)?;
+        if let Some(case) = calibrations::find(function) {
+            (source.dims, source.rows) = (Some(case.dims), Some(case.rows));
+        }
+        Some(source)
+    }
+
+    /// Refuses another size than a case has.
+    fn check_size(&self, case: &Case) -> anyhow::Result<()> {
+        let &Case { name, dims, rows, .. } = case;
+        let other = |given: Option<usize>, own| given.filter(|&given| given != own);
+        let given = self.dims.and_then(|given| usize::try_from(given).ok());
+        if let Some(given) = other(given, dims as usize) {
+            bail!("{name} has {dims} dimensions, not {given}; calibration takes any number");
+        }
+        if let Some(given) = other(self.data.rows, rows) {
+            bail!("{name} has {rows} rows, not {given}; calibration takes any number");
+        }
+        Ok(())
     }
 
     /// The problem; `seed` is the run's.
     pub fn problem(&self, function: &str, seed: u64) -> anyhow::Result<Problem> {
-        let mut problem = plain(info(function)?, self.dims, self.source().as_ref())?;
+        let info = info(function)?;
+        let case = calibrations::find(function);
+        case.map_or(Ok(()), |case| self.check_size(case))?;
+        let source = self.source(function);
+        let plain = plain(info, self.dims, source.as_ref());
+        let mut problem = match case {
+            None => plain?,
+            Some(&Case { name, dims, rows, side, .. }) => {
+                let what =
+                    || format!("{name} is calibration with {dims} dimensions and {rows} rows");
+                let (lower, upper) = (vec![-side; dims as usize], vec![side; dims as usize]);
+                plain.with_context(what)?.called(name).with_bounds(lower, upper)?
+            }
+        };
         let n = problem.dims() as usize;
         match *self.bounds.as_slice() {
             [] => {}

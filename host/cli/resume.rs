@@ -86,6 +86,10 @@ fn problem(saved: &Checkpoint, source: Option<&Source>) -> anyhow::Result<Proble
         (Data::Rows, None) => {
             bail!("{} is defined by data: name the file with --data FILE", info.name)
         }
-        (_, source) => Ok(saved.stated(problem::plain(info, None, source)?)?),
+        (_, source) => {
+            let plain = problem::plain(info, None, source)?;
+            // It may be called by another name, as f6 is.
+            Ok(saved.stated(plain.called(saved.function()))?)
+        }
     }
 }

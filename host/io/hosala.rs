@@ -34,8 +34,9 @@ named! {
 }
 
 /// Reads a file. `dims` (n) and `rows` (P) that are not given are taken from the last two numbers in
-/// the file's name, n before P, as in `f5_16_16384.dat`; one of them suffices, since the file's size
-/// tells the other.
+/// the file's name, n before P, as in `f5_16_16384.dat`, or from those that follow `ConfigData_` in it, as in
+/// the thesis's `FunctionRsj_ConfigData_16_16384.bin`; one of them suffices, since the file's size tells the
+/// other.
 ///
 /// ```
 /// use flockwork::io::{Layout, read_hosala};
@@ -119,8 +120,8 @@ fn shape(
         }
         _ => {
             return Err(format!(
-                "its name does not end in n and P (as f5_16_16384.dat does) and neither --dims \
-                 nor --rows was given; {EXPECTED}"
+                "its name does not end in n and P (as FunctionRsj_ConfigData_16_16384.bin does) and \
+                 neither --dims nor --rows was given; {EXPECTED}"
             ));
         }
     };
@@ -137,9 +138,18 @@ fn shape(
     Ok((n, p))
 }
 
-/// The last two numbers in a file's name, without its extension.
+/// The numbers that the thesis's names have behind a word of their own, whatever follows, as in a copy's name; or the
+/// last two numbers in a file's name, without its extension.
 fn numbers_in_name(path: &Path) -> (Option<u32>, Option<usize>) {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    if let Some((_, behind)) = stem.split_once("ConfigData_") {
+        let mut numbers = behind.split(|c: char| !c.is_ascii_digit());
+        let n = numbers.next().and_then(|n| n.parse().ok());
+        let p = numbers.next().and_then(|p| p.parse().ok());
+        if n.is_some() && p.is_some() {
+            return (n, p);
+        }
+    }
     let mut numbers = stem
         .rsplit(|c: char| !c.is_ascii_digit())
         .filter(|digits| !digits.is_empty())
@@ -200,7 +210,15 @@ mod tests {
 
     #[test]
     fn the_name_tells_the_shape() {
-        for name in ["f5_2_3.dat", "f5<2,3>.bin", "data-2x3", "run7.f5_2_3.dat"] {
+        for name in [
+            "f5_2_3.dat",
+            "f5<2,3>.bin",
+            "data-2x3",
+            "run7.f5_2_3.dat",
+            "FunctionRsj_ConfigData_2_3.bin",
+            "FunctionRsj_ConfigData_2_3 (1).bin",
+            "f7 FunctionRsj_ConfigData_2_3_of_2014.bin",
+        ] {
             let (_folder, path) = file(name, &[0.0; 9]);
             let table = read(&path, None, None, Layout::default()).unwrap();
             assert_eq!((table.dims(), table.rows()), (2, 3), "{name}");

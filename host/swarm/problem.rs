@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flockwork_device::{
     math::{Real, Scalar},
-    objective::{Data, Goal, Info, Objective},
+    objective::{Data, Goal, Info, Objective, Optimum},
     random::{Draw, Key, Purpose, philox},
     registry::{self, OBJECTIVES, Visitor},
     swarm::settings::Variable,
@@ -409,9 +409,12 @@ impl Problem {
     }
 
     /// Where the textbook form of the function has its optimum in a dimension, if that is at one
-    /// point inside the usual box: it can be moved.
+    /// point inside the usual box, and beyond it the function is not better: it can be moved.
     fn place(&self, dimension: usize) -> Option<f64> {
         let info = self.textbook()?;
+        if matches!(info.optimum, Optimum::Inside { .. }) {
+            return None;
+        }
         let place = info.optimum.coordinate(self.dims(), dimension as u32)?;
         let (lower, upper) = info.interval;
         (lower < place && place < upper).then_some(place)
@@ -542,7 +545,7 @@ impl Problem {
                 let whole = self.variables[d] != Variable::Integer || x.fract() == 0.0;
                 whole && self.lower[d] <= x && x <= self.upper[d]
             };
-            // At a side of the usual box it is the optimum of that box alone.
+            // Of that box alone it is the optimum at a side of it, and where there are better values beyond.
             let usual = |d| (self.given[0][d], self.given[1][d]) == info.interval;
             let boxed = |d| self.place(d).is_some() || usual(d);
             if !position.iter().enumerate().all(possible) || !(0..position.len()).all(boxed) {
