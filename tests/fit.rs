@@ -131,9 +131,12 @@ fn the_linear_model_is_the_calibration_function() {
     let table = fit::synthetic(3, 32, 5).unwrap();
     let of_objective =
         Problem::from_data(flockwork::objective::Calibration, table.clone()).unwrap();
-    let fit = Fit::new(Linear, Data::from_table(&table).unwrap()).unwrap();
+    let of_model = Fit::new(Linear, Data::from_table(&table).unwrap()).unwrap().problem().unwrap();
+    // In the same box.
+    let (lower, upper) = (of_model.lower().to_vec(), of_model.upper().to_vec());
+    let of_objective = of_objective.with_bounds(lower, upper).unwrap();
     let search = |problem| Search::new(problem).particles(64).iterations(60).run().unwrap();
-    let (a, b) = (search(of_objective), search(fit.problem().unwrap()));
+    let (a, b) = (search(of_objective), search(of_model));
     let apart = a.position.iter().zip(&b.position).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(apart < 1e-3, "{:?} {:?}", a.position, b.position);
 }
