@@ -105,7 +105,8 @@ fn what_is_said_beside_the_file_counts() {
     assert_eq!(reads("1 5\n", five).graph.weight(0, 4), Some(1.0));
     assert_eq!(reads("0 4\n", five).graph.vertices(), 5);
     assert_eq!(reads("", five).graph.vertices(), 5);
-    assert_eq!(reads("", hints).graph.vertices(), 0);
+    let nothing = parse("", hints).unwrap_err().to_string();
+    assert!(nothing.contains("there is no edge in it") && nothing.contains("--vertices N"));
     assert_eq!(reads("p sp 0 0\n", hints).graph.vertices(), 0);
     let both = GraphHints { undirected: true, ..hints };
     assert_eq!(reads("0 1 3\n1 0 2\n", both).graph.weight(0, 1), Some(2.0));
@@ -265,6 +266,7 @@ fn damaged_files_are_no_panic() {
             first: First::ALL[round % 3],
             vertices: (round % 5 == 0).then_some(12),
             undirected: round % 7 == 0,
+            ..GraphHints::default()
         };
         match parse(&bytes, hints) {
             Ok(read) => {

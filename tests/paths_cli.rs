@@ -87,7 +87,7 @@ fn a_small_graph_from_end_to_end() {
 #[test]
 fn graphs_of_no_and_of_one_vertex() {
     let folder = Folder::new();
-    for (text, vertices) in [("", 0), ("p sp 0 0\n", 0), ("p sp 1 0\n", 1), ("0 0 5\n", 1)] {
+    for (text, vertices) in [("p sp 0 0\n", 0), ("p sp 1 0\n", 1), ("0 0 5\n", 1)] {
         let graph = folder.file("tiny.gr", text);
         let distances = folder.path("tiny.npy");
         let object =

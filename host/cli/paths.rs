@@ -6,7 +6,6 @@ use std::{
     time::Instant,
 };
 
-use anyhow::bail;
 use clap::Args;
 use flockwork::{
     Error,
@@ -35,6 +34,14 @@ pub struct Arguments {
     /// How many vertices there are, in a list of edges that does not mention all.
     #[arg(long, value_name = "N")]
     vertices: Option<usize>,
+    /// Take only the vertices that occur in an edge: for numbers with large gaps, and for names. Queries and
+    /// results have the file's numbers and names; rows of matrices are in the order of `vertex_names` in
+    /// the JSON: numbers ascending, names as they occur.
+    #[arg(long, conflicts_with_all = ["first", "vertices"])]
+    renumber: bool,
+    /// A weight that means that there is no edge, as 0, -1 or 2147483647 in dense matrices.
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    no_edge: Option<f64>,
     /// Every edge leads both ways.
     #[arg(long)]
     undirected: bool,
@@ -60,7 +67,7 @@ pub struct Arguments {
     predecessors: Option<PathBuf>,
     /// Print a shortest path, with vertices as the file numbers them; may be given several times.
     #[arg(long, value_name = "FROM,TO", value_parser = pair, help_heading = "Results")]
-    query: Vec<(usize, usize)>,
+    query: Vec<(String, String)>,
     /// Print each vertex's greatest distance to another that it can reach.
     #[arg(long, help_heading = "Results")]
     eccentricity: bool,
@@ -73,10 +80,61 @@ pub struct Arguments {
     json: bool,
 }
 
-fn pair(text: &str) -> Result<(usize, usize), String> {
+fn pair(text: &str) -> Result<(String, String), String> {
     text.split_once(',')
-        .and_then(|(from, to)| Some((from.trim().parse().ok()?, to.trim().parse().ok()?)))
-        .ok_or_else(|| format!("{text:?} is no pair of vertices; expected two numbers, as 0,17"))
+        .map(|(from, to)| (from.trim().to_owned(), to.trim().to_owned()))
+        .filter(|(from, to)| !from.is_empty() && !to.is_empty())
+        .ok_or_else(|| format!("{text:?} is no pair of vertices; expected two of them, as 0,17"))
+}
+
+/// What the file calls its vertices.
+struct Labels {
+    first: usize,
+    names: Option<Vec<String>>,
+    /// Whether all names are numbers, which JSON has without quotes.
+    numbers: bool,
+}
+
+impl Labels {
+    fn new(first: usize, names: Option<Vec<String>>) -> Self {
+        let numbers = names.iter().flatten().all(|name| name.parse::<u64>().is_ok());
+        Self { first, names, numbers }
+    }
+
+    fn text(&self, vertex: usize) -> String {
+        match &self.names {
+            Some(names) => names[vertex].clone(),
+            None => (vertex + self.first).to_string(),
+        }
+    }
+
+    fn json(&self, vertex: usize) -> Value {
+        let text = self.text(vertex);
+        match text.parse::<u64>() {
+            Ok(number) if self.numbers => json!(number),
+            _ => json!(text),
+        }
+    }
+
+    fn find(&self, label: &str, vertices: usize) -> Option<usize> {
+        match &self.names {
+            Some(names) => names.iter().position(|name| name == label),
+            None => {
+                let vertex = label.parse::<usize>().ok()?.checked_sub(self.first)?;
+                (vertex < vertices).then_some(vertex)
+            }
+        }
+    }
+
+    /// Which vertices there are.
+    fn known(&self, vertices: usize) -> String {
+        match (vertices, &self.names) {
+            (0, _) => "there are none".to_owned(),
+            (1.., Some(names)) if vertices <= 10 => format!("they are {}", names.join(", ")),
+            (n, Some(names)) => format!("they are {n}, {} to {}", names[0], names[n - 1]),
+            (n, None) => format!("they are {} to {}", self.first, n - 1 + self.first),
+        }
+    }
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -92,16 +150,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         first: arguments.first,
         vertices: arguments.vertices,
         undirected: arguments.undirected,
+        renumber: arguments.renumber,
+        no_edge: arguments.no_edge,
     };
-    let ReadGraph { graph, first } = io::read_graph(&arguments.graph, hints)?;
+    let ReadGraph { graph, first, names } = io::read_graph(&arguments.graph, hints)?;
     let reading = began.elapsed().as_secs_f64();
     // What cannot be answered is said before anything is computed.
-    for &(from, to) in &arguments.query {
-        for vertex in [from, to] {
-            if vertex < first || vertex - first >= graph.vertices() {
-                bail!("--query {from},{to}: there is no vertex {vertex}; {}", known(&graph, first));
-            }
-        }
+    let labels = Labels::new(first, names);
+    let mut queries = Vec::new();
+    for (from, to) in &arguments.query {
+        let find = |label: &str| {
+            labels.find(label, graph.vertices()).ok_or_else(|| {
+                let known = labels.known(graph.vertices());
+                anyhow::anyhow!("--query {from},{to}: there is no vertex {label}; {known}")
+            })
+        };
+        queries.push((find(from)?, find(to)?));
     }
     let Device { backend, threads } = arguments.device;
     let cpu = Cpu::new(threads)?;
@@ -117,20 +181,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let distances = AnyDistances::compute(&graph, arguments.weights, &backend, options, watch);
     bar.finish_and_clear();
-    let found = Found { arguments, graph: &graph, first, backend: &backend, cpu: &cpu, reading };
-    match distances.map_err(|error| renumbered(error, first))? {
+    let found =
+        Found { arguments, graph: &graph, labels, queries, backend: &backend, cpu: &cpu, reading };
+    match distances.map_err(|error| found.told(error))? {
         AnyDistances::F32(distances) => found.report(&distances, f32::INFINITY),
         AnyDistances::F64(distances) => found.report(&distances, f64::INFINITY),
         AnyDistances::I32(distances) => found.report(&distances, i32::MAX),
         AnyDistances::U16(distances) => found.report(&distances, u16::MAX),
-    }
-}
-
-/// Which vertices there are, as the file numbers them.
-fn known(graph: &Graph, first: usize) -> String {
-    match graph.vertices() {
-        0 => "there are none".to_owned(),
-        n => format!("they are {first} to {}", n - 1 + first),
     }
 }
 
@@ -155,7 +212,9 @@ fn renumbered(error: Error, first: usize) -> Error {
 struct Found<'a> {
     arguments: &'a Arguments,
     graph: &'a Graph,
-    first: usize,
+    labels: Labels,
+    /// From and to, as the library numbers them.
+    queries: Vec<(usize, usize)>,
     backend: &'a AnyBackend,
     /// For what is done with the result.
     cpu: &'a Cpu,
@@ -164,6 +223,31 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
+    /// An error about the vertices as the file calls them, if it has others than the library.
+    fn told(&self, error: Error) -> anyhow::Error {
+        let Some(names) = &self.labels.names else {
+            return renumbered(error, self.labels.first).into();
+        };
+        let at = match &error {
+            Error::NegativeCycle { vertices, .. } => vertices.clone(),
+            Error::RoundedCycle { vertex, .. } => vec![*vertex],
+            Error::Edge { from, to, .. } => vec![*from, *to],
+            _ => return error.into(),
+        };
+        let mut said: Vec<_> =
+            at.iter().take(10).map(|&vertex| format!("{vertex} is {}", names[vertex])).collect();
+        if at.len() > said.len() {
+            said.push("...".to_owned());
+        }
+        anyhow::anyhow!("{error} (numbered anew from 0: {})", said.join(", "))
+    }
+
+    /// Where nothing is far from anything.
+    fn hint(&self, diameter: Option<f64>) -> Option<&'static str> {
+        (diameter == Some(0.0) && self.arguments.no_edge.is_none())
+            .then_some("every distance is 0; if 0 means no edge in this file, give --no-edge 0")
+    }
+
     /// `none` stands in files where there is no path.
     fn report<W: Weight + NpyElement>(
         &self,
@@ -173,8 +257,8 @@ impl Found<'_> {
         let arguments = self.arguments;
         let n = distances.vertices();
         let mut paths = Vec::new();
-        for &(from, to) in &arguments.query {
-            paths.push(distances.path(from - self.first, to - self.first)?);
+        for &(from, to) in &self.queries {
+            paths.push(distances.path(from, to)?);
         }
         // What fails now must not take the result along: it is printed first.
         let written = self.write(distances, none);
@@ -220,17 +304,18 @@ impl Found<'_> {
 
     fn json<W: Weight>(&self, distances: &Distances<W>, paths: &[Option<Vec<usize>>]) -> String {
         let (arguments, graph, summary) = (self.arguments, self.graph, distances.summary());
-        let queries = arguments.query.iter().zip(paths).map(|(&(from, to), path)| {
-            let length = distances.get(from - self.first, to - self.first).map(Weight::to_f64);
-            let path = path
-                .as_ref()
-                .map(|path| path.iter().map(|vertex| vertex + self.first).collect::<Vec<_>>());
+        let queries = self.queries.iter().zip(paths).map(|(&(from, to), path)| {
+            let length = distances.get(from, to).map(Weight::to_f64);
+            let path = path.as_ref().map(|path| {
+                path.iter().map(|&vertex| self.labels.json(vertex)).collect::<Vec<_>>()
+            });
+            let (from, to) = (self.labels.json(from), self.labels.json(to));
             json!({ "from": from, "to": to, "length": length, "path": path })
         });
         let mut object = json!({
             "graph": arguments.graph.to_string_lossy(),
             "vertices": graph.vertices(),
-            "first_vertex": self.first,
+            "first_vertex": self.labels.first,
             "edges": graph.edges(),
             "undirected": graph.is_symmetric(),
             "least_weight": graph.range().map(|range| range.0),
@@ -245,6 +330,14 @@ impl Found<'_> {
             "relaxations_per_second": self.rate(distances),
             "queries": queries.collect::<Vec<_>>(),
         });
+        if let Some(names) = &self.labels.names {
+            let names = (0..names.len()).map(|vertex| self.labels.json(vertex));
+            object["first_vertex"] = Value::Null;
+            object["vertex_names"] = names.collect();
+        }
+        if let Some(hint) = self.hint(summary.diameter) {
+            object["hint"] = json!(hint);
+        }
         if arguments.eccentricity {
             object["eccentricity"] = json!(distances.eccentricities());
         }
@@ -285,12 +378,19 @@ impl Found<'_> {
             number(summary.diameter),
             number(summary.mean),
         );
-        for (&(from, to), path) in arguments.query.iter().zip(paths) {
-            let length = distances.get(from - self.first, to - self.first);
+        if self.labels.names.is_some() {
+            text += "renumbered  only the vertices that occur, under the names of the file\n";
+        }
+        if let Some(hint) = self.hint(summary.diameter) {
+            text += &format!("hint        {hint}\n");
+        }
+        for (&(from, to), path) in self.queries.iter().zip(paths) {
+            let length = distances.get(from, to);
+            let (from, to) = (self.labels.text(from), self.labels.text(to));
             text += &match (path, length) {
                 (Some(path), Some(length)) => {
                     let vertices: Vec<_> =
-                        path.iter().map(|vertex| (vertex + self.first).to_string()).collect();
+                        path.iter().map(|&vertex| self.labels.text(vertex)).collect();
                     format!("{from} to {to}: length {length}: {}\n", vertices.join(" -> "))
                 }
                 _ => format!("{from} to {to}: no path\n"),
@@ -303,7 +403,7 @@ impl Found<'_> {
             columns.extend(arguments.closeness.then_some("closeness"));
             text += &(columns.join("\t") + "\n");
             for (vertex, (most, close)) in eccentricities.into_iter().zip(closeness).enumerate() {
-                let mut fields = vec![(vertex + self.first).to_string()];
+                let mut fields = vec![self.labels.text(vertex)];
                 fields.extend(arguments.eccentricity.then(|| number(most)));
                 fields.extend(arguments.closeness.then(|| close.to_string()));
                 text += &(fields.join("\t") + "\n");

@@ -1,23 +1,22 @@
 //! The format of the ninth DIMACS challenge: `p sp N M`, and `a FROM TO WEIGHT` for each edge.
 
-use super::graph::{First, GraphHints, List, MOST, lines, shown, vertex, weight};
+use super::graph::{First, GraphHints, List, MOST, lines, shown, stated_again, vertex, weight};
 use crate::paths::Edge;
 
 /// Whether the first line that says something is one of this format.
 pub fn is(bytes: &[u8]) -> bool {
     let said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
-    let first = said.map(|line| line.split_whitespace().next().unwrap_or_default());
-    first
-        .into_iter()
-        .find(|word| !matches!(*word, "" | "c"))
-        .is_some_and(|w| matches!(w, "p" | "a"))
+    said.filter(|line| !line.is_empty() && !line.starts_with('c'))
+        .map(|line| line.split_whitespace().next().unwrap_or_default())
+        .next()
+        .is_some_and(|word| matches!(word, "p" | "a"))
 }
 
 pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     let mut edges = Vec::new();
     // Of the line with `p`: its number, vertices and edges.
     let mut stated: Option<(u64, usize, usize)> = None;
-    let (mut least, mut most, mut zero_at) = (usize::MAX, 0, None);
+    let mut span = Span::default();
     let mut last = 0;
     for line in lines(bytes) {
         let (number, line) = line?;
@@ -28,7 +27,9 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         }
         let fields: Vec<_> = fields.collect();
         match kind {
-            None | Some("c") => {}
+            None => {}
+            // As in `c-----`, too.
+            Some(word) if word.starts_with('c') => {}
             Some("p") => {
                 if let Some((before, ..)) = stated {
                     return Err(format!(
@@ -49,6 +50,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                         shown(line)
                     ));
                 };
+                stated_again(Some(n), hints, number)?;
                 stated = Some((number, n, m));
             }
             Some("a") => {
@@ -69,11 +71,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                 }
                 let from = vertex(from, number, range.0, range.1)?;
                 let to = vertex(to, number, range.0, range.1)?;
-                let low = from.min(to) as usize;
-                if low == 0 && zero_at.is_none() {
-                    zero_at = Some(number);
-                }
-                (least, most) = (least.min(low), most.max(from.max(to) as usize));
+                span.has(from, to, number);
                 edges.push(Edge { from, to, weight: weight(weighs, number)? });
             }
             Some(other) => {
@@ -93,19 +91,48 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             ));
         }
         let first = if hints.first == First::Zero { 0 } else { 1 };
-        return Ok(List { edges, vertices, first, symmetric: false });
+        return Ok(List { edges, vertices, first, symmetric: false, names: None });
     }
-    unstated(edges, least, most, hints, last)
+    unstated(edges, span, hints, last)
 }
+
+/// The least and the greatest number of a vertex in a list.
+pub struct Span {
+    least: usize,
+    most: usize,
+    /// The line with the greatest.
+    most_at: u64,
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Self { least: usize::MAX, most: 0, most_at: 0 }
+    }
+}
+
+impl Span {
+    /// Of an edge in a line.
+    pub fn has(&mut self, from: u32, to: u32, line: u64) {
+        let (low, high) = (from.min(to) as usize, from.max(to) as usize);
+        self.least = self.least.min(low);
+        if high > self.most {
+            (self.most, self.most_at) = (high, line);
+        }
+    }
+}
+
+/// Up to here any number of a vertex is taken; beyond, numbers are names of some kind if most of
+/// those in between occur nowhere.
+const PLAUSIBLE: usize = 1 << 16;
 
 /// Of a list that does not say how many vertices there are.
 pub fn unstated(
     edges: Vec<Edge>,
-    least: usize,
-    most: usize,
+    span: Span,
     hints: GraphHints,
     last: u64,
 ) -> Result<List, String> {
+    let Span { least, most, most_at } = span;
     let first = match hints.first {
         First::Zero => 0,
         First::One => 1,
@@ -120,5 +147,14 @@ pub fn unstated(
              {vertices} that were stated"
         ));
     }
-    Ok(List { edges, vertices, first, symmetric: false })
+    // An edge has two ends.
+    let ends = 2 * edges.len();
+    if hints.vertices.is_none() && !hints.renumber && vertices > PLAUSIBLE && vertices / 4 > ends {
+        return Err(format!(
+            "line {most_at}: vertex {most} would make a graph of {vertices} vertices, of which {} edges \
+             mention {ends} at most; --renumber takes only those that occur, --vertices {vertices} all",
+            edges.len()
+        ));
+    }
+    Ok(List { edges, vertices, first, symmetric: false, names: None })
 }

@@ -42,7 +42,7 @@ named! {
 /// assert_eq!((read.graph.vertices(), read.graph.weight(1, 0)), (5, Some(2.5)));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GraphHints {
     /// How vertices are numbered.
     pub first: First,
@@ -51,6 +51,11 @@ pub struct GraphHints {
     pub vertices: Option<usize>,
     /// Every edge leads both ways.
     pub undirected: bool,
+    /// Takes only the vertices that occur in an edge, whatever their numbers, and in a list of edges
+    /// whatever their names.
+    pub renumber: bool,
+    /// A weight that means that there is no edge.
+    pub no_edge: Option<f64>,
 }
 
 /// A graph from a file.
@@ -69,6 +74,9 @@ pub struct ReadGraph {
     pub graph: Graph,
     /// What the file calls vertex 0.
     pub first: usize,
+    /// What the file calls each vertex, if [`GraphHints::renumber`] was asked for: ascending if all are
+    /// numbers, and as they occur otherwise.
+    pub names: Option<Vec<String>>,
 }
 
 /// Reads a graph from a file: DIMACS (`.gr`), Matrix Market (`.mtx`), a list of edges, or a dense matrix
@@ -77,9 +85,11 @@ pub struct ReadGraph {
 /// - **DIMACS**: `p sp N M`, then a line `a FROM TO WEIGHT` for each of M edges, vertices from 1; comments
 ///   after `c`. The line with `p` may be missing: see [`First`].
 /// - **Matrix Market**: `coordinate` matrices of `real` or `integer` numbers or of a `pattern` (weights of
-///   1), `general` or `symmetric`, vertices from 1.
+///   1), and `array` matrices, `general`, `symmetric` or `skew-symmetric`, vertices from 1.
 /// - **Lists of edges**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) in each line, separated by commas, by
-///   semicolons, or by blanks; an optional first line of names; comments after `#` or `%`.
+///   semicolons, or by blanks, with or without quotes; an optional first line of names, by which columns are
+///   found (`from` and `to` or `source` and `target`, `weight`, Gephi's `type`); lists of NetworkX with
+///   `{'weight': 3.5}`; comments after `#` or `%`. Names of vertices take [`GraphHints::renumber`].
 /// - **NumPy**: a square matrix of floating-point or whole numbers. Infinity is no edge, and among whole
 ///   numbers the greatest that their kind has; zero is an edge that weighs nothing, but for the diagonal.
 ///
@@ -132,16 +142,31 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let count = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
     // The list while it is read, and the graph.
-    let both = if hints.undirected { 2 } else { 1 };
+    let both = if hints.undirected || matrix_market::is(bytes) { 2 } else { 1 };
     memory::check(both * count as u128 * (size_of::<Edge>() as u128 + 12))?;
+    if hints.renumber && (hints.vertices.is_some() || hints.first != First::Auto) {
+        return Err(wrong(
+            "--renumber takes the vertices that occur; --vertices and --first do not go with it"
+                .to_owned(),
+        ));
+    }
     let list = if matrix_market::is(bytes) {
-        matrix_market::read(bytes)
+        matrix_market::read(bytes, hints)
+    } else if let Some(message) = nothing_of_its_format(bytes, path) {
+        Err(message)
     } else if dimacs::is(bytes) {
         dimacs::read(bytes, hints)
     } else {
         edge_list::read(bytes, hints)
     };
-    let List { mut edges, vertices, first, symmetric } = list.map_err(wrong)?;
+    let mut list = list.map_err(wrong)?;
+    list.edges.retain(|edge| hints.no_edge != Some(edge.weight));
+    if hints.renumber && list.names.is_none() {
+        list.keep_what_occurs();
+    }
+    let List { mut edges, vertices, first, symmetric, names } = list;
+    // Where each vertex's edges start, and a copy while they are sorted.
+    memory::check(vertices as u128 * 16)?;
     if first == 1 {
         for edge in &mut edges {
             (edge.from, edge.to) = (edge.from - 1, edge.to - 1);
@@ -152,7 +177,42 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
     } else {
         Graph::new(vertices, edges)?
     };
-    Ok(ReadGraph { graph, first })
+    Ok(ReadGraph { graph, first, names })
+}
+
+/// What is missing in a file without anything that its name promises.
+fn nothing_of_its_format(bytes: &[u8], path: &Path) -> Option<String> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    match &*extension {
+        "mtx" => Some(format!(
+            "line 1: it does not begin with `{}`, as a Matrix Market file (.mtx) does",
+            matrix_market::HEAD.trim_end()
+        )),
+        "gr" => {
+            let mut said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
+            said.all(|line| line.is_empty() || line.starts_with('c')).then(|| {
+                "line 1: there is nothing but comments in it; expected `p sp N M`, and `a FROM TO WEIGHT` for \
+                 each edge"
+                    .to_owned()
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Refuses a number of vertices beside a file that has another, in a line.
+pub(super) fn stated_again(
+    vertices: Option<usize>,
+    hints: GraphHints,
+    line: u64,
+) -> Result<(), String> {
+    match (vertices, hints.vertices) {
+        (Some(there), Some(said)) if there != said => Err(format!(
+            "line {line}: it says that there are {there} vertices, and --vertices {said}; that option is for \
+             lists that do not say it"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Edges as a file has them.
@@ -163,6 +223,23 @@ pub(super) struct List {
     /// 0 or 1.
     pub first: usize,
     pub symmetric: bool,
+    /// Of vertices that are numbered anew, from 0.
+    pub names: Option<Vec<String>>,
+}
+
+impl List {
+    /// Numbers the vertices that occur.
+    fn keep_what_occurs(&mut self) {
+        let mut there: Vec<_> = self.edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
+        there.sort_unstable();
+        there.dedup();
+        let place = |vertex| there.partition_point(|&other| other < vertex) as u32;
+        for edge in &mut self.edges {
+            (edge.from, edge.to) = (place(edge.from), place(edge.to));
+        }
+        (self.vertices, self.first) = (there.len(), 0);
+        self.names = Some(there.iter().map(u32::to_string).collect());
+    }
 }
 
 enum Failure {
@@ -191,13 +268,29 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
             array.columns
         )));
     }
+    if hints.renumber {
+        return Err(Failure::Message(
+            "it is a dense matrix, in which each row is a vertex; --renumber is for lists of edges"
+                .to_owned(),
+        ));
+    }
+    if let Some(said) = hints.vertices.filter(|&said| said != n) {
+        return Err(Failure::Message(format!(
+            "it has {n} rows, and so many vertices; --vertices {said} is for lists that do not say it"
+        )));
+    }
     memory::check(n as u128 * n as u128 * (size_of::<f64>() as u128 + 12))?;
     let mut weights = Vec::with_capacity(n * n);
     for row in 0..n {
         for column in 0..n {
             let mut weight = array.at(row, column);
-            if array.is_greatest(row, column) {
+            if array.is_greatest(row, column) || hints.no_edge == Some(weight) {
                 weight = f64::INFINITY;
+            } else if !array.is_exact(row, column) {
+                return Err(Failure::Message(format!(
+                    "row {row}, column {column} (from 0) is a whole number beyond 2^53 that no f64 has; \
+                     accepted are others, and --no-edge for what is no edge"
+                )));
             }
             if weight.is_nan() || weight == f64::NEG_INFINITY {
                 return Err(Failure::Message(format!(
@@ -218,7 +311,7 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
         }
     }
     let first = if hints.first == First::One { 1 } else { 0 };
-    Ok(ReadGraph { graph: Graph::from_dense(n, &weights)?, first })
+    Ok(ReadGraph { graph: Graph::from_dense(n, &weights)?, first, names: None })
 }
 
 /// The lines of a text with their numbers from 1, without blanks around them.
@@ -249,8 +342,19 @@ pub(super) fn vertex(field: &str, line: u64, least: usize, most: usize) -> Resul
     })
 }
 
-/// A weight, finite.
+/// A weight, finite; a whole number as it is written.
 pub(super) fn weight(field: &str, line: u64) -> Result<f64, String> {
+    let digits = field.strip_prefix(['-', '+']).unwrap_or(field);
+    if digits.len() > 15 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        let whole = field.parse::<i128>().ok();
+        if whole.is_none_or(|whole| whole as f64 as i128 != whole) {
+            return Err(format!(
+                "line {line}: the weight is {}, a whole number beyond 2^53 that no f64 has; write it as a \
+                 rounded one, as 1e20, or in a smaller unit",
+                shown(field)
+            ));
+        }
+    }
     field.parse::<f64>().ok().filter(|weight| weight.is_finite()).ok_or_else(|| {
         format!(
             "line {line}: the weight is {}; accepted are finite numbers, as 3, -0.5 or 1e6 (leave out \

@@ -1,108 +1,217 @@
 //! Matrix Market: <https://math.nist.gov/MatrixMarket/formats.html>.
 
-use super::graph::{List, MOST, lines, shown, vertex, weight};
+use super::graph::{First, GraphHints, List, MOST, lines, shown, stated_again, vertex, weight};
 use crate::paths::Edge;
 
 /// How a file begins that can be read.
 pub const HEAD: &str = "%%MatrixMarket matrix ";
 
-/// Whether a file begins as one of this format.
+/// Whether the first line that says something is a banner of this format, even a damaged one: taken for a
+/// comment, it would lose what it says of symmetry.
 pub fn is(bytes: &[u8]) -> bool {
-    let start = HEAD.split(' ').next().unwrap_or_default().as_bytes();
-    bytes.get(..start.len()).is_some_and(|bytes| bytes.eq_ignore_ascii_case(start))
+    let line =
+        lines(bytes).map_while(Result::ok).map(|(_, line)| line).find(|line| !line.is_empty());
+    let name = line.map(|line| line.trim_start_matches(|c: char| c == '%' || c.is_whitespace()));
+    let banner = BANNER.trim_start_matches('%');
+    name.and_then(|name| name.get(..banner.len()))
+        .is_some_and(|name| name.eq_ignore_ascii_case(banner))
 }
 
-pub fn read(bytes: &[u8]) -> Result<List, String> {
-    let mut head = None;
-    // Number of vertices and of entries.
+/// The first word.
+const BANNER: &str = "%%MatrixMarket";
+
+/// What the first line says.
+#[derive(Clone, Copy)]
+struct Header {
+    /// All entries, column by column, without their places.
+    array: bool,
+    /// Places only.
+    pattern: bool,
+    symmetry: Symmetry,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Symmetry {
+    General,
+    Symmetric,
+    /// What is above the diagonal is the negative of what is below it.
+    Skew,
+}
+
+pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
+    let first_line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let first_line = String::from_utf8_lossy(first_line);
+    let head = header(&first_line)?;
+    // Rows, and entries that must follow.
     let mut stated: Option<(usize, usize)> = None;
     let mut edges = Vec::new();
-    let mut last = 0;
-    for line in lines(bytes) {
+    let (mut last, mut read) = (1, 0);
+    // Of an array, the place of the next entry.
+    let mut place = (0, 0);
+    let first = usize::from(hints.first != First::Zero);
+    for line in lines(bytes).skip(1) {
         let (number, line) = line?;
-        if !line.is_empty() {
-            last = number;
-        }
-        let Some((pattern, _)) = head else {
-            head = Some(header(line)?);
+        if line.is_empty() {
             continue;
-        };
-        if line.is_empty() || line.starts_with('%') {
+        }
+        last = number;
+        if line.starts_with('%') {
             continue;
         }
         let fields: Vec<_> = line.split_whitespace().collect();
         let Some((n, entries)) = stated else {
-            let numbers: Option<Vec<usize>> = fields.iter().map(|f| f.parse().ok()).collect();
-            let Some([rows, columns, entries]) = numbers.as_deref() else {
-                return Err(format!(
-                    "line {number}: it is {}; expected rows, columns and entries, three numbers",
-                    shown(line)
-                ));
-            };
-            if rows != columns || *rows > MOST {
-                return Err(format!(
-                    "line {number}: it is a matrix of {rows} rows and {columns} columns; a graph has as \
-                     many rows as columns, up to {MOST}"
-                ));
-            }
-            stated = Some((*rows, *entries));
+            stated = Some(size(head, &fields, number, line)?);
+            stated_again(stated.map(|(n, _)| n), hints, number)?;
+            place = (usize::from(head.symmetry == Symmetry::Skew), 0);
             continue;
         };
-        if edges.len() == entries {
+        if read == entries {
             return Err(format!(
                 "line {number}: there are more than the {entries} entries that were promised"
             ));
         }
-        let (from, to, weighs) = match (&*fields, pattern) {
-            (&[from, to], true) => (from, to, None),
-            (&[from, to, weighs], false) => (from, to, Some(weighs)),
+        read += 1;
+        let (from, to, weighs) = match (&*fields, head.pattern) {
+            (&[weighs], false) if head.array => {
+                let (row, column) = place;
+                place.0 += 1;
+                if place.0 == n {
+                    let start = match head.symmetry {
+                        Symmetry::General => 0,
+                        Symmetry::Symmetric => column + 1,
+                        Symmetry::Skew => column + 2,
+                    };
+                    place = (start, column + 1);
+                }
+                ((row + first) as u32, (column + first) as u32, Some(weighs))
+            }
+            (&[from, to], true) if !head.array => {
+                (from_one(from, number, n, first)?, from_one(to, number, n, first)?, None)
+            }
+            (&[from, to, weighs], false) if !head.array => {
+                (from_one(from, number, n, first)?, from_one(to, number, n, first)?, Some(weighs))
+            }
             _ => {
-                let expected = if pattern { "row and column" } else { "row, column and weight" };
+                let expected = match head {
+                    Header { array: true, .. } => "a weight",
+                    Header { pattern: true, .. } => "row and column",
+                    _ => "row, column and weight",
+                };
                 return Err(format!("line {number}: it is {}; expected {expected}", shown(line)));
             }
         };
-        let (from, to) = (vertex(from, number, 1, n)?, vertex(to, number, 1, n)?);
-        let weight = weighs.map_or(Ok(1.0), |weighs| weight(weighs, number))?;
+        let weight = match weighs {
+            // Infinity is no edge, as in other dense matrices.
+            Some(weighs) if head.array && matches!(weighs.parse(), Ok(f64::INFINITY)) => continue,
+            Some(weighs) => weight(weighs, number)?,
+            None => 1.0,
+        };
+        // Before it is made a negative one.
+        if hints.no_edge == Some(weight) {
+            continue;
+        }
         edges.push(Edge { from, to, weight });
+        if head.symmetry == Symmetry::Skew {
+            if from == to {
+                return Err(format!(
+                    "line {number}: it is on the diagonal, where a skew-symmetric matrix has no entries"
+                ));
+            }
+            edges.push(Edge { from: to, to: from, weight: -weight });
+        }
     }
     let Some((vertices, entries)) = stated else {
-        return Err(format!("line {last}: it ends here; expected rows, columns and entries"));
+        let expected = if head.array { "rows and columns" } else { "rows, columns and entries" };
+        return Err(format!("line {last}: it ends here; expected {expected}"));
     };
-    if edges.len() != entries {
+    if read != entries {
         return Err(format!(
-            "line {last}: it ends here with {} entries of {entries}: it is cut short or damaged",
-            edges.len()
+            "line {last}: it ends here with {read} entries of {entries}: it is cut short or damaged"
         ));
     }
-    let symmetric = head.is_some_and(|(_, symmetric)| symmetric);
-    Ok(List { edges, vertices, first: 1, symmetric })
+    Ok(List {
+        edges,
+        vertices,
+        first,
+        symmetric: head.symmetry == Symmetry::Symmetric,
+        names: None,
+    })
 }
 
-/// Whether it is a pattern, and whether it is symmetric.
-fn header(line: &str) -> Result<(bool, bool), String> {
+/// The number of a row or a column.
+fn from_one(field: &str, line: u64, n: usize, first: usize) -> Result<u32, String> {
+    let most = (n + first).checked_sub(1);
+    let Some(most) = most.filter(|_| n > 0) else { return vertex(field, line, 1, 0) };
+    vertex(field, line, first, most).map_err(|message| match field {
+        "0" => format!("{message} (with --first 0: from 0)"),
+        _ => message,
+    })
+}
+
+/// Rows, and how many entries follow.
+fn size(head: Header, fields: &[&str], number: u64, line: &str) -> Result<(usize, usize), String> {
+    let numbers: Option<Vec<usize>> = fields.iter().map(|f| f.parse().ok()).collect();
+    let (rows, columns, entries) = match (numbers.as_deref(), head.array) {
+        (Some(&[rows, columns, entries]), false) => (rows, columns, Some(entries)),
+        (Some(&[rows, columns]), true) => (rows, columns, None),
+        (_, array) => {
+            let expected =
+                if array { "rows and columns, two" } else { "rows, columns and entries, three" };
+            return Err(format!(
+                "line {number}: it is {}; expected {expected} numbers",
+                shown(line)
+            ));
+        }
+    };
+    if rows != columns || rows > MOST {
+        return Err(format!(
+            "line {number}: it is a matrix of {rows} rows and {columns} columns; a graph has as many rows \
+             as columns, up to {MOST}"
+        ));
+    }
+    // Up to 2^62.
+    let all = match head.symmetry {
+        Symmetry::General => rows * rows,
+        Symmetry::Symmetric => rows * (rows + 1) / 2,
+        Symmetry::Skew => rows * rows.saturating_sub(1) / 2,
+    };
+    Ok((rows, entries.unwrap_or(all)))
+}
+
+fn header(line: &str) -> Result<Header, String> {
     let words = line.to_ascii_lowercase();
-    let words: Vec<_> = words.split_whitespace().skip(1).collect();
+    // A blank before it makes it another line.
+    let start = words.strip_prefix(&BANNER.to_ascii_lowercase());
+    let start = start.filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+    let words: Vec<_> = start.unwrap_or_default().split_whitespace().collect();
     let known = match *words {
-        ["matrix", "coordinate", field, symmetry] => {
+        ["matrix", format, field, symmetry] => {
+            let array = match format {
+                "coordinate" => Some(false),
+                "array" => Some(true),
+                _ => None,
+            };
             let pattern = match field {
                 "real" | "integer" => Some(false),
-                "pattern" => Some(true),
+                "pattern" if array == Some(false) => Some(true),
                 _ => None,
             };
-            let symmetric = match symmetry {
-                "general" => Some(false),
-                "symmetric" => Some(true),
+            let symmetry = match symmetry {
+                "general" => Some(Symmetry::General),
+                "symmetric" => Some(Symmetry::Symmetric),
+                "skew-symmetric" if pattern == Some(false) => Some(Symmetry::Skew),
                 _ => None,
             };
-            pattern.zip(symmetric)
+            array.zip(pattern).zip(symmetry)
         }
         _ => None,
     };
+    let known = known.map(|((array, pattern), symmetry)| Header { array, pattern, symmetry });
     known.ok_or_else(|| {
         format!(
-            "line 1: it is {}; accepted is `{HEAD}coordinate` with real, integer or pattern, and general \
-             or symmetric",
-            shown(line)
+            "line 1: it is {}; accepted is `{HEAD}coordinate` (or `array`) at its very beginning, with \
+             real, integer or pattern, and general or symmetric or skew-symmetric",
+            shown(line.trim_end())
         )
     })
 }

@@ -139,6 +139,16 @@ impl Array<'_> {
         }
     }
 
+    /// Whether [`Array::at`] has the number itself and not one close to it.
+    pub fn is_exact(&self, row: usize, column: usize) -> bool {
+        let bits = u64::from_le_bytes(self.little(row, column));
+        match (self.class, self.size) {
+            (b'i', 8) => (bits as i64) as f64 as i128 == i128::from(bits as i64),
+            (b'u', 8) => bits as f64 as u128 == u128::from(bits),
+            _ => true,
+        }
+    }
+
     /// Whether a number is whole by its kind, and the greatest of that kind.
     pub fn is_greatest(&self, row: usize, column: usize) -> bool {
         let bits = u64::from_le_bytes(self.little(row, column));
