@@ -1,7 +1,7 @@
-//! Hosala's thesis: particle swarms that calibrate models, on GPUs of the Kepler generation.
+//! Hosala's thesis: particle swarms that calibrate models, on GPUs of the Fermi and Kepler generations.
 //!
-//! Its text was not at hand. What its kernels do, and the two published figures, are what others tell of it;
-//! where the sizes of a table are not known, the caption says that they are chosen here.
+//! Sizes and figures are those of its tables 3 and 5 to 9. Its graphs show curves without numbers, so that their rows
+//! have the sizes alone.
 
 #[cfg(any(feature = "cuda", test))]
 mod kernels;
