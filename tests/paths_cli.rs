@@ -219,7 +219,7 @@ fn ctrl_c_ends_it() {
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
     // It asks after each pass, of which there are twenty; one that does not ask finds the distances.
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     assert_eq!(
         text(&output.stderr),
         "error: stopped before the end, as asked; there is no result\n"

@@ -4,7 +4,7 @@ use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
 use crate::math::Real;
 
 /// Where a term is least in the interval.
-const LEAST_AT: f64 = 5.362_247_554_154_064_5;
+const LEAST_AT: f64 = 5.362_247_554_154_065;
 
 /// Two sines for each dimension, one at two thirds of the other's pace: separable, with two valleys in the interval,
 /// the deeper one near 5.36.

@@ -19,7 +19,7 @@ use crate::{
     },
     kernel::{Kernel, Name},
     math::{PerLane, Scalar},
-    objective::{Context, CoupledSines, Objective, Point, SumOfSines},
+    objective::{Context, CoupledSines, Objective, Point, Rastrigin, Sphere, SumOfSines},
     random::{Draw, Key, Purpose},
     swarm::{
         best::competing,
@@ -48,7 +48,7 @@ macro_rules! sums {
         }
     )* };
 }
-sums!(SumOfSines, CoupledSines);
+sums!(SumOfSines, CoupledSines, Rastrigin, Sphere);
 
 /// What the kernels are passed. `positions`, `velocities` and `own_bests` have an element for each particle
 /// and dimension, `fitness` and `best_fitness` for each particle, `guide` for each dimension.

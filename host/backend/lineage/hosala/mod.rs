@@ -1,9 +1,10 @@
 //! Kernels of Hosala's thesis on a machine: see [`flockwork_device::lineage::hosala`].
 
 pub(crate) mod layouts;
-pub(crate) mod random;
+
 pub(crate) mod reductions;
 pub(crate) mod sums;
+pub(crate) mod updates;
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! The thesis's kernels on a machine, each looked at before it is timed.
 
 use flockwork_device::{
-    lineage::hosala::{layouts::Sum, random::Xorwow},
+    lineage::hosala::{layouts::Sum, updates::Xorwow},
     math::Scalar,
     random::{Draw, Purpose, philox},
 };
@@ -19,8 +19,9 @@ use crate::{
         lineage::hosala::{
             Patience,
             layouts::{Rules, State, layouts},
-            random, reductions,
+            reductions,
             sums::{Summed, sums},
+            updates,
         },
     },
     bench::lineage::Check,
@@ -64,8 +65,8 @@ pub(super) fn best<M: Machine, T: Number>(
     Ok(([shared?, vol?, shfl?], look(ours)?))
 }
 
-/// The random numbers of so many particles and dimensions.
-pub(super) fn random<M: Machine>(
+/// The update of so many particles in so many dimensions: the thesis's two ways and this project's.
+pub(super) fn updates<M: Machine>(
     machine: &M,
     Sized { particles, dims }: Sized,
     patience: Patience,
@@ -84,61 +85,100 @@ pub(super) fn random<M: Machine>(
     let by_word = |states: &[[u32; Xorwow::WORDS]]| -> Vec<u32> {
         (0..Xorwow::WORDS).flat_map(|word| states.iter().map(move |state| state[word])).collect()
     };
-    let ([memory, registers], ours) =
-        random::random(machine, &by_word(&states), dims, key, patience)?;
+    let length = particles as usize * dims as usize;
+    let numbers = |nth: u32| -> Vec<f64> {
+        let number = |index: usize| {
+            let index = index as u32;
+            f64::uniform_pair(draw(index, nth, Purpose::Data), 0).0 * 10.24 - 5.12
+        };
+        (0..length).into_par_iter().map(number).collect()
+    };
+    let swarm = updates::Swarm {
+        particles,
+        dims,
+        best: particles / 3,
+        key,
+        coefficients: [0.729_84, 1.496_17, 1.496_17],
+        positions: numbers(0),
+        velocities: numbers(1),
+        own_bests: numbers(2),
+        states: by_word(&states),
+    };
+    let ([glob, reg], ours) = updates::updates(machine, &swarm, patience)?;
 
     // The generator once more, from its definition: the newest word is made of the oldest and the one before.
-    let mut ends = states.clone();
-    let length = particles as usize;
-    let mut expected = vec![0.0_f32; length * dims as usize];
-    for row in expected.chunks_exact_mut(length) {
-        row.par_iter_mut().zip(&mut ends).for_each(|(step, state)| {
-            let mut uniform = || {
-                let mixed = state[0] ^ (state[0] >> 2);
-                let newest = state[4] ^ (state[4] << 4) ^ mixed ^ (mixed << 1);
-                state.copy_within(1..5, 0);
-                state[4] = newest;
-                state[5] = state[5].wrapping_add(362_437);
-                (newest.wrapping_add(state[5]) >> 9) as f32 / 8_388_608.0
-            };
-            let r1 = uniform();
-            *step = r1 - uniform();
-        });
-    }
+    let uniform = |state: &mut [u32; Xorwow::WORDS]| {
+        let mut word = || {
+            let mixed = state[0] ^ (state[0] >> 2);
+            let newest = state[4] ^ (state[4] << 4) ^ mixed ^ (mixed << 1);
+            state.copy_within(1..5, 0);
+            state[4] = newest;
+            state[5] = state[5].wrapping_add(362_437);
+            u64::from(newest.wrapping_add(state[5]))
+        };
+        let high = word();
+        (high << 32 | word()) >> 12
+    };
+    let by_generators = |states: &mut Vec<[u32; Xorwow::WORDS]>, _: u32| -> Vec<(f64, f64)> {
+        let unit = |bits: u64| bits as f64 / 2_f64.powi(52);
+        let pair = |state: &mut [u32; Xorwow::WORDS]| {
+            let r1 = unit(uniform(state));
+            (r1, unit(uniform(state)))
+        };
+        states.par_iter_mut().map(pair).collect()
+    };
     let size = format!("{particles} x {dims}");
-    let ends = by_word(&ends);
-    for drawn in [&memory, &registers] {
-        differ(drawn.name, &size, &drawn.steps, &expected)?;
-        if drawn.states != ends {
-            return Err(wrong(
-                drawn.name,
-                &size,
-                "other states".to_owned(),
-                "the generators'".to_owned(),
-            ));
+    for (updated, from_memory) in [(&glob, true), (&reg, false)] {
+        let mut ends = match from_memory {
+            true => states.clone(),
+            false => (0..particles).map(|p| Xorwow::seeded(key, 1, p).0).collect(),
+        };
+        follows(&swarm, updated, &size, |dimension| by_generators(&mut ends, dimension))?;
+        let kept = if from_memory { by_word(&ends) } else { swarm.states.clone() };
+        if updated.states != kept {
+            let expected = "the generators'".to_owned();
+            return Err(wrong(updated.name, &size, "other states".to_owned(), expected));
         }
     }
-    for (dimension, row) in expected.chunks_exact_mut(length).enumerate() {
-        row.par_iter_mut().enumerate().for_each(|(particle, step)| {
-            let bits = draw(particle as u32, dimension as u32 / 2, Purpose::Velocity);
-            let (r1, r2) = f32::uniform_pair(bits, dimension as u32 % 2);
-            *step = r1 - r2;
-        });
-    }
-    differ(ours.name, &size, &ours.steps, &expected)?;
-    let of = |drawn: random::Drawn| measured(drawn.name, drawn.times, Check::Equal);
-    Ok(([of(memory), of(registers)], of(ours)))
+    follows(&swarm, &ours, &size, |dimension| {
+        let pair = |particle| f64::uniform_pair(draw(particle, dimension, Purpose::Velocity), 0);
+        (0..particles).into_par_iter().map(pair).collect()
+    })?;
+    let of = |updated: updates::Updated| measured(updated.name, updated.times, Check::Equal);
+    Ok(([of(glob), of(reg)], of(ours)))
 }
 
-/// Whether all numbers are what they should be.
-fn differ(name: &str, size: &str, found: &[f32], expected: &[f32]) -> Result<()> {
-    match found.iter().zip(expected).position(|(a, b)| a.to_bits() != b.to_bits()) {
-        None => Ok(()),
-        Some(at) => {
-            let says = |numbers: &[f32]| format!("{} at number {at}", numbers[at]);
-            Err(wrong(name, size, says(found), says(expected)))
+/// Whether velocities and positions are what the formula gives with these random numbers, of one dimension of all
+/// particles after the other.
+fn follows(
+    swarm: &updates::Swarm,
+    updated: &updates::Updated,
+    size: &str,
+    mut pairs: impl FnMut(u32) -> Vec<(f64, f64)>,
+) -> Result<()> {
+    let [inertia, cognitive, social] = swarm.coefficients;
+    let particles = swarm.particles as usize;
+    for dimension in 0..swarm.dims {
+        let row = dimension as usize * particles;
+        for (nth, (r1, r2)) in pairs(dimension).into_iter().enumerate() {
+            let index = row + nth;
+            let (x, v, own) =
+                (swarm.positions[index], swarm.velocities[index], swarm.own_bests[index]);
+            let best = swarm.own_bests[row + swarm.best as usize];
+            let v = inertia * v + cognitive * r1 * (own - x) + social * r2 * (best - x);
+            let (found, expected) =
+                ((updated.velocities[index], updated.positions[index]), (v, x + v));
+            if found != expected {
+                let says = |(v, x): (f64, f64)| {
+                    format!(
+                        "velocity {v} and position {x} of particle {nth} in dimension {dimension}"
+                    )
+                };
+                return Err(wrong(updated.name, size, says(found), says(expected)));
+            }
         }
     }
+    Ok(())
 }
 
 /// An iteration of a swarm in the three layouts.

@@ -5,6 +5,8 @@
 
 #[cfg(any(feature = "cuda", test))]
 mod kernels;
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "most figures are of kernels"))]
+mod published;
 mod reference;
 
 use std::{
@@ -14,7 +16,13 @@ use std::{
 
 use flockwork_device::{
     lineage::hosala::layouts::Sum,
-    objective::{CoupledSines, SumOfSines},
+    objective::{CoupledSines, Rastrigin, Sphere, SumOfSines},
+};
+use published::{FUNCTIONS_OF_GRAPHS, PARTICLES_OF_GRAPHS, TABLES_6_TO_8};
+#[cfg(any(feature = "cuda", test))]
+use published::{
+    TABLE_3, TABLE_3_KERNELS, TABLE_4, TABLE_4_KERNELS, TABLE_5, TABLE_5_KERNELS, TABLE_9,
+    TABLE_9_KERNELS, TABLES_6_TO_8_KERNELS, seconds,
 };
 use reference::Plain;
 
@@ -22,65 +30,70 @@ use super::{Check, Ours, Report, Request, Row, Table, Tell, Work, wrong_kernel};
 use crate::{
     Error, Result,
     backend::{AnyBackend, Backend, Cpu, Number, Plan, Spread},
-    bench::{Care, FITS, FitCase, iteration_of},
+    bench::{Care, iteration_of},
     fit::{Data, Fit, Linear, synthetic},
     swarm::{Options, Precision, Problem, Rule},
 };
 
+/// Where the figures of tables 3 to 8 were taken.
+const GTX_660_TI: Option<&str> = Some("GTX 660 Ti");
+
 const REDUCTIONS: Table = Table {
     name: "table 3",
-    caption: "the best of so many particles, found by blocks of 256 threads (sizes chosen here)",
-    gpu: None,
+    caption: "the best of so many particles, found by blocks of 256 threads; published is the blocks' launch",
+    gpu: GTX_660_TI,
     unit: "all launches that it takes",
 };
 
-const RANDOM: Table = Table {
+const UPDATES: Table = Table {
     name: "table 4",
-    caption: "two random numbers for each particle and dimension, particles x dimensions, f32 (sizes chosen here)",
-    gpu: None,
-    unit: "an iteration's numbers",
+    caption: "velocities and positions, particles x dimensions, f64 (published of 65,536 particles in a number of \
+              dimensions that is not said)",
+    gpu: GTX_660_TI,
+    unit: "an update",
 };
 
 const LAYOUTS: Table = Table {
     name: "table 5",
-    caption: "who moves and evaluates a particle, sum of sines, particles x dimensions (sizes chosen here)",
-    gpu: None,
+    caption: "who moves and evaluates a particle, f4 (sphere), particles x dimensions; published is the evaluation \
+              alone",
+    gpu: GTX_660_TI,
     unit: "an iteration",
 };
 
 const SUMS: Table = Table {
     name: "tables 6 to 8",
-    caption: "sums of squares of a linear model, rows, parameters x particles; published is an iteration by the \
-              best kernel, ours an iteration, the others the sums alone",
-    gpu: Some("GTX 660 Ti: f5, K20: f10"),
+    caption: "sums of squares of a linear model, f5<parameters, rows>, particles; ours is an iteration, the others \
+              the sums alone",
+    gpu: GTX_660_TI,
     unit: "the sums, or an iteration",
 };
 
 const LOADS: Table = Table {
     name: "table 9",
-    caption: "the same with loads through the read-only cache and without",
-    gpu: None,
-    unit: "the sums",
+    caption: "f10 with loads through the read-only cache and without, particles; published is an iteration",
+    gpu: Some("K20"),
+    unit: "the sums, or an iteration",
 };
 
 const GRAPHS: Table = Table {
     name: "graphs 1 to 8",
-    caption: "the CPU's threads and the GPU, f64, particles x dimensions (sizes chosen here; of f5 to f10 the \
-              CPU's rows are in tables 6 to 8)",
+    caption: "the CPU's threads and the GPU, f64, particles x dimensions; of f6 to f10 the sums, and ours an iteration \
+              (the graphs have no numbers)",
     gpu: None,
-    unit: "an iteration",
+    unit: "an iteration, or the sums",
 };
 
 pub(super) const WORK: Work = Work {
     name: "hosala",
     title: "Hosala: particle swarms on GPUs for calibration",
-    source: "Hosala, thesis, Charles University, Prague, 2014 (its text was not at hand)",
-    tables: &[REDUCTIONS, RANDOM, LAYOUTS, SUMS, LOADS, GRAPHS],
+    source: "M. Hosala, solving the global optimization problem with GPUs, thesis, Charles University, Prague, 2014",
+    tables: &[REDUCTIONS, UPDATES, LAYOUTS, SUMS, LOADS, GRAPHS],
     measure,
 };
 
 /// Particles by dimensions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Sized {
     particles: u32,
     dims: u32,
@@ -99,13 +112,15 @@ struct Measured {
 }
 
 impl Measured {
-    fn report(self, table: &Table, size: &str, ours: Option<Ours>) -> Report {
-        Report::Row(self.row(table, size, ours))
-    }
-
-    fn row(self, table: &Table, size: &str, ours: Option<Ours>) -> Row {
+    fn report(
+        self,
+        table: &Table,
+        size: &str,
+        ours: Option<Ours>,
+        published: Option<f64>,
+    ) -> Report {
         let Self { kernel, times, checked } = self;
-        Row { ours, ..Row::new(&WORK, table, size, kernel, times, checked) }
+        Report::Row(Row { ours, published, ..Row::new(&WORK, table, size, kernel, times, checked) })
     }
 }
 
@@ -155,16 +170,64 @@ fn measure(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Resul
     graphs(request, backend, tell)
 }
 
-/// Tables 6 to 9.
-fn fits(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
-    if !request.wants(&SUMS) && !request.wants(&LOADS) {
-        return Ok(());
+/// A linear model over some rows, as the thesis has it.
+#[derive(Clone, Copy, Debug)]
+struct Case {
+    table: &'static Table,
+    name: &'static str,
+    dims: u32,
+    rows: usize,
+    particles: u32,
+    /// Microseconds of THREAD, WARP_2 and BLOCK_2.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "they are kernels"))]
+    published: Option<[f64; 3]>,
+}
+
+/// Those of tables 6 to 9 and of graphs 5 to 8; or one for each table, of other sizes.
+fn cases(is_published: bool) -> Vec<Case> {
+    let f10 = Case {
+        table: &LOADS,
+        name: "f10",
+        dims: 4,
+        rows: 6_980_011,
+        particles: 64,
+        published: None,
+    };
+    if !is_published {
+        let f5 = Case { table: &SUMS, name: "f5", dims: 8, rows: 3_003, particles: 64, ..f10 };
+        let f6 = Case { table: &GRAPHS, name: "f6", dims: 16, rows: 3_088, particles: 128, ..f10 };
+        return vec![f5, Case { rows: 3_059, ..f10 }, f6];
     }
-    let brief = |case: &FitCase| FitCase { rows: 3_000 + case.rows % 97, published: None, ..*case };
-    let mut loads = Vec::new();
-    for case in FITS {
-        let case = if request.is_published() { *case } else { brief(case) };
-        let FitCase { dims, rows, particles, .. } = case;
+    let of_tables = TABLES_6_TO_8.map(|(particles, rows, published)| Case {
+        table: &SUMS,
+        name: "f5",
+        dims: 8,
+        rows,
+        particles,
+        published: Some(published),
+    });
+    let of_graphs = FUNCTIONS_OF_GRAPHS.into_iter().flat_map(|(name, rows)| {
+        PARTICLES_OF_GRAPHS.map(|particles| Case {
+            table: &GRAPHS,
+            name,
+            dims: 16,
+            rows,
+            particles,
+            published: None,
+        })
+    });
+    of_tables
+        .into_iter()
+        .chain([f10])
+        .chain(of_graphs)
+        .chain([Case { table: &GRAPHS, ..f10 }])
+        .collect()
+}
+
+/// Tables 6 to 9, and graphs 5 to 8.
+fn fits(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
+    for case in cases(request.is_published()).into_iter().filter(|case| request.wants(case.table)) {
+        let Case { dims, rows, particles, .. } = case;
         tell(Report::Progress(format!("{}, {rows} rows, {particles} particles", case.name)))?;
         let fit = Fit::new(Linear, Data::from_table(&synthetic(dims, rows, 1)?)?)?;
         // Somewhere near the best fit, each a little further.
@@ -172,18 +235,20 @@ fn fits(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<(
         let positions: Vec<f64> = (0..particles * dims).map(place).collect();
         let numbers = f64::setup_of(&fit)?.numbers;
         let expected = reference::squares(dims as usize, &numbers, &positions);
-        let wanted = [request.wants(&SUMS), request.wants(&LOADS)];
-        let of_fit = OfFit { case, fit: &fit, positions, expected, wanted };
-        if wanted[0] {
+        let of_fit = OfFit { case, fit: &fit, positions, expected };
+        // Table 9 is about loads of a GPU.
+        if *case.table != LOADS {
             of_fit.on_the_cpu(&numbers, &backend.cpu()?, tell)?;
         }
         #[cfg(feature = "cuda")]
         if let AnyBackend::Cuda(cuda, _) = backend {
-            of_fit.on_a_gpu::<f32>(cuda, &mut loads, tell)?;
-            of_fit.on_a_gpu::<f64>(cuda, &mut loads, tell)?;
+            of_fit.on_a_gpu::<f64>(cuda, tell)?;
+            if *case.table != GRAPHS {
+                of_fit.on_a_gpu::<f32>(cuda, tell)?;
+            }
         }
     }
-    loads.drain(..).try_for_each(tell)
+    Ok(())
 }
 
 /// What a kernel is called with loads through the read-only cache, and without.
@@ -197,29 +262,25 @@ fn by_loads(kernel: &str) -> (&'static str, &'static str) {
 }
 
 struct OfFit<'a> {
-    case: FitCase,
+    case: Case,
     fit: &'a Fit,
     positions: Vec<f64>,
     expected: Vec<f64>,
-    /// Tables 6 to 8, and table 9.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "table 9 is for GPUs"))]
-    wanted: [bool; 2],
 }
 
 impl OfFit<'_> {
     fn size(&self, of: &str) -> String {
-        let FitCase { name, dims, rows, particles, .. } = self.case;
-        let name = name.split('<').next().unwrap_or(name);
-        format!("{name}: {rows}, {dims} x {particles}, {of}")
+        let Case { name, dims, rows, particles, .. } = self.case;
+        format!("{name}<{dims}, {rows}>, {particles}, {of}")
     }
 
     /// Reports the plain form on the CPU's threads.
     fn on_the_cpu(&self, numbers: &[f64], cpu: &Cpu, tell: Tell<'_>) -> Result<()> {
-        /// With so many particles, it would take minutes on few threads, and show nothing new.
-        const TOO_MANY: u32 = 1_000;
+        /// With more products than this it would take minutes on few threads, and show nothing new.
+        const TOO_MANY: usize = 3_000_000_000;
 
-        let Self { case: FitCase { dims, rows, particles, .. }, fit, positions, .. } = self;
-        if *particles >= TOO_MANY {
+        let Self { case: Case { table, dims, rows, particles, .. }, fit, positions, .. } = self;
+        if *dims as usize * rows * *particles as usize > TOO_MANY {
             return Ok(());
         }
         let problem = fit.problem()?;
@@ -230,21 +291,17 @@ impl OfFit<'_> {
         let size = self.size("f64 on the CPU");
         plain.checked = summed("CPU", &size, (*rows, *dims), &self.expected, &evaluated)?;
         let ours = ours(&problem, *particles, Precision::F64, cpu)?;
-        tell(plain.report(&SUMS, &size, Some(ours)))
+        tell(plain.report(table, &size, Some(ours), None))
     }
 
-    /// Reports rows of tables 6 to 8, and leaves those of table 9.
+    /// Reports the kernels; of table 9 with both kinds of loads, else with read-only ones, and of graphs BLOCK_2
+    /// alone, as the thesis has it.
     #[cfg(feature = "cuda")]
-    fn on_a_gpu<T: Number>(
-        &self,
-        cuda: &crate::backend::Cuda,
-        loads: &mut Vec<Report>,
-        tell: Tell<'_>,
-    ) -> Result<()> {
+    fn on_a_gpu<T: Number>(&self, cuda: &crate::backend::Cuda, tell: Tell<'_>) -> Result<()> {
         use crate::backend::lineage::hosala::Patience;
 
-        let Self { case, fit, expected, wanted, .. } = self;
-        let FitCase { dims, particles, published, .. } = *case;
+        let Self { case, fit, expected, .. } = self;
+        let Case { table, dims, particles, published, .. } = *case;
         let size = self.size(T::NAME);
         let positions: Vec<T> = self.positions.iter().map(|&place| T::nearest(place)).collect();
         let numbers = T::setup_of(fit)?.numbers;
@@ -253,26 +310,28 @@ impl OfFit<'_> {
         let [cached, plain] =
             kernels::squares(&machine, given, &numbers, &positions, expected, Patience::USUAL)?;
         drop(machine);
-        let ours = ours(&fit.problem()?, particles, T::PRECISION, cuda)?;
-        if wanted[1] {
-            for (cached, plain) in cached.iter().zip(plain) {
+        let ours = Some(ours(&fit.problem()?, particles, T::PRECISION, cuda)?);
+        let is_double = T::PRECISION == Precision::F64;
+        if *table == LOADS {
+            for (cached, plain) in cached.into_iter().zip(plain) {
                 let (with, without) = by_loads(plain.kernel);
-                let cached = Measured { kernel: with, ..cached.clone() };
-                loads.push(cached.report(&LOADS, &size, Some(ours)));
-                let plain = Measured { kernel: without, ..plain };
-                loads.push(plain.report(&LOADS, &size, Some(ours)));
+                for measured in
+                    [Measured { kernel: with, ..cached }, Measured { kernel: without, ..plain }]
+                {
+                    let published = seconds(&TABLE_9_KERNELS, &TABLE_9, measured.kernel);
+                    tell(measured.report(table, &size, ours, published.filter(|_| is_double)))?;
+                }
             }
-        }
-        if !wanted[0] {
             return Ok(());
         }
-        let best = cached.iter().min_by(|a, b| a.times.median.total_cmp(&b.times.median)).cloned();
-        cached.into_iter().try_for_each(|kernel| tell(kernel.report(&SUMS, &size, Some(ours))))?;
-        let published = published.filter(|_| T::PRECISION == Precision::F64);
-        if let (Some((us, _)), Some(best)) = (published, best) {
-            let best = Measured { kernel: "the best of them", ..best };
-            let published = Some(f64::from(us) / 1e6);
-            tell(Report::Row(Row { published, ..best.row(&SUMS, &size, Some(ours)) }))?;
+        for measured in cached {
+            if *table == GRAPHS && measured.kernel != "BLOCK_2" {
+                continue;
+            }
+            let published = published
+                .filter(|_| is_double)
+                .and_then(|published| seconds(&TABLES_6_TO_8_KERNELS, &published, measured.kernel));
+            tell(measured.report(table, &size, ours, published))?;
         }
         Ok(())
     }
@@ -315,13 +374,19 @@ fn on_cpu(cpu: &Cpu, kernel: &'static str, mut work: impl FnMut() + Send) -> Res
     Ok(Measured { kernel, times: Spread::of(times), checked: Check::Equal })
 }
 
-/// Graphs 1 to 8.
+/// Graphs 1 to 4.
 fn graphs(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<()> {
     if !request.wants(&GRAPHS) {
         return Ok(());
     }
     let sizes: &[Sized] = match request.is_published() {
-        true => &[sized(64, 32), sized(1_024, 32), sized(16_384, 32), sized(131_072, 32)],
+        true => &[
+            sized(128, 256),
+            sized(512, 256),
+            sized(2_048, 256),
+            sized(8_192, 256),
+            sized(32_768, 256),
+        ],
         false => &[sized(70, 9)],
     };
     for &size in sizes {
@@ -329,6 +394,12 @@ fn graphs(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result
     }
     for &size in sizes {
         graph::<CoupledSines>(size, "f2", backend, tell)?;
+    }
+    for &size in sizes {
+        graph::<Rastrigin>(size, "f3", backend, tell)?;
+    }
+    for &size in sizes {
+        graph::<Sphere>(size, "f4", backend, tell)?;
     }
     Ok(())
 }
@@ -347,10 +418,10 @@ fn graph<O: Sum>(
     look(&mut plain, &problem, &cpu, &size)?;
     let measured = on_cpu(&cpu, "CPU", || plain.iterate())?;
     let ours_on_cpu = ours(&problem, particles, Precision::F64, &cpu)?;
-    tell(measured.report(&GRAPHS, &format!("{size} on the CPU"), Some(ours_on_cpu)))?;
+    tell(measured.report(&GRAPHS, &format!("{size} on the CPU"), Some(ours_on_cpu), None))?;
     #[cfg(feature = "cuda")]
     if let AnyBackend::Cuda(cuda, _) = backend {
-        on_gpu::layouts::<O, f64>(&GRAPHS, &size, &problem, particles, cuda, tell)?;
+        on_gpu::layouts::<O, f64>(&GRAPHS, &size, &problem, particles, cuda, &|_| None, tell)?;
     }
     Ok(())
 }
@@ -385,51 +456,48 @@ mod on_gpu {
     pub(super) fn small(request: &Request<'_>, cuda: &Cuda, tell: Tell<'_>) -> Result<()> {
         let published = request.is_published();
         if request.wants(&REDUCTIONS) {
-            let sizes: &[u32] =
-                if published { &[1_024, 16_384, 131_072, 1_048_576] } else { &[1_000, 5_000] };
-            for &candidates in sizes {
-                best::<f32>(candidates, cuda, tell)?;
-            }
+            let sizes: &[u32] = if published {
+                &TABLE_3.map(|(candidates, _)| candidates)
+            } else {
+                &[1_000, 5_000]
+            };
             for &candidates in sizes {
                 best::<f64>(candidates, cuda, tell)?;
             }
+            for &candidates in sizes {
+                best::<f32>(candidates, cuda, tell)?;
+            }
         }
-        if request.wants(&RANDOM) {
+        if request.wants(&UPDATES) {
             let sizes: &[Sized] = match published {
-                true => &[sized(2_048, 16), sized(65_536, 32), sized(1_048_576, 16)],
+                true => &[sized(65_536, 2), sized(65_536, 16), sized(65_536, 256)],
                 false => &[sized(300, 5)],
             };
             for &size in sizes {
                 let Sized { particles, dims } = size;
                 let name = format!("{particles} x {dims}");
-                tell(Report::Progress(format!("{}, {name}", RANDOM.name)))?;
-                let (kernels, ours) = kernels::random(&cuda.machine()?, size, Patience::USUAL)?;
+                tell(Report::Progress(format!("{}, {name}", UPDATES.name)))?;
+                let (kernels, ours) = kernels::updates(&cuda.machine()?, size, Patience::USUAL)?;
                 let ours = Some(Ours { way: ours.kernel, seconds: ours.times.median });
-                kernels
-                    .into_iter()
-                    .try_for_each(|kernel| tell(kernel.report(&RANDOM, &name, ours)))?;
+                for measured in kernels {
+                    let figures = seconds(&TABLE_4_KERNELS, &TABLE_4, measured.kernel);
+                    tell(measured.report(&UPDATES, &name, ours, figures.filter(|_| published)))?;
+                }
             }
         }
         if request.wants(&LAYOUTS) {
-            let doubles: &[Sized] = match published {
-                true => &[
-                    sized(64, 1_024),
-                    sized(1_024, 128),
-                    sized(16_384, 32),
-                    sized(131_072, 32),
-                    sized(131_072, 128),
-                ],
-                false => &[sized(70, 40)],
-            };
-            let singles: &[Sized] = match published {
-                true => &[sized(1_024, 128), sized(131_072, 32)],
-                false => &[sized(70, 9)],
-            };
-            for &size in doubles {
-                layout::<f64>(size, cuda, tell)?;
-            }
-            for &size in singles {
-                layout::<f32>(size, cuda, tell)?;
+            let sizes: &[Sized] =
+                if published { &TABLE_5.map(|(size, _)| size) } else { &[sized(70, 40)] };
+            for &size in sizes {
+                let Sized { particles, dims } = size;
+                let problem = Problem::new(Sphere, dims)?;
+                let name = format!("{particles} x {dims}");
+                tell(Report::Progress(format!("{}, {name}", LAYOUTS.name)))?;
+                let figures = |kernel: &str| {
+                    let (_, figures) = TABLE_5.iter().find(|(known, _)| *known == size)?;
+                    seconds(&TABLE_5_KERNELS, figures, kernel)
+                };
+                layouts::<Sphere, f64>(&LAYOUTS, &name, &problem, particles, cuda, &figures, tell)?;
             }
         }
         Ok(())
@@ -440,15 +508,13 @@ mod on_gpu {
         tell(Report::Progress(format!("{}, {size}", REDUCTIONS.name)))?;
         let (kernels, ours) = kernels::best::<_, T>(&cuda.machine()?, candidates, Patience::USUAL)?;
         let ours = Some(Ours { way: ours.kernel, seconds: ours.times.median });
-        kernels.into_iter().try_for_each(|kernel| tell(kernel.report(&REDUCTIONS, &size, ours)))
-    }
-
-    fn layout<T: Number>(size: Sized, cuda: &Cuda, tell: Tell<'_>) -> Result<()> {
-        let Sized { particles, dims } = size;
-        let problem = Problem::new(SumOfSines, dims)?;
-        let size = format!("{particles} x {dims}, {}", T::PRECISION);
-        tell(Report::Progress(format!("{}, {size}", LAYOUTS.name)))?;
-        layouts::<SumOfSines, T>(&LAYOUTS, &size, &problem, particles, cuda, tell)
+        let figures = TABLE_3.iter().find(|(known, _)| *known == candidates);
+        let figures = figures.filter(|_| T::PRECISION == Precision::F64);
+        kernels.into_iter().try_for_each(|measured| {
+            let published = figures
+                .and_then(|(_, figures)| seconds(&TABLE_3_KERNELS, figures, measured.kernel));
+            tell(measured.report(&REDUCTIONS, &size, ours, published))
+        })
     }
 
     /// An iteration in each layout.
@@ -458,6 +524,7 @@ mod on_gpu {
         problem: &Problem,
         particles: u32,
         cuda: &Cuda,
+        figures: &dyn Fn(&str) -> Option<f64>,
         tell: Tell<'_>,
     ) -> Result<()> {
         let machine = cuda.machine()?;
@@ -465,7 +532,10 @@ mod on_gpu {
             kernels::iterations::<_, O, T>(&machine, problem, particles, Patience::USUAL)?;
         drop(machine);
         let ours = ours(problem, particles, T::PRECISION, cuda)?;
-        kernels.into_iter().try_for_each(|kernel| tell(kernel.report(table, size, Some(ours))))
+        kernels.into_iter().try_for_each(|measured| {
+            let published = figures(measured.kernel);
+            tell(measured.report(table, size, Some(ours), published))
+        })
     }
 }
 
@@ -482,17 +552,24 @@ mod tests {
             let machine = Emulated::new(seed, 32).machine();
             let single = kernels::best::<_, f32>(&machine, candidates, Patience::ONCE);
             let (published, ours) = single.unwrap();
-            assert_eq!(published.map(|m| m.kernel), ["SHARED", "VOL", "SHFL"]);
+            let names = published.map(|m| m.kernel);
+            assert_eq!(names, ["SHARED", "VOL", "SHFL"]);
+            assert_eq!(
+                names.map(|name| seconds(&TABLE_3_KERNELS, &TABLE_3[0].1, name)),
+                [Some(12e-6), Some(9e-6), Some(8e-6)]
+            );
             assert_eq!(ours.checked, Check::Equal);
             kernels::best::<_, f64>(&machine, candidates, Patience::ONCE).unwrap();
         }
     }
 
     #[test]
-    fn a_state_draws_the_same_in_memory_and_in_registers() {
+    fn every_update_follows_its_random_numbers() {
         for size in [sized(1, 1), sized(300, 5), sized(256, 8)] {
             let machine = Emulated::new(9, 32).machine();
-            kernels::random(&machine, size, Patience::ONCE).unwrap();
+            let (published, _) = kernels::updates(&machine, size, Patience::ONCE).unwrap();
+            let figures = published.map(|m| seconds(&TABLE_4_KERNELS, &TABLE_4, m.kernel));
+            assert!(figures.iter().all(Option::is_some));
         }
     }
 
@@ -501,7 +578,7 @@ mod tests {
         let machine = Emulated::new(seed, 32).machine();
         let all = kernels::iterations::<_, O, T>(&machine, &problem, particles, Patience::ONCE);
         let all = all.unwrap();
-        assert_eq!([0, 1, 2].map(|nth| all[nth].kernel), ["THREAD", "BLOCK", "MOD"]);
+        assert_eq!([0, 1, 2].map(|nth| all[nth].kernel), TABLE_5_KERNELS);
         all.into_iter().map(|measured| measured.checked).collect()
     }
 
@@ -512,6 +589,8 @@ mod tests {
                 layouts::<SumOfSines, f32>(particles, dims, 1),
                 layouts::<SumOfSines, f64>(particles, dims, 2),
                 layouts::<CoupledSines, f64>(particles, dims, 3),
+                layouts::<Rastrigin, f64>(particles, dims, 4),
+                layouts::<Sphere, f64>(particles, dims, 5),
             ];
             assert!(checks.iter().all(|checks| checks[0] == Check::Equal), "{checks:?}");
         }
@@ -547,7 +626,10 @@ mod tests {
         let all = kernels::squares(&machine, given, &numbers, &positions, &expected, patience);
         let all = all.unwrap();
         let names = all.map(|all| all.into_iter().map(|m| m.kernel).collect::<Vec<_>>());
-        assert_eq!(names, [["THREAD", "WARP_2", "BLOCK_2"]; 2]);
+        assert_eq!(names, [TABLES_6_TO_8_KERNELS; 2]);
+        let cached = seconds(&TABLE_9_KERNELS, &TABLE_9, "BLOCK_2, cached").unwrap();
+        assert!((cached - 0.058_157).abs() < 1e-12);
+        assert_eq!(TABLE_5[4].0, sized(131_072, 256));
         let plain = reference::squares(3, &numbers, &positions);
         summed("CPU", "some rows", (rows, columns), &plain, &expected).unwrap();
         // Another target, and it is seen.
@@ -579,7 +661,7 @@ mod tests {
         measure(&request, &cpu, &mut tell).unwrap();
         assert_eq!(notes, 1);
         let of = |table: &Table| rows.iter().filter(|row| row.table == table.name).count();
-        assert_eq!([of(&SUMS), of(&GRAPHS), rows.len()], [3, 2, 5]);
+        assert_eq!([of(&SUMS), of(&GRAPHS), rows.len()], [1, 5, 6]);
         assert!(rows.iter().all(|row| row.ours.is_some() && row.published.is_none()));
     }
 }
