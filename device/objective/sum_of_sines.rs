@@ -45,8 +45,10 @@ impl Objective for SumOfSines {
 
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
-        let x = x.at(index);
-        x.sin() + (x * T::of(2.0 / 3.0)).sin()
+        // With u = x_d / 3 it is sin 3u + sin 2u = sin u (4 cos^2 u + 2 cos u - 1): half the work, and fewer registers.
+        // At the minimum no digits cancel.
+        let (sine, cosine) = (x.at(index) * T::of(1.0 / 3.0)).sin_cos();
+        sine * cosine.fma(cosine.fma(T::of(4.0), T::of(2.0)), T::of(-1.0))
     }
 
     #[inline(always)]
