@@ -272,7 +272,7 @@ fn what_makes_no_sense_gets_a_sentence() {
         (fit().size("terms", 2).err(), "a size"),
         (fit().size("degree", 99).err(), "degree is 99; it must be from 0 to 24"),
         (fit().bounds("c9", 0.0, 1.0).err(), "has no parameter \"c9\"; it has: c0, c1, c2"),
-        (fit().bounds("c1", 1.0, 1.0).err(), "dimension 1 has the bounds 1.0 to 1.0"),
+        (fit().bounds("c1", 1.0, 1.0).err(), "the box is 1.0 to 1.0 for c1"),
         (fit().all_bounds(&[(0.0, 1.0)]).err(), "the list of bounds has 1 entries"),
         (fit().bounds("c1", 0.0, 1.0).unwrap().size("degree", 1).err(), "before bounds"),
         (fit().fixed("c1", f64::NAN).err(), "a finite number"),
@@ -296,7 +296,7 @@ fn what_makes_no_sense_gets_a_sentence() {
         );
     }
     let all = fit().size("degree", 0).unwrap().fixed("c0", 1.0).unwrap();
-    assert!(all.run().unwrap_err().to_string().contains("0"));
+    assert!(all.run().unwrap_err().to_string().contains("(--fix) is c0"));
     let nowhere = Fit::from_fn(&[("a", 0.0, 1.0)], data(), |_, _| f64::NAN).unwrap();
     assert!(nowhere.run().unwrap_err().to_string().contains("no finite value"));
     let single = Fit::new(Polynomial, Data::pairs([(1e300, 2.0), (2.0, 3.0)]).unwrap()).unwrap();

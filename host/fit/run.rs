@@ -20,7 +20,7 @@ use super::{
     Fit, Fitted, Gram, Shape,
     levenberg_marquardt::{Descent, Target, Watch},
     rows::Setup,
-    statement::Sought,
+    statement::{Sought, USUAL_SHIFT},
 };
 use crate::{
     Error, Result,
@@ -224,7 +224,7 @@ impl Fit {
         let bounds = |of: fn(&Sought) -> f64| -> Vec<f64> {
             free.iter().map(|&j| of(&self.sought[j])).collect()
         };
-        let (lower, upper) = (bounds(|sought| sought.lower), bounds(|sought| sought.upper));
+        let (lower, upper) = (bounds(|sought| sought.reach.0), bounds(|sought| sought.reach.1));
         let own_bests = if self.polish { own_bests } else { Vec::new() };
         let best = self.whole(&outcome.position, &free);
         let deadline = self
@@ -295,7 +295,7 @@ impl Fit {
             descents += found.iterations - before;
         }
         let parameters = self.sorted(&target, found.parameters);
-        let summary = cpu.install(|| self.inferred(&target, &parameters));
+        let summary = cpu.install(|| self.widened(&parameters).inferred(&target, &parameters));
         let fitted = Fitted {
             value: summary.value,
             sum_of_squares: summary.sum_of_squares,
@@ -316,6 +316,35 @@ impl Fit {
         }
         let evaluations = fitted.outcome.evaluations;
         Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
+    }
+
+    /// With boxes that hold these parameters, where they may be beyond.
+    fn widened(&self, parameters: &[f64]) -> Self {
+        let mut fit = self.clone();
+        for (sought, &x) in fit.sought.iter_mut().zip(parameters) {
+            let (from, to) = sought.reach;
+            while x.is_finite() && (x <= sought.lower && from < x || x >= sought.upper && x < to) {
+                let half = (sought.upper - sought.lower) / 2.0;
+                sought.lower = (sought.lower - half).max(from);
+                sought.upper = (sought.upper + half).min(to);
+            }
+        }
+        fit
+    }
+
+    /// Where all parameters that are looked for are linear: the least squares.
+    fn solved(&self, target: &Target) -> Option<Vec<f64>> {
+        let info = self.model.info()?;
+        if !target.free.iter().all(|&j| (info.linear)(j as u32, &self.shape)) {
+            return None;
+        }
+        let mut place: Vec<f64> =
+            self.sought.iter().map(|sought| sought.fixed.unwrap_or(0.0)).collect();
+        let steps = target.triangle(&place)?.solve(&vec![0.0; target.free.len()]);
+        for (nth, (&j, step)) in target.free.iter().zip(steps).enumerate() {
+            place[j] = step.clamp(target.lower[nth], target.upper[nth]);
+        }
+        Some(place)
     }
 
     /// The swarm's part, from its start or where it was.
@@ -458,7 +487,7 @@ impl Fit {
             self.sought.iter().map(|sought| sought.fixed.unwrap_or(f64::NAN)).collect();
         for (&x, &j) in position.iter().zip(free) {
             // A run in f32 may be beyond by its rounding.
-            whole[j] = x.clamp(self.sought[j].lower, self.sought[j].upper);
+            whole[j] = x.clamp(self.sought[j].reach.0, self.sought[j].reach.1);
         }
         whole
     }
@@ -529,9 +558,26 @@ impl Fit {
                 0 => by_scale(*u, lower, upper),
                 _ => lower + u * (upper - lower),
             };
-            point.iter().zip(bounds).map(coordinate).collect()
+            let mut place: Vec<f64> = point.iter().zip(bounds).map(coordinate).collect();
+            self.centre(some, &mut place);
+            place
         };
         Ok(unit.chunks_exact(some.len()).enumerate().map(place).collect())
+    }
+
+    /// Where growth over arguments far from zero is steep: somewhere among them, and not at zero.
+    fn centre(&self, some: &[usize], place: &mut [f64]) {
+        if !self.model.info().is_some_and(|info| self.is_far_from_zero(&info)) {
+            return;
+        }
+        let nth = |name: &str| some.iter().position(|&j| self.sought[j].name == name);
+        let (Some(shift), Some(rate)) = (nth("shift"), nth("rate")) else { return };
+        let Sought { lower, upper, reach, .. } = self.sought[some[shift]];
+        if reach.1.is_infinite() {
+            let (low, high): (f64, f64) = self.data.range(0);
+            let beside = place[shift] * USUAL_SHIFT / upper;
+            place[shift] = (beside + place[rate] * (low + high) / 2.0).clamp(lower, upper);
+        }
     }
 
     /// Where to go down from: the swarm's best; own bests apart from each other, of the swarm and of
@@ -547,14 +593,17 @@ impl Fit {
         if !self.polish {
             return Ok(places);
         }
+        if !target.watch.is_over() {
+            places.extend(self.solved(target));
+        }
         let rows = self.data.rows();
         let usual = Self::STARTS as usize;
         let affordable = (ROWS_AT_MOST / rows).clamp(1, usual);
         let cheap = (CHEAP_ROWS / rows).clamp(affordable, 4 * usual);
         let starts = self.starts.unwrap_or(cheap as u32);
         let near = |a: &[f64], b: &[f64]| {
-            target.free.iter().enumerate().all(|(nth, &j)| {
-                let least = LEAST_SCALE * (target.upper[nth] - target.lower[nth]);
+            target.free.iter().all(|&j| {
+                let least = LEAST_SCALE * (self.sought[j].upper - self.sought[j].lower);
                 (a[j] - b[j]).abs() < least.max(APART * a[j].abs().max(b[j].abs()))
             })
         };
@@ -689,7 +738,7 @@ impl Fit {
             sorted[first + group * length..][..length].copy_from_slice(&term);
         }
         let inside =
-            |&j: &usize| (self.sought[j].lower..=self.sought[j].upper).contains(&sorted[j]);
+            |&j: &usize| (self.sought[j].reach.0..=self.sought[j].reach.1).contains(&sorted[j]);
         if target.free.iter().all(inside) { sorted } else { parameters }
     }
 }
@@ -742,7 +791,7 @@ impl Projection {
         let triangle = target.triangle(&whole)?;
         for (&j, x) in self.linear.iter().zip(triangle.solve(&vec![0.0; self.linear.len()])) {
             let sought = &self.fit.sought[j];
-            whole[j] = x.clamp(sought.lower, sought.upper);
+            whole[j] = x.clamp(sought.reach.0, sought.reach.1);
         }
         Some((target.sum(&whole), whole))
     }

@@ -77,6 +77,9 @@ impl Loss {
     }
 }
 
+/// How far the shift of growth is looked for around zero, or around where growth is steep.
+pub(super) const USUAL_SHIFT: f64 = 50.0;
+
 /// A parameter of a fit.
 #[derive(Clone, Debug)]
 pub(super) struct Sought {
@@ -84,6 +87,18 @@ pub(super) struct Sought {
     pub lower: f64,
     pub upper: f64,
     pub fixed: Option<f64>,
+    /// How far a descent may go: the bounds that were given, or where the model makes sense.
+    pub reach: (f64, f64),
+}
+
+impl Sought {
+    fn bounded(name: String, lower: f64, upper: f64) -> Self {
+        Self { name, lower, upper, fixed: None, reach: (lower, upper) }
+    }
+
+    fn bound(&mut self, lower: f64, upper: f64) {
+        (self.lower, self.upper, self.reach) = (lower, upper, (lower, upper));
+    }
 }
 
 /// A model to be fitted to data.
@@ -211,7 +226,7 @@ impl Fit {
         let mut fit = Self::of(Arc::new(Closure(Arc::new(predict))), "closure", data, shape)?;
         for &(name, lower, upper) in parameters {
             check_bounds(fit.sought.len(), lower, upper)?;
-            fit.sought.push(Sought { name: name.to_owned(), lower, upper, fixed: None });
+            fit.sought.push(Sought::bounded(name.to_owned(), lower, upper));
         }
         Ok(fit)
     }
@@ -246,20 +261,70 @@ impl Fit {
         let y = magnitude(self.data.columns());
         let x = (0..self.data.columns()).map(magnitude).fold(0.0, f64::max);
         let arguments = self.data.range(0);
+        if info.name == "power_law" && arguments.0 < 0.0 {
+            return Err(Error::Option {
+                option: "the least argument",
+                value: arguments.0.to_string(),
+                accepted: "0 or more: a negative number has no power whose exponent is not whole"
+                    .to_owned(),
+            });
+        }
+        let far = self.is_far_from_zero(info);
         let sought = |index: u32| {
             let parameter = (info.parameter)(index, &self.shape);
-            let (lower, mut upper) = parameter.range.bounds(y, x, arguments);
+            let span = arguments.1 - arguments.0;
+            let x = if far && ["rate", "period"].contains(&parameter.name) { span } else { x };
+            let (mut lower, mut upper) = parameter.range.bounds(y, x, arguments);
+            if parameter.name == "period" && span > 0.0 {
+                // A shorter one has the same values at even steps as one that is not.
+                lower = (2.0 * self.step()).min(upper / 2.0);
+            }
+            if far && parameter.name == "shift" {
+                // It is the rate times the steepest place.
+                upper = USUAL_SHIFT + 100.0 / span * arguments.0.abs().max(arguments.1.abs());
+                lower = -upper;
+            }
             if lower == upper {
                 // All arguments are the same.
                 upper = lower + lower.abs().max(1.0);
             }
-            Sought { name: parameter.to_string(), lower, upper, fixed: None }
+            let mut sought = Sought::bounded(parameter.to_string(), lower, upper);
+            // A linear parameter is solved for, and the slope of a smile's wings has a sign.
+            let is_linear =
+                (info.linear)(index, &self.shape) && (info.name, parameter.name) != ("svi", "b");
+            let is_growth = ["logistic", "richards"].contains(&info.name)
+                && ["shift", "rate"].contains(&parameter.name);
+            if is_linear || is_growth {
+                sought.reach = (f64::NEG_INFINITY, f64::INFINITY);
+            }
+            sought
         };
         self.sought = (0..(info.parameters)(&self.shape)).map(sought).collect();
         for (dimension, sought) in self.sought.iter().enumerate() {
             check_bounds(dimension, sought.lower, sought.upper)?;
         }
         Ok(self)
+    }
+
+    /// Whether the arguments of this model are so far from zero, as years are, that what scales with their
+    /// reach scales with how far they are apart.
+    pub(super) fn is_far_from_zero(&self, info: &Info) -> bool {
+        let (low, high): (f64, f64) = self.data.range(0);
+        let apart = high - low;
+        apart > 0.0
+            && low.abs().max(high.abs()) > 2.0 * apart
+            && ["logistic", "richards", "cycles"].contains(&info.name)
+    }
+
+    /// The usual distance from one argument to the next: their median.
+    fn step(&self) -> f64 {
+        let mut places: Vec<f64> =
+            (0..self.data.rows()).map(|row| self.data.arguments(row)[0]).collect();
+        places.sort_unstable_by(f64::total_cmp);
+        places.dedup();
+        let mut steps: Vec<f64> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        steps.sort_unstable_by(f64::total_cmp);
+        steps.get(steps.len() / 2).copied().unwrap_or(0.0)
     }
 
     /// With another size: how many terms, which degree. To be said before bounds and fixed values.
@@ -327,8 +392,8 @@ impl Fit {
     /// If the model has no such parameter, or the bounds make no sense.
     pub fn bounds(mut self, name: &str, lower: f64, upper: f64) -> Result<Self> {
         let index = self.index(name)?;
-        check_bounds(index, lower, upper)?;
-        (self.sought[index].lower, self.sought[index].upper) = (lower, upper);
+        self.check_bounds(index, lower, upper)?;
+        self.sought[index].bound(lower, upper);
         self.given = true;
         Ok(self)
     }
@@ -352,8 +417,8 @@ impl Fit {
             return Err(Error::Length { what: "the list of bounds", found, expected });
         }
         for (index, &(lower, upper)) in bounds.iter().enumerate() {
-            check_bounds(index, lower, upper)?;
-            (self.sought[index].lower, self.sought[index].upper) = (lower, upper);
+            self.check_bounds(index, lower, upper)?;
+            self.sought[index].bound(lower, upper);
         }
         self.given = true;
         Ok(self)
@@ -385,6 +450,20 @@ impl Fit {
         self.sought[index].fixed = Some(value);
         self.given = true;
         Ok(self)
+    }
+
+    fn check_bounds(&self, index: usize, lower: f64, upper: f64) -> Result<()> {
+        check_bounds(index, lower, upper).map_err(|_| {
+            let name = &self.sought[index].name;
+            Error::Option {
+                option: "the box",
+                value: format!("{lower:?} to {upper:?} for {name}"),
+                accepted: format!(
+                    "from a finite number to a greater one; a known value is given with --fix \
+                     {name}={lower}"
+                ),
+            }
+        })
     }
 
     fn index(&self, name: &str) -> Result<usize> {
@@ -422,6 +501,13 @@ impl Fit {
                 option: "weight",
                 value: format!("{:?} in row {row} (from 0)", weights[row]),
                 accepted: "0 or a positive number, and finite".to_owned(),
+            });
+        }
+        if weights.iter().all(|&weight| weight == 0.0) {
+            return Err(Error::Option {
+                option: "weight",
+                value: "0 in all rows".to_owned(),
+                accepted: "positive in at least one".to_owned(),
             });
         }
         self.weights = weights.into();
@@ -613,6 +699,13 @@ impl Fit {
     /// # Errors
     /// If all parameters are fixed.
     pub fn problem(&self) -> Result<Problem> {
+        if self.sought.iter().all(|sought| sought.fixed.is_some()) {
+            return Err(Error::Option {
+                option: "the list of fixed parameters (--fix)",
+                value: self.names().join(", "),
+                accepted: "shorter: one parameter at least is to be found".to_owned(),
+            });
+        }
         let free = self.sought.iter().filter(|sought| sought.fixed.is_none());
         let (lower, upper) = free.map(|sought| (sought.lower, sought.upper)).unzip();
         Problem::from_function(Arc::new(self.clone()), lower, upper)
