@@ -53,7 +53,7 @@ fn every_cpu() -> Vec<Cpu> {
 fn the_sum_has_one_order() {
     fn check<T: flockwork::backend::Number>(count: u32, weighted: bool) {
         let data = rows(count);
-        let weights: Vec<f64> = (0..count).map(|i| f64::from(i % 5)).collect();
+        let weights: Vec<f64> = (0..count).map(|i| f64::from((i + 1) % 5)).collect();
         let fit = Fit::new(Saturation, data.clone()).unwrap();
         let fit = if weighted { fit.weighted(weights.clone()).unwrap() } else { fit };
         // More than a tile of points, and a part of one.
@@ -90,7 +90,7 @@ fn the_sum_has_one_order() {
 fn linear_models_have_the_same_order_whatever_their_columns() {
     fn check<T: flockwork::backend::Number>(columns: u32, count: u32, weighted: bool) {
         let data = near_columns(columns, count, 0.7);
-        let weights: Vec<f64> = (0..count).map(|i| f64::from(i % 5)).collect();
+        let weights: Vec<f64> = (0..count).map(|i| f64::from((i + 1) % 5)).collect();
         let fit = Fit::new(Linear, data.clone()).unwrap();
         let fit = if weighted { fit.weighted(weights.clone()).unwrap() } else { fit };
         let dims = columns as usize;
@@ -324,9 +324,9 @@ fn sums_by_the_gram_matrix_are_as_near_as_stated() {
             for weighted in [false, true] {
                 let fit = Fit::new(Linear, near_columns(columns, rows, apart)).unwrap();
                 let fit = match weighted {
-                    true => {
-                        fit.weighted((0..rows).map(|i| 0.3 * f64::from(i % 4)).collect()).unwrap()
-                    }
+                    true => fit
+                        .weighted((0..rows).map(|i| 0.3 * f64::from((i + 1) % 4)).collect())
+                        .unwrap(),
                     false => fit,
                 };
                 let gram = fit::Gram::of(&fit).unwrap();

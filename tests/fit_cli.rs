@@ -68,7 +68,10 @@ fn a_line_is_found() {
 #[test]
 fn rates_are_of_what_is_read() {
     let folder = folder();
-    let usual = format!("fit {} --model polynomial --degree 1 -b cpu", line(&folder));
+    let alone = format!("fit {} --model polynomial --degree 1 -b cpu", line(&folder));
+    // No swarm, no rate.
+    assert!(!succeeds(&alone).contains(" a second"));
+    let usual = format!("{alone} --iterations 50");
     let rates = |command: &str| {
         let object = json(command);
         ["evaluations_per_second", "rows_per_second"].map(|rate| object[rate].as_f64())

@@ -175,7 +175,9 @@ pub fn summary() -> String {
     }
     list + "\n`flockwork fit --list` has their parameters, usual bounds and sources.\n\
             A fit looks for the parameters with a swarm (256 particles, 200 iterations, f64, unless\n\
-            said otherwise) and finishes with Levenberg-Marquardt, unless `--polish none` is given.\n"
+            said otherwise) and finishes with Levenberg-Marquardt, unless `--polish none` is given.\n\
+            It is done without the swarm where its end is certain: where the model is linear in all that\n\
+            is looked for, or descents from all over the box agree; options of the swarm ask for it.\n"
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -554,11 +556,12 @@ impl Report<'_> {
         let Self { fit, fitted, backend, skipped, .. } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
         let rate = match fitted.rows_per_second() {
-            Some(rows) => format!("{rows:.3e} rows a second"),
+            Some(rows) => format!(": {rows:.3e} rows a second"),
+            None if fitted.outcome.evaluations == 0 => String::new(),
             // A point takes the same time however many rows there are.
             None => {
                 let points = fitted.outcome.evaluations_per_second();
-                format!("{points:.3e} points a second by the Gram matrix")
+                format!(": {points:.3e} points a second by the Gram matrix")
             }
         };
         let left_out = match skipped {
@@ -578,14 +581,29 @@ impl Report<'_> {
                 backend.reason()
             ),
             format!(
-                "done        {} iterations, {} of Levenberg-Marquardt in {:.3} s: {rate}",
+                "done        {} iterations, {} of Levenberg-Marquardt in {:.3} s{rate}",
                 fitted.iterations,
                 fitted.descents,
                 fitted.elapsed.as_secs_f64()
             ),
         ];
-        if matches!(fitted.outcome.stopped, StopReason::Interrupted | StopReason::Time) {
-            lines.push(format!("ended       {}", fitted.outcome.stopped.sentence()));
+        match (fitted.outcome.stopped, fitted.agreed) {
+            (StopReason::Certain, Some((agreeing, all))) => {
+                lines.push(format!("ended       certain: {agreeing} of {all} descents agree"));
+            }
+            (StopReason::Certain, None) => {
+                lines.push("ended       solved: linear in all that is looked for".to_owned());
+            }
+            (reason @ (StopReason::Interrupted | StopReason::Time), _) => {
+                lines.push(format!("ended       {}", reason.sentence()));
+            }
+            _ => {}
+        }
+        if !fitted.widened.is_empty() {
+            let names = fitted.widened.join(", ");
+            lines.push(format!(
+                "widened     the usual bounds of {names}, where the fit would have ended"
+            ));
         }
         let label = |name: &str, column: Option<&str>| match column {
             Some(column) => format!("{name} ({column})"),

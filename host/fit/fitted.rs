@@ -275,7 +275,6 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 /// let fitted = Fit::new(Polynomial, data)?.size("degree", 1)?.run()?;
 /// assert!((fitted.sum_of_squares - 0.055).abs() < 1e-2);
 /// assert_eq!((fitted.rows, fitted.degrees_of_freedom), (4, 2));
-/// println!("{:.2e} rows a second", fitted.rows_per_second().unwrap());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug, Serialize)]
@@ -301,6 +300,10 @@ pub struct Fitted {
     pub iterations: u32,
     /// Iterations of Levenberg-Marquardt, from all its starts together.
     pub descents: u32,
+    /// How many of how many descents ended at the same lowest minimum, if that made a swarm needless.
+    pub agreed: Option<(u32, u32)>,
+    /// Parameters whose usual bounds were widened, as the fit would have ended there.
+    pub widened: Vec<String>,
     /// How well the model explains the data.
     pub statistics: Statistics,
     /// What the swarm found, without the rest.
@@ -349,13 +352,13 @@ impl Fitted {
     }
 
     /// Rows that the swarm evaluated in a second: rows times points tried. None if it looked by the
-    /// [Gram matrix](super::Fit::gram) and read no rows at all.
+    /// [Gram matrix](super::Fit::gram) and read no rows at all, or if no swarm was needed.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
     ///
     /// let data = Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)])?;
-    /// let fit = Fit::new(Polynomial, data)?.size("degree", 1)?;
+    /// let fit = Fit::new(Polynomial, data)?.size("degree", 1)?.with(|o| o.iterations = 100);
     /// let fitted = fit.run()?;
     /// let rate = fitted.rows_per_second().unwrap();
     /// assert_eq!(rate, 4.0 * fitted.outcome.evaluations_per_second());
@@ -364,6 +367,6 @@ impl Fitted {
     /// ```
     pub fn rows_per_second(&self) -> Option<f64> {
         let rate = self.rows as f64 * self.outcome.evaluations_per_second();
-        (!self.by_gram).then_some(rate)
+        (!self.by_gram && self.outcome.evaluations > 0).then_some(rate)
     }
 }

@@ -457,7 +457,8 @@ impl Fit {
         let others: Vec<usize> = (0..target.free.len()).filter(kept).collect();
         // Bounds that nobody asked for say where to look first, and not what is possible.
         let bounds = |bounds: &[f64], open: f64| -> Vec<f64> {
-            others.iter().map(|&nth| if self.given { bounds[nth] } else { open }).collect()
+            let given = |nth: usize| self.sought[target.free[nth]].given;
+            others.iter().map(|&nth| if given(nth) { bounds[nth] } else { open }).collect()
         };
         let free: Vec<usize> = others.iter().map(|&nth| target.free[nth]).collect();
         let (lower, upper) =
@@ -483,7 +484,7 @@ impl Fit {
             ((descent.value - least).max(0.0).sqrt() - goal, descent.parameters)
         };
         let nth = target.free.iter().position(|&k| k == j).unwrap_or(0);
-        let bound = match (self.given, step > 0.0) {
+        let bound = match (self.sought[j].given, step > 0.0) {
             (true, true) => target.upper[nth],
             (true, false) => target.lower[nth],
             (false, _) => step.signum() * f64::INFINITY,

@@ -62,6 +62,11 @@ impl Watch {
         }
     }
 
+    /// As if no sum had been reached yet: those so far were of some of the rows.
+    pub fn forget(&self) {
+        self.least.store(f64::INFINITY.to_bits(), Ordering::Relaxed);
+    }
+
     pub fn least(&self) -> f64 {
         f64::from_bits(self.least.load(Ordering::Relaxed))
     }

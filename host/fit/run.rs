@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
-    Fit, Fitted, Gram, Shape,
+    Data, Fit, Fitted, Gram, Loss, Shape,
     levenberg_marquardt::{Descent, Target, Watch},
     rows::Setup,
     statement::{Sought, USUAL_SHIFT},
@@ -28,7 +28,7 @@ use crate::{
     points,
     swarm::{
         Checkpoint, Mode, Neighbourhood, Options, Outcome, OwnBest, Precision, Problem, Progress,
-        Saved, Start, StopReason, minimize_with_own_bests,
+        Saved, Start, Stop, StopReason, minimize_with_own_bests,
     },
 };
 
@@ -70,6 +70,22 @@ const HOP_ROUNDS: usize = 4;
 const HOP_ITERATIONS: u32 = 60;
 /// There are fewer rounds where there are more rows.
 const HOP_ROWS: usize = 40_000;
+
+/// Descents that say whether a search is needed at all, over so many rows at most, of so many iterations.
+const SCOUTS: u32 = 32;
+const SCOUTED_ROWS: usize = 512;
+const SCOUTED_ITERATIONS: u32 = 60;
+/// They look for so many parameters at most that are not linear: in more dimensions they say little.
+const SCOUTED_PARAMETERS: usize = 3;
+/// So many of them end at the lowest minimum where the search is certain.
+const CERTAIN: usize = 20;
+/// And they explain at least this share of the variance: of noise alone there is little to agree on.
+const EXPLAINED: f64 = 0.5;
+/// Ends that are taken to all rows.
+const ENDS: usize = 3;
+
+/// How often usual bounds are widened.
+const WIDENINGS: usize = 3;
 
 /// How often the observer is asked while descents go on.
 const LOOK: Duration = Duration::from_millis(20);
@@ -121,7 +137,11 @@ impl Resample {
 impl Fit {
     /// Searches the parameters on all cores.
     ///
-    /// Cost: particles * (iterations + 1) sums over all rows, and some Jacobians from each start.
+    /// A model that is linear in all that is looked for is solved. Where descents from places all over the box
+    /// agree on the lowest minimum, the search is certain and ends there, unless [options](Fit::with) of the
+    /// swarm other than the seed and the seconds are changed; otherwise a swarm searches.
+    ///
+    /// Cost of the swarm: particles * (iterations + 1) sums over all rows, and some Jacobians from each start.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Saturation};
@@ -177,7 +197,8 @@ impl Fit {
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("fit.flockwork");
     /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
-    /// let (fit, cpu) = (Fit::new(Saturation, data)?, Cpu::new(0)?);
+    /// let fit = Fit::new(Saturation, data)?.with(|options| options.iterations = 100);
+    /// let cpu = Cpu::new(0)?;
     /// let saved = Saved { path: path.clone(), every: Duration::from_secs(60), note: String::new() };
     /// // Interrupted after a while.
     /// let stop = |progress: &Progress| match progress.iteration {
@@ -201,23 +222,65 @@ impl Fit {
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Fitted> {
+        let began = Instant::now();
+        let mut fitted = self.run_once(backend, resumed, saved, &mut observe)?;
+        for _ in 0..WIDENINGS {
+            let ended =
+                matches!(fitted.outcome.stopped, StopReason::Time | StopReason::Interrupted);
+            let Some((fit, names)) = fitted.fit.wider(&fitted).filter(|_| !ended) else { break };
+            let mut fit = fit;
+            if let Some(seconds) = &mut fit.options.stop.seconds {
+                *seconds = (*seconds - began.elapsed().as_secs_f64()).max(0.0);
+            }
+            let mut wider = fit.run_once(backend, None, None, &mut observe)?;
+            if wider.value >= fitted.value * (1.0 - 1e-9) {
+                break;
+            }
+            wider.fit.options = fitted.fit.options.clone();
+            let before = std::mem::take(&mut fitted.widened);
+            wider.widened = before.into_iter().filter(|name| !names.contains(name)).collect();
+            wider.widened.extend(names);
+            wider.descents += fitted.descents;
+            wider.elapsed = began.elapsed();
+            fitted = wider;
+        }
+        Ok(fitted)
+    }
+
+    /// With wider bounds where this ended at some that nobody gave, and the names of those parameters.
+    fn wider(&self, fitted: &Fitted) -> Option<(Self, Vec<String>)> {
+        if !self.polish {
+            return None;
+        }
+        let mut fit = self.clone();
+        let mut names = Vec::new();
+        for (sought, value) in fit.sought.iter_mut().zip(fitted.values()) {
+            if let Some(wider) = sought.widened_at(value) {
+                names.push(wider.name.clone());
+                *sought = wider;
+            }
+        }
+        (!names.is_empty()).then_some((fit, names))
+    }
+
+    /// Without another search beyond the usual bounds.
+    fn run_once(
+        &self,
+        backend: &impl Backend,
+        resumed: Option<&Checkpoint>,
+        saved: Option<Saved>,
+        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Fitted> {
         if let Some(options) = resumed.map(Checkpoint::options)
             && *options != self.options
         {
             let fit = self.clone().with(|of_fit| *of_fit = options.clone());
-            return fit.run_kept(backend, resumed, saved, observe);
+            return fit.run_once(backend, resumed, saved, observe);
         }
         let began = Instant::now();
         self.check_precision()?;
         let problem = self.problem()?;
         let cpu = &backend.cpu()?;
-        let (mut outcome, own_bests) = match self.gram {
-            true => {
-                let by_gram = self.problem_by_gram(&problem, cpu)?;
-                self.search(by_gram, cpu, resumed, saved, &mut observe)?
-            }
-            false => self.search(problem.clone(), backend, resumed, saved, &mut observe)?,
-        };
         let setup = self.setup();
         let free: Vec<usize> =
             (0..self.sought.len()).filter(|&j| self.sought[j].fixed.is_none()).collect();
@@ -225,8 +288,6 @@ impl Fit {
             free.iter().map(|&j| of(&self.sought[j])).collect()
         };
         let (lower, upper) = (bounds(|sought| sought.reach.0), bounds(|sought| sought.reach.1));
-        let own_bests = if self.polish { own_bests } else { Vec::new() };
-        let best = self.whole(&outcome.position, &free);
         let deadline = self
             .options
             .stop
@@ -242,6 +303,54 @@ impl Fit {
             upper: &upper,
             watch: &watch,
         };
+        let certain = if resumed.is_none() && saved.is_none() && self.may_be_certain() {
+            let look = |_| {
+                observe(&Progress {
+                    iteration: 0,
+                    iterations: self.options.iterations,
+                    value: f64::INFINITY,
+                    evaluations: 0,
+                    restarts: 0,
+                    elapsed: began.elapsed(),
+                    samples: &[],
+                })
+            };
+            attended(&watch, look, || cpu.install(|| self.certain(&target, &watch)))?
+        } else {
+            None
+        };
+        if let Some(certain) = certain {
+            let outcome = Outcome {
+                value: certain.descent.value,
+                position: free.iter().map(|&j| certain.descent.parameters[j]).collect(),
+                iterations: 0,
+                evaluations: 0,
+                restarts: 0,
+                stopped: StopReason::Certain,
+                history: Vec::new(),
+                frames: Vec::new(),
+                startup: Duration::ZERO,
+                elapsed: Duration::ZERO,
+                evaluations_timed: 0,
+            };
+            let Certain { descent, descents, agreed } = certain;
+            let fitted = self.fitted(&target, cpu, descent, descents, outcome, began);
+            return Ok(Fitted { agreed, ..fitted });
+        }
+        watch.forget();
+        let mut observe = |progress: &Progress| match watch.is_interrupted() {
+            true => ControlFlow::Break(()),
+            false => observe(progress),
+        };
+        let (mut outcome, own_bests) = match self.gram {
+            true => {
+                let by_gram = self.problem_by_gram(&problem, cpu)?;
+                self.search(by_gram, cpu, resumed, saved, &mut observe)?
+            }
+            false => self.search(problem.clone(), backend, resumed, saved, &mut observe)?,
+        };
+        let own_bests = if self.polish { own_bests } else { Vec::new() };
+        let best = self.whole(&outcome.position, &free);
         let finish = || -> Result<(Descent, u32)> {
             let projection =
                 if self.polish { self.projection(&free, cpu.simd(), &watch) } else { None };
@@ -294,9 +403,26 @@ impl Fit {
             });
             descents += found.iterations - before;
         }
-        let parameters = self.sorted(&target, found.parameters);
-        let summary = cpu.install(|| self.widened(&parameters).inferred(&target, &parameters));
-        let fitted = Fitted {
+        let fitted = self.fitted(&target, cpu, found, descents, outcome, began);
+        if fitted.value.is_finite() {
+            return Ok(fitted);
+        }
+        let evaluations = fitted.outcome.evaluations;
+        Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
+    }
+
+    fn fitted(
+        &self,
+        target: &Target,
+        cpu: &Cpu,
+        found: Descent,
+        descents: u32,
+        outcome: Outcome,
+        began: Instant,
+    ) -> Fitted {
+        let parameters = self.sorted(target, found.parameters);
+        let summary = cpu.install(|| self.widened(&parameters).inferred(target, &parameters));
+        Fitted {
             value: summary.value,
             sum_of_squares: summary.sum_of_squares,
             deviation: summary.deviation,
@@ -305,17 +431,153 @@ impl Fit {
             rows: self.data.rows(),
             iterations: outcome.iterations,
             descents,
+            agreed: None,
+            widened: Vec::new(),
             outcome,
             elapsed: began.elapsed(),
             by_gram: self.gram,
             statistics: summary.statistics,
             fit: self.clone(),
-        };
-        if fitted.value.is_finite() {
-            return Ok(fitted);
         }
-        let evaluations = fitted.outcome.evaluations;
-        Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
+    }
+
+    /// Whether nothing is said that only a swarm can do.
+    fn may_be_certain(&self) -> bool {
+        let Options { seed, stop: Stop { seconds, .. }, .. } = self.options;
+        let dims = self.sought.len() as u32;
+        let mut usual = Self::options();
+        (usual.seed, usual.stop.seconds) = (seed, seconds);
+        self.polish
+            && self.starts.is_none()
+            && !self.gram
+            && self.loss == Loss::Squares
+            && self.options.settled(dims) == usual.settled(dims)
+    }
+
+    /// The end of a search that needs no swarm, if this is one.
+    fn certain(&self, target: &Target, watch: &Arc<Watch>) -> Result<Option<Certain>> {
+        let inside = |descent: &Descent, some: &[usize]| {
+            let mut places = target.free.iter().enumerate().filter(|(_, j)| some.contains(j));
+            places.all(|(nth, &j)| {
+                (target.lower[nth] < descent.parameters[j] || target.lower[nth] == 0.0)
+                    && descent.parameters[j] < target.upper[nth]
+            })
+        };
+        if let Some(place) = self.solved(target) {
+            let mut descent = target.from(place);
+            target.descend(&mut descent, LAST_ROUND);
+            target.refine(&mut descent);
+            let is_certain = descent.value.is_finite()
+                && inside(&descent, target.free)
+                && !target.watch.is_over();
+            let descents = descent.iterations;
+            return Ok(is_certain.then_some(Certain { descent, descents, agreed: None }));
+        }
+        let (linear, others) = self.parted(target.free);
+        if others.len() > SCOUTED_PARAMETERS {
+            return Ok(None);
+        }
+        let sample = self.sampled()?;
+        let setup = sample.setup();
+        let places = sample.spread(&others, SCOUTS, 2)?;
+        let of_sample = Target { setup: &setup, ..*target };
+        let projection = Projection {
+            fit: sample.clone(),
+            setup: setup.clone(),
+            simd: target.simd,
+            linear,
+            others,
+            watch: Arc::clone(watch),
+        };
+        let scout = |place: &Vec<f64>| {
+            let place = match projection.linear.is_empty() {
+                true => sample.whole(place, target.free),
+                false => projection.best(place)?.1,
+            };
+            let mut descent = of_sample.from(place);
+            of_sample.descend(&mut descent, SCOUTED_ITERATIONS);
+            descent.value.is_finite().then_some(descent)
+        };
+        let mut scouts: Vec<Descent> = places.par_iter().filter_map(scout).collect();
+        let mut descents = scouts.iter().map(|scout| scout.iterations).sum::<u32>();
+        // Stable: of equals the earlier one comes first.
+        scouts.sort_by(|a, b| a.value.total_cmp(&b.value));
+        let (_, of_zero) = sample.variation();
+        let same = |a: &Descent, b: &Descent| b.value <= a.value * (1.0 + 1e-6) + 1e-18 * of_zero;
+        let agreeing = scouts.iter().filter(|scout| same(&scouts[0], scout)).count();
+        if agreeing < CERTAIN {
+            return Ok(None);
+        }
+        // Of all rows another one may be the lowest.
+        let mut ends: Vec<Descent> = Vec::new();
+        for scout in scouts {
+            if ends.len() < ENDS && ends.last().is_none_or(|last| !same(last, &scout)) {
+                ends.push(target.from(scout.parameters));
+            }
+        }
+        for end in &mut ends {
+            target.descend(end, LAST_ROUND);
+            descents += end.iterations;
+        }
+        let mut descent = ends.swap_remove(0);
+        let before = descent.iterations;
+        target.refine(&mut descent);
+        descents += descent.iterations - before;
+        let (of_mean, of_zero) = self.variation();
+        let slack = descent.value * 1e-9 + 1e-18 * of_zero;
+        let is_lowest = ends.iter().all(|end| end.value >= descent.value - slack);
+        let is_certain = is_lowest
+            && descent.value <= (1.0 - EXPLAINED) * of_mean
+            && inside(&descent, &projection.others)
+            && !target.watch.is_over();
+        let agreed = Some((agreeing as u32, SCOUTS));
+        Ok(is_certain.then_some(Certain { descent, descents, agreed }))
+    }
+
+    /// The sums of weighted squares of the target, about its mean and about zero.
+    fn variation(&self) -> (f64, f64) {
+        let weight = |row| self.weights.get(row).copied().unwrap_or(1.0);
+        let rows = || (0..self.data.rows()).map(|row| (weight(row), self.data.target(row)));
+        let all: f64 = rows().map(|(w, _)| w).sum();
+        let mean = rows().map(|(w, y)| w * y).sum::<f64>() / all;
+        let about = |centre: f64| rows().map(|(w, y)| w * (y - centre).powi(2)).sum();
+        (about(mean), about(0.0))
+    }
+
+    /// The fit to some of the rows: one of each of as many stretches.
+    fn sampled(&self) -> Result<Self> {
+        let counts = |row: &usize| self.weights.get(*row).is_none_or(|&weight| weight > 0.0);
+        let rows: Vec<usize> = (0..self.data.rows()).filter(counts).collect();
+        if rows.len() <= SCOUTED_ROWS {
+            return Ok(self.clone());
+        }
+        let key = philox::key(self.options.seed);
+        let chosen: Vec<usize> = (0..SCOUTED_ROWS)
+            .map(|nth| {
+                let (first, end) =
+                    (nth * rows.len() / SCOUTED_ROWS, (nth + 1) * rows.len() / SCOUTED_ROWS);
+                let (purpose, particle) = (Purpose::Seeds, nth as u32);
+                let draw = Draw { key, iteration: 0, particle, group: 0, purpose, nth: 0 };
+                let (u, _) = f64::uniform_pair(draw.block(), 0);
+                rows[(first + (u * (end - first) as f64) as usize).min(end - 1)]
+            })
+            .collect();
+        let arguments = chosen.iter().flat_map(|&row| self.data.arguments(row).to_vec()).collect();
+        let targets = chosen.iter().map(|&row| self.data.target(row)).collect();
+        let data = Data::new(self.data.columns(), arguments, targets)?;
+        let weights = match self.weights.is_empty() {
+            true => Vec::new(),
+            false => chosen.iter().map(|&row| self.weights[row]).collect(),
+        };
+        Ok(Self { data, weights: weights.into(), ..self.clone() })
+    }
+
+    /// Which of these parameters are linear, and which are not.
+    fn parted(&self, free: &[usize]) -> (Vec<usize>, Vec<usize>) {
+        let info = self.model.info();
+        let is_linear =
+            |&j: &usize| info.as_ref().is_some_and(|info| (info.linear)(j as u32, &self.shape));
+        free.iter().partition(|j| is_linear(j))
     }
 
     /// With boxes that hold these parameters, where they may be beyond.
@@ -499,9 +761,7 @@ impl Fit {
         simd: Simd,
         watch: &Arc<Watch>,
     ) -> Option<Arc<Projection>> {
-        let info = self.model.info()?;
-        let is_linear = |&j: &usize| (info.linear)(j as u32, &self.shape);
-        let (linear, others): (Vec<usize>, Vec<usize>) = free.iter().partition(|j| is_linear(j));
+        let (linear, others) = self.parted(free);
         let pays = !linear.is_empty() && !others.is_empty() && self.data.rows() <= PROJECTED_ROWS;
         let setup = self.setup();
         let watch = Arc::clone(watch);
@@ -756,6 +1016,14 @@ fn by_scale(u: f64, lower: f64, upper: f64) -> f64 {
     let (below, above) = (reach(lower, least), reach(upper, least));
     let along = u * (below + above) - below;
     (along.signum() * least * along.abs().exp()).clamp(lower, upper)
+}
+
+/// A search that needs no swarm.
+struct Certain {
+    descent: Descent,
+    descents: u32,
+    /// How many of how many descents came to the same end.
+    agreed: Option<(u32, u32)>,
 }
 
 /// For given values of the parameters that are not linear the best of those that are (Golub and Pereyra

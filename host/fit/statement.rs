@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flockwork_device::fit::{
-    self as device, Info, Kind, MODELS, Model, Shape, Visitor, with_model,
+    self as device, Info, Kind, MODELS, Model, Range, Shape, Visitor, with_model,
 };
 
 use super::{
@@ -80,6 +80,15 @@ impl Loss {
 /// How far the shift of growth is looked for around zero, or around where growth is steep.
 pub(super) const USUAL_SHIFT: f64 = 50.0;
 
+/// Models with exponentials of the argument.
+const DECAYS: [&str; 3] = ["exponentials", "offset_exponentials", "gaussians_on_decay"];
+
+/// Magnitudes of targets whose squares, and those of their last digits, are numbers.
+const SQUARED: std::ops::RangeInclusive<f64> = 1e-140..=1e150;
+
+/// An exponential of more is not finite.
+const MOST_EXPONENT: f64 = 700.0;
+
 /// A parameter of a fit.
 #[derive(Clone, Debug)]
 pub(super) struct Sought {
@@ -89,15 +98,57 @@ pub(super) struct Sought {
     pub fixed: Option<f64>,
     /// How far a descent may go: the bounds that were given, or where the model makes sense.
     pub reach: (f64, f64),
+    /// Whether bounds or a value were given.
+    pub given: bool,
+    /// How usual bounds widen.
+    widens: Widens,
+}
+
+/// How bounds that nobody gave widen where a fit ends at one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Widens {
+    /// Not: beyond them the model makes no sense.
+    Never,
+    /// By a power of ten, away from zero, which they do not pass.
+    ByScale,
+    /// By their distance.
+    ByPlace,
+    /// The upper one alone.
+    Upwards,
 }
 
 impl Sought {
     fn bounded(name: String, lower: f64, upper: f64) -> Self {
-        Self { name, lower, upper, fixed: None, reach: (lower, upper) }
+        let reach = (lower, upper);
+        Self { name, lower, upper, fixed: None, reach, given: false, widens: Widens::Never }
     }
 
     fn bound(&mut self, lower: f64, upper: f64) {
         (self.lower, self.upper, self.reach) = (lower, upper, (lower, upper));
+        self.given = true;
+    }
+
+    /// With wider bounds, if this place is at one of them and they may.
+    pub fn widened_at(&self, x: f64) -> Option<Self> {
+        let (lower, upper) = self.reach;
+        if self.given || self.fixed.is_some() || (lower < x && x < upper) {
+            return None;
+        }
+        let apart = upper - lower;
+        let (lower, upper) = match self.widens {
+            Widens::Never => return None,
+            Widens::ByScale => (
+                if lower > 0.0 { lower / 10.0 } else { 10.0 * lower },
+                if upper < 0.0 { upper / 10.0 } else { 10.0 * upper },
+            ),
+            Widens::ByPlace => (lower - apart, upper + apart),
+            Widens::Upwards => (lower, 10.0 * upper),
+        };
+        let is_wider = (lower, upper) != self.reach && (upper - lower).is_finite();
+        // Zero is a limit.
+        let (free_below, free_above) = (lower < self.reach.0, self.reach.1 < upper);
+        let helps = x <= self.reach.0 && free_below || x >= self.reach.1 && free_above;
+        (is_wider && helps).then(|| Self { lower, upper, reach: (lower, upper), ..self.clone() })
     }
 }
 
@@ -129,8 +180,6 @@ pub struct Fit {
     pub(super) starts: Option<u32>,
     pub(super) gram: bool,
     pub(super) inference: Inference,
-    /// Whether bounds or values were given, which sizes would make void.
-    pub(super) given: bool,
 }
 
 impl Fit {
@@ -249,7 +298,6 @@ impl Fit {
             starts: None,
             gram: false,
             inference: Inference::default(),
-            given: false,
         })
     }
 
@@ -261,14 +309,6 @@ impl Fit {
         let y = magnitude(self.data.columns());
         let x = (0..self.data.columns()).map(magnitude).fold(0.0, f64::max);
         let arguments = self.data.range(0);
-        if info.name == "power_law" && arguments.0 < 0.0 {
-            return Err(Error::Option {
-                option: "the least argument",
-                value: arguments.0.to_string(),
-                accepted: "0 or more: a negative number has no power whose exponent is not whole"
-                    .to_owned(),
-            });
-        }
         let far = self.is_far_from_zero(info);
         let sought = |index: u32| {
             let parameter = (info.parameter)(index, &self.shape);
@@ -289,6 +329,12 @@ impl Fit {
                 upper = lower + lower.abs().max(1.0);
             }
             let mut sought = Sought::bounded(parameter.to_string(), lower, upper);
+            sought.widens = match (parameter.name, parameter.range) {
+                ("rho", _) => Widens::Never,
+                ("period", _) => Widens::Upwards,
+                (_, Range::WithinArguments) => Widens::ByPlace,
+                _ => Widens::ByScale,
+            };
             // A linear parameter is solved for, and the slope of a smile's wings has a sign.
             let is_linear =
                 (info.linear)(index, &self.shape) && (info.name, parameter.name) != ("svi", "b");
@@ -313,7 +359,8 @@ impl Fit {
         let apart = high - low;
         apart > 0.0
             && low.abs().max(high.abs()) > 2.0 * apart
-            && ["logistic", "richards", "cycles"].contains(&info.name)
+            && (["logistic", "richards", "cycles"].contains(&info.name)
+                || DECAYS.contains(&info.name))
     }
 
     /// The usual distance from one argument to the next: their median.
@@ -363,7 +410,7 @@ impl Fit {
                 ),
             });
         }
-        if self.given {
+        if self.sought.iter().any(|sought| sought.given) {
             return Err(Error::Option {
                 option: size.name,
                 value: value.to_string(),
@@ -394,7 +441,6 @@ impl Fit {
         let index = self.index(name)?;
         self.check_bounds(index, lower, upper)?;
         self.sought[index].bound(lower, upper);
-        self.given = true;
         Ok(self)
     }
 
@@ -420,7 +466,6 @@ impl Fit {
             self.check_bounds(index, lower, upper)?;
             self.sought[index].bound(lower, upper);
         }
-        self.given = true;
         Ok(self)
     }
 
@@ -447,8 +492,7 @@ impl Fit {
                 accepted: "a finite number".to_owned(),
             });
         }
-        self.sought[index].fixed = Some(value);
-        self.given = true;
+        (self.sought[index].fixed, self.sought[index].given) = (Some(value), true);
         Ok(self)
     }
 
@@ -683,6 +727,59 @@ impl Fit {
         self.model.predict(parameters, arguments, &self.shape)
     }
 
+    /// Refuses numbers whose squares or exponentials are none.
+    fn check_sizes(&self) -> Result<()> {
+        let (low, high) = self.data.range(self.data.columns());
+        let y = low.abs().max(high.abs());
+        if y > 0.0 && !SQUARED.contains(&y) {
+            return Err(Error::Option {
+                option: "the largest magnitude of the target",
+                value: format!("{y:e}"),
+                accepted: format!(
+                    "from {:e} to {:e}, so that squares are numbers: multiply the target by a power of ten",
+                    SQUARED.start(),
+                    SQUARED.end()
+                ),
+            });
+        }
+        let (low, high) = self.data.range(0);
+        let is_rate = |sought: &Sought| sought.name.starts_with("rate") && !sought.given;
+        let least = low.abs().min(high.abs());
+        if DECAYS.contains(&&*self.name)
+            && low * high > 0.0
+            && least > MOST_EXPONENT * (high - low)
+            && high > low
+            && self.sought.iter().any(is_rate)
+        {
+            return Err(Error::Option {
+                option: "the range of the arguments",
+                value: format!("{low} to {high}"),
+                accepted: format!(
+                    "nearer to 0: amplitudes are those at 0, where they are no finite numbers; subtract {low} \
+                     from the arguments"
+                ),
+            });
+        }
+        Ok(())
+    }
+
+    /// Refuses powers of negative numbers, but for a whole exponent that is given.
+    fn check_powers(&self) -> Result<()> {
+        let (least, _) = self.data.range(0);
+        let is_whole = |sought: &Sought| sought.fixed.is_some_and(|value| value.fract() == 0.0);
+        let exponent = self.sought.iter().find(|sought| sought.name == "exponent");
+        if self.name != "power_law" || least >= 0.0 || exponent.is_some_and(is_whole) {
+            return Ok(());
+        }
+        Err(Error::Option {
+            option: "the least argument",
+            value: least.to_string(),
+            accepted: "0 or more: a negative number has no power whose exponent is not whole (a whole one \
+                       can be given, as --fix exponent=2)"
+                .to_owned(),
+        })
+    }
+
     /// The sum as a problem for a swarm: its dimensions are the parameters that are not fixed. For
     /// every rule, neighbourhood, restart and stop that swarms have, on any back end.
     ///
@@ -706,6 +803,8 @@ impl Fit {
                 accepted: "shorter: one parameter at least is to be found".to_owned(),
             });
         }
+        self.check_powers()?;
+        self.check_sizes()?;
         let free = self.sought.iter().filter(|sought| sought.fixed.is_none());
         let (lower, upper) = free.map(|sought| (sought.lower, sought.upper)).unzip();
         Problem::from_function(Arc::new(self.clone()), lower, upper)

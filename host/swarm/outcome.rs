@@ -73,6 +73,8 @@ pub enum StopReason {
     Time,
     /// The observer said so.
     Interrupted,
+    /// A fit needed no swarm: it was solved, or enough descents agreed.
+    Certain,
 }
 
 impl StopReason {
@@ -87,6 +89,7 @@ impl StopReason {
             Self::Stagnation => "the best no longer improved",
             Self::Time => "the time was over",
             Self::Interrupted => "interrupted",
+            Self::Certain => "certain without a swarm",
         }
     }
 }

@@ -101,6 +101,111 @@ fn what_cannot_be_fitted_is_named() {
     let all = message(all.run().err());
     assert!(all.contains("--fix") && all.contains("rate1"), "{all}");
     let negative = Data::pairs([(-1.0, 2.0), (2.0, 3.0)]).unwrap();
-    let negative = message(Fit::named("power_law", negative).err());
+    let negative = Fit::named("power_law", negative).unwrap();
+    let whole = negative.clone().fixed("exponent", 2.0).unwrap().run().unwrap();
+    assert!((whole.value("factor").unwrap() - 14.0 / 17.0).abs() < 1e-9);
+    let negative = message(negative.run().err());
     assert!(negative.contains("-1") && negative.contains("power"), "{negative}");
+}
+
+/// 3,000 rows of a decay.
+fn decay() -> Fit {
+    let error = |i: u32| f64::from(i.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
+    let pair = |i: u32| {
+        let x = 0.002 * f64::from(i);
+        (x, 3.0 * (-0.7 * x).exp() + 0.1 * error(i))
+    };
+    Fit::named("exponentials", Data::pairs((0..3000).map(pair)).unwrap()).unwrap()
+}
+
+#[test]
+fn an_easy_fit_ends_when_it_is_certain() {
+    let fitted = decay().run().unwrap();
+    assert_eq!((fitted.outcome.stopped, fitted.iterations), (StopReason::Certain, 0));
+    let (agreeing, all) = fitted.agreed.unwrap();
+    assert!(2 * agreeing > all, "{agreeing} of {all}");
+    assert_eq!(fitted.outcome.evaluations, 0);
+    // A swarm that is asked for searches, and ends at the same place.
+    let searched = decay().starts(2).with(|options| options.iterations = 10).run().unwrap();
+    assert_eq!((searched.agreed, searched.iterations), (None, 10));
+    assert!((fitted.value / searched.value - 1.0).abs() < 1e-12);
+    for (a, b) in fitted.values().iter().zip(searched.values()) {
+        assert!((a / b - 1.0).abs() < 1e-7, "{a} {b}");
+    }
+    // Of a wave every descent ends elsewhere.
+    let waves = (0..100).map(f64::from).map(|x| (x, (0.571 * x).sin()));
+    let waves = Fit::named("cycles", Data::pairs(waves).unwrap()).unwrap();
+    assert_eq!(waves.run().unwrap().agreed, None);
+}
+
+#[test]
+fn a_certain_fit_has_the_same_bits_on_any_number_of_threads() {
+    let run = |threads| {
+        let watch = |_: &Progress| ControlFlow::Continue(());
+        decay().run_on(&Cpu::new(threads).unwrap(), watch).unwrap()
+    };
+    let first = run(1);
+    assert!(first.agreed.is_some());
+    for threads in 2..=3 {
+        let other = run(threads);
+        assert_eq!(first.parameters, other.parameters, "{threads}");
+        assert_eq!((first.agreed, first.descents), (other.agreed, other.descents), "{threads}");
+    }
+}
+
+#[test]
+fn a_linear_fit_is_solved() {
+    let rows = (0..50).map(f64::from).map(|x| (x, 1e6 + 3.0 * x - 0.01 * x * x));
+    let fit = Fit::named("polynomial", Data::pairs(rows).unwrap()).unwrap();
+    let fitted = fit.clone().run().unwrap();
+    assert_eq!((fitted.outcome.stopped, fitted.agreed), (StopReason::Certain, None));
+    assert!((fitted.value("c2").unwrap() + 0.01).abs() < 1e-9);
+    // At a bound that was asked for.
+    let bounded = fit.bounds("c1", 0.0, 2.0).unwrap().run().unwrap();
+    assert_eq!(bounded.value("c1"), Some(2.0));
+}
+
+#[test]
+fn a_usual_bound_that_is_hit_widens() {
+    // The exponent is looked for up to 10.
+    let rows = (1..40).map(|i| 1.0 + 0.02 * f64::from(i)).map(|x| (x, 2.0 * x.powi(14)));
+    let fit = Fit::named("power_law", Data::pairs(rows).unwrap()).unwrap();
+    let fitted = fit.clone().with(|options| options.iterations = 10).run().unwrap();
+    assert!((fitted.value("exponent").unwrap() - 14.0).abs() < 1e-9, "{:?}", fitted.values());
+    assert_eq!(fitted.widened, ["exponent"]);
+    // Not one that was asked for.
+    let bounded = fit.bounds("exponent", 0.0, 12.0).unwrap().run().unwrap();
+    assert_eq!((bounded.value("exponent"), bounded.widened.len()), (Some(12.0), 0));
+}
+
+#[test]
+fn numbers_whose_squares_or_exponentials_are_none_are_refused() {
+    let message = |model: &str, rows: Vec<(f64, f64)>| {
+        let fit = Fit::named(model, Data::pairs(rows).unwrap()).unwrap();
+        fit.run().map_err(|error| error.to_string()).map(|_| ())
+    };
+    let rows = |scale: f64, start: f64| {
+        let decay = |i: u32| (start + f64::from(i), scale * (-0.1 * f64::from(i)).exp());
+        (0..30).map(decay).collect::<Vec<_>>()
+    };
+    for scale in [1e-200, 1e200] {
+        let refused = message("exponentials", rows(scale, 0.0)).unwrap_err();
+        assert!(refused.contains("magnitude of the target") && refused.contains("power of ten"));
+    }
+    let refused = message("exponentials", rows(1.0, 1.7e9)).unwrap_err();
+    assert!(refused.contains("subtract 1700000000 from the arguments"), "{refused}");
+    message("exponentials", rows(1e18, 0.0)).unwrap();
+    // Far from zero, but not too far.
+    message("exponentials", rows(1.0, 2000.0)).unwrap();
+}
+
+#[test]
+fn only_the_parameters_that_have_bounds_of_their_own_end_there() {
+    let measured = [(0.5, 1.7), (1.0, 2.9), (2.0, 4.2), (4.0, 5.6), (8.0, 6.8), (16.0, 7.3)];
+    let fit = Fit::named("michaelis_menten", Data::pairs(measured).unwrap()).unwrap().profile(true);
+    let names = fit.names();
+    let bounded = fit.clone().bounds(&names[1], 0.0, 1e3).unwrap().run().unwrap();
+    let ends = |fitted: &flockwork::fit::Fitted| fitted.parameters[0].profile.unwrap();
+    let (a, b) = (ends(&fit.run().unwrap()), ends(&bounded));
+    assert!((a.0 - b.0).abs() < 1e-6 && (a.1 - b.1).abs() < 1e-6, "{a:?} {b:?}");
 }
