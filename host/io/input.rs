@@ -1,0 +1,170 @@
+//! What the program reads: whole, once, and without more memory than there is.
+
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use flate2::read::MultiGzDecoder;
+
+use crate::{Error, Result, memory};
+
+/// Reads all of a file, of a pipe, or, for the path `-`, of standard input; what gzip has packed is
+/// unpacked.
+///
+/// The file is opened once, so a pipe serves as well as a file on a disk.
+///
+/// ```
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("points.csv");
+/// std::fs::write(&path, "1,2\n").unwrap();
+/// assert_eq!(flockwork::io::read_input(&path)?, b"1,2\n");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read, [`Error::Memory`] before it takes more memory than there is, and
+/// [`Error::Format`] if what gzip has packed is damaged.
+pub fn read_input(path: &Path) -> Result<Vec<u8>> {
+    let failed = |source| Error::File { path: path.to_owned(), source };
+    let bytes = if path == Path::new("-") {
+        whole(io::stdin().lock(), 0)?.map_err(failed)?
+    } else {
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        whole(file, length)?.map_err(failed)?
+    };
+    // The mark of gzip, and its only method.
+    if !bytes.starts_with(b"\x1f\x8b\x08") {
+        return Ok(bytes);
+    }
+    whole(MultiGzDecoder::new(&bytes[..]), 0)?.map_err(|error| Error::Format {
+        path: path.to_owned(),
+        message: format!("it is packed by gzip, and cut short or damaged: {error}"),
+    })
+}
+
+/// All bytes, probably `expected`. Memory is asked for before it is taken.
+fn whole(mut from: impl Read, expected: u64) -> Result<io::Result<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    loop {
+        // The one more shows that there is no more.
+        let more = (bytes.len() as u64).max(expected.saturating_add(1)).max(1 << 16);
+        let needed = bytes.len() as u128 + u128::from(more);
+        memory::check(needed)?;
+        if bytes.try_reserve_exact(usize::try_from(more).unwrap_or(usize::MAX)).is_err() {
+            return Err(Error::Memory { needed, available: None });
+        }
+        let room = bytes.capacity() - bytes.len();
+        match from.by_ref().take(room as u64).read_to_end(&mut bytes) {
+            Ok(read) if read < room => return Ok(Ok(bytes)),
+            Ok(_) => {}
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+}
+
+/// The text that bytes are: UTF-8, UTF-16 if a byte order mark says so, and else Windows-1252, of which
+/// Latin-1 is a part. `None` if they are no text.
+pub(super) fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let is_text = |text: &str| {
+        !text.contains(|c: char| c.is_ascii_control() && !"\t\n\r\x0b\x0c\x1a".contains(c))
+    };
+    let utf16 = |rest: &[u8], number: fn([u8; 2]) -> u16| {
+        let (pairs, []) = rest.as_chunks::<2>() else { return None };
+        let text: String = char::decode_utf16(pairs.iter().map(|&pair| number(pair)))
+            .collect::<Result<_, _>>()
+            .ok()?;
+        is_text(&text).then_some(Cow::Owned(text))
+    };
+    if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
+        return utf16(rest, u16::from_le_bytes);
+    }
+    if let Some(rest) = bytes.strip_prefix(b"\xfe\xff") {
+        return utf16(rest, u16::from_be_bytes);
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if let Ok(text) = str::from_utf8(bytes) {
+        return (!text.contains('\0')).then_some(Cow::Borrowed(text));
+    }
+    // Numbers as a computer keeps them have bytes of every kind.
+    let foreign = bytes.iter().filter(|byte| !byte.is_ascii()).count();
+    if foreign > bytes.len() / 2 {
+        return None;
+    }
+    let text: String = bytes.iter().map(|&byte| windows_1252(byte)).collect();
+    is_text(&text).then_some(Cow::Owned(text))
+}
+
+/// Of the bytes from 0x80 to 0x9f, where Latin-1 has control characters.
+const WINDOWS_1252: [char; 32] = [
+    '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
+    '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+];
+
+fn windows_1252(byte: u8) -> char {
+    match byte {
+        0x80..=0x9f => WINDOWS_1252[usize::from(byte - 0x80)],
+        _ => byte.into(),
+    }
+}
+
+/// The lines of a text with their numbers from 1. LF, CR LF, and CR alone end a line.
+pub(super) fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
+    let mut rest = Some(text);
+    let mut number = 0;
+    std::iter::from_fn(move || {
+        let from = rest?;
+        number += 1;
+        let Some(end) = from.find(['\n', '\r']) else {
+            rest = None;
+            return Some((number, from));
+        };
+        let after = &from[end..];
+        rest = Some(after.strip_prefix("\r\n").unwrap_or(&after[1..]));
+        Some((number, &from[..end]))
+    })
+}
+
+/// A field of a file as a message quotes it: shortened where it is long.
+pub(super) fn quoted(field: &str) -> String {
+    const MOST: usize = 40;
+    match field.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}...", &field[..end]),
+        None => format!("{field:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn encodings() {
+        let utf16 = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+            "\u{feff}x\ty\n°C 𝄞".encode_utf16().flat_map(bytes).collect()
+        };
+        assert_eq!(decoded(&utf16(u16::to_le_bytes)).unwrap(), "x\ty\n°C 𝄞");
+        assert_eq!(decoded(&utf16(u16::to_be_bytes)).unwrap(), "x\ty\n°C 𝄞");
+        assert_eq!(decoded(b"\xef\xbb\xbfx").unwrap(), "x");
+        assert_eq!(decoded(b"Temp \xb0C;\x80\n1;2\n").unwrap(), "Temp °C;€\n1;2\n");
+        for binary in [&1.5_f64.to_le_bytes()[..], &(-1.1_f64).to_le_bytes(), b"\xff\xfe\x01"] {
+            assert_eq!(decoded(binary), None);
+        }
+    }
+
+    #[test]
+    fn every_end_of_a_line() {
+        let text = "a\nb\r\nc\rd\r\r\n\ne";
+        let expected = [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, ""), (6, ""), (7, "e")];
+        assert_eq!(lines(text).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn quotes_are_short() {
+        assert_eq!(quoted("a\t"), "\"a\\t\"");
+        assert_eq!(quoted(&"é".repeat(5000)).chars().count(), 45);
+    }
+}
