@@ -1,6 +1,7 @@
 //! `flockwork fit`: find the parameters of a model from data.
 
 use std::{
+    collections::BTreeMap,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
@@ -33,8 +34,8 @@ const MODEL: &str = "Model";
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The data: text (columns separated by commas, semicolons, tabs or blanks, with or without names),
-    /// a two-dimensional .npy array, or the binary layout of Hosala's thesis.
+    /// The data, or - for standard input: text (columns separated by commas, semicolons, tabs or blanks, with or
+    /// without names), .npy or .npz arrays, or the binary layout of Hosala's thesis; each also packed by gzip.
     #[arg(required_unless_present = "list")]
     data: Option<PathBuf>,
     /// The model: one of those listed below.
@@ -98,9 +99,18 @@ pub struct Arguments {
     /// The weight of each row, 0 or more: 1 / variance gives each its due [default: all the same].
     #[arg(long, value_name = "COLUMN", help_heading = DATA)]
     weight: Option<Column>,
-    /// Leave out rows with missing numbers (empty, NA, NaN) instead of refusing the file.
+    /// Leave out rows with missing numbers (empty, NA, NaN, -, #N/A) instead of refusing the file.
     #[arg(long, help_heading = DATA)]
     skip_missing: bool,
+    /// Of a text: whether its first line has the names of its columns [default: as it looks].
+    #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"], hide_possible_values = true, help_heading = DATA)]
+    header: Option<String>,
+    /// Of a text: the decimal mark is a comma [default: if nothing else fits].
+    #[arg(long, help_heading = DATA)]
+    decimal_comma: bool,
+    /// Of a text: so many lines at its top are not part of the table.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = DATA)]
+    skip_lines: usize,
     /// Of a binary file: coefficients in a row [default: from its name].
     #[arg(long, value_name = "N", help_heading = DATA)]
     dims: Option<u32>,
@@ -194,7 +204,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     arguments.check_outputs()?;
-    let (fit, skipped) = arguments.fit(file, model)?;
+    let (fit, left_out) = arguments.fit(file, model)?;
     let (fit, resumed) = arguments.resumed(fit)?;
     let backend = arguments.machine.select_for(&fit)?;
     let mut log = match &arguments.log {
@@ -233,7 +243,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         fit: &fit,
         fitted: &fitted,
         backend: &backend,
-        skipped,
+        left_out,
         intervals: arguments.confidence.is_some() || arguments.profile,
     };
     let report = match arguments.json {
@@ -249,6 +259,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 struct Unchanged {
     #[command(flatten)]
     swarm: SwarmArguments,
+}
+
+/// What was left out of a file.
+#[derive(Default)]
+struct LeftOut {
+    /// Rows for want of a number.
+    rows: usize,
+    /// All, by kind.
+    kinds: BTreeMap<String, usize>,
 }
 
 /// What a log begins with.
@@ -315,9 +334,9 @@ impl Arguments {
         }
     }
 
-    /// The fit, and how many rows were left out.
-    fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, usize)> {
-        let (data, weights, skipped) = self.read(file)?;
+    /// The fit, and how much was left out, by kind.
+    fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, LeftOut)> {
+        let (data, weights, left_out) = self.read(file)?;
         let mut fit = Fit::named(model, data).with_context(|| file.display().to_string())?;
         let short =
             [("terms", self.terms), ("degree", self.degree), ("denominator", self.denominator)];
@@ -376,25 +395,43 @@ impl Arguments {
         self.keep_history(&mut options);
         options.check()?;
         let polish = !self.swarm.never_polishes();
-        Ok((fit.with(|of_fit| *of_fit = options).polish(polish), skipped))
+        Ok((fit.with(|of_fit| *of_fit = options).polish(polish), left_out))
     }
 
-    /// The data, the weights of their rows, and how many were left out.
-    fn read(&self, file: &Path) -> anyhow::Result<(Data, Vec<f64>, usize)> {
+    /// The data, the weights of their rows, and how much was left out, by kind.
+    fn read(&self, file: &Path) -> anyhow::Result<(Data, Vec<f64>, LeftOut)> {
         let hints =
             Hints { dims: self.dims, rows: self.rows, layout: self.layout.unwrap_or_default() };
         let told = self.dims.is_some() || self.rows.is_some() || self.layout.is_some();
-        if told || io::is_binary(file)? {
+        let bytes = io::read_input(file)?;
+        if told || io::is_binary(&bytes) {
             if !self.x.is_empty() || self.y.is_some() || self.weight.is_some() {
                 bail!("{} is binary: --x, --y and --weight do not apply to it", file.display());
             }
-            return Ok((Data::from_table(&io::read_table(file, hints)?)?, Vec::new(), 0));
+            return Ok((
+                Data::from_table(&io::parse_table(&bytes, file, hints)?)?,
+                Vec::new(),
+                LeftOut::default(),
+            ));
         }
         let (x, y, weight) = (self.x.clone(), self.y.clone(), self.weight.clone());
-        let wanted = Wanted { x, y, weight, skip_missing: self.skip_missing };
-        let Columns { x, y, weights, names, skipped } = io::read_columns(file, &wanted)?;
+        let wanted = Wanted {
+            x,
+            y,
+            weight,
+            skip_missing: self.skip_missing,
+            header: self.header.as_deref().map(|header| header == "yes"),
+            decimal_comma: self.decimal_comma,
+            skip_lines: self.skip_lines,
+        };
+        let Columns { x, y, weights, names, skipped, left_out } =
+            io::parse_columns(&bytes, file, &wanted)?;
         let columns = (names.len() - 1) as u32;
-        Ok((Data::new(columns, x, y)?.named(names)?, weights, skipped))
+        Ok((
+            Data::new(columns, x, y)?.named(names)?,
+            weights,
+            LeftOut { rows: skipped, kinds: left_out },
+        ))
     }
 }
 
@@ -522,7 +559,7 @@ struct Report<'a> {
     fit: &'a Fit,
     fitted: &'a Fitted,
     backend: &'a AnyBackend,
-    skipped: usize,
+    left_out: LeftOut,
     /// Whether confidence intervals are shown.
     intervals: bool,
 }
@@ -532,11 +569,12 @@ const SHOWN_TOGETHER: usize = 8;
 
 impl Report<'_> {
     fn json(&self) -> String {
-        let Self { fit, fitted, backend, skipped, .. } = self;
+        let Self { fit, fitted, backend, left_out, .. } = self;
         let object = json!({
             "model": fit.model_name(),
             "columns": fit.data().names(),
-            "skipped_rows": skipped,
+            "skipped_rows": left_out.rows,
+            "left_out": left_out.kinds,
             "options": fit.swarm_options(),
             "backend": {
                 "name": backend.name(),
@@ -553,7 +591,7 @@ impl Report<'_> {
     }
 
     fn text(&self, plot: Option<&Path>) -> String {
-        let Self { fit, fitted, backend, skipped, .. } = self;
+        let Self { fit, fitted, backend, left_out, .. } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
         let rate = match fitted.rows_per_second() {
             Some(rows) => format!(": {rows:.3e} rows a second"),
@@ -564,9 +602,11 @@ impl Report<'_> {
                 format!(": {points:.3e} points a second by the Gram matrix")
             }
         };
-        let left_out = match skipped {
-            0 => String::new(),
-            skipped => format!(" ({skipped} left out)"),
+        let kinds: Vec<_> =
+            left_out.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let left_out = match kinds.is_empty() {
+            true => String::new(),
+            false => format!(" (left out: {})", kinds.join(", ")),
         };
         let mut lines = vec![
             format!(

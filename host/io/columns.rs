@@ -1,27 +1,32 @@
 //! Columns of numbers: text with or without names, or a NumPy array.
 
-use std::{fs, path::Path, str::FromStr};
+use std::{collections::BTreeMap, path::Path, str::FromStr};
 
 use flockwork_device::math::Real;
 
-use super::npy;
+use super::{
+    delimited::{self, Field, MOST_FIELDS, Record, Records, Trouble, number},
+    input::{self, quoted},
+    npy, npz,
+};
 use crate::{Error, Result, memory};
 
 /// A column of a file, by name or by number from 1 on, and perhaps a function of it: as text `y`, `3`,
-/// `ln(y)`, `log10(2)`, `sqrt(count)`, `exp(x)`.
+/// `ln(y)`, `log10(2)`, `sqrt(count)`, `exp(x)`. A column that has all of the text for its name comes first.
 ///
 /// ```
 /// use flockwork::io::Column;
 ///
 /// let column: Column = "ln(pressure)".parse()?;
 /// assert_eq!(column.to_string(), "ln(pressure)");
-/// assert!("sin(x)".parse::<Column>().is_err());
+/// // A name like others.
+/// assert_eq!("Time (s)".parse::<Column>()?.to_string(), "Time (s)");
+/// assert!("".parse::<Column>().is_err());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    name: String,
-    of: Option<Of>,
+    text: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,38 +44,41 @@ impl FromStr for Column {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let wrong = || Error::Option {
-            option: "column",
-            value: format!("{text:?}"),
-            accepted: "a name or a number from 1 on, or ln, log10, sqrt or exp of one, as ln(y)"
-                .to_owned(),
-        };
         let text = text.trim();
-        let Some((function, rest)) = text.split_once('(') else {
-            if text.is_empty() {
-                return Err(wrong());
-            }
-            return Ok(Self { name: text.to_owned(), of: None });
-        };
-        let name = rest.strip_suffix(')').map(str::trim).filter(|name| !name.is_empty());
-        let of = FUNCTIONS.iter().find(|(known, _)| *known == function.trim());
-        match (name, of) {
-            (Some(name), Some(&(_, of))) => Ok(Self { name: name.to_owned(), of: Some(of) }),
-            _ => Err(wrong()),
+        if text.is_empty() {
+            return Err(Error::Option {
+                option: "column",
+                value: format!("{text:?}"),
+                accepted:
+                    "a name or a number from 1 on, or ln, log10, sqrt or exp of one, as ln(y)"
+                        .to_owned(),
+            });
         }
+        Ok(Self { text: text.to_owned() })
+    }
+}
+
+impl Column {
+    /// As a function of a column.
+    fn function(&self) -> Option<(Of, &str)> {
+        let (function, rest) = self.text.split_once('(')?;
+        let (_, of) = FUNCTIONS.iter().find(|(known, _)| *known == function.trim())?;
+        let name = rest.strip_suffix(')').map(str::trim).filter(|name| !name.is_empty())?;
+        Some((*of, name))
     }
 }
 
 impl std::fmt::Display for Column {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match FUNCTIONS.iter().find(|(_, of)| Some(*of) == self.of) {
-            Some((function, _)) => write!(f, "{function}({})", self.name),
-            None => f.write_str(&self.name),
-        }
+        f.write_str(&self.text)
     }
 }
 
 impl Of {
+    fn name(self) -> &'static str {
+        FUNCTIONS.iter().find(|(_, of)| *of == self).map_or("", |(name, _)| name)
+    }
+
     fn value(self, x: f64) -> f64 {
         match self {
             Self::Ln => Real::ln(x),
@@ -107,8 +115,15 @@ pub struct Wanted {
     pub y: Option<Column>,
     /// The weight of each row.
     pub weight: Option<Column>,
-    /// Leave out rows in which one of these is missing (empty, NA or NaN), instead of refusing the file.
+    /// Leave out rows in which one of these is missing (empty, NA, NaN, `-`, or a spreadsheet's error such as
+    /// `#N/A`), instead of refusing the file.
     pub skip_missing: bool,
+    /// Whether the first line of a text has the names; `None` to judge by what is in it.
+    pub header: Option<bool>,
+    /// In a text the decimal mark is a comma; otherwise it is taken for one only where nothing else fits.
+    pub decimal_comma: bool,
+    /// So many lines at the top of a text are not part of the table.
+    pub skip_lines: usize,
 }
 
 /// What was read of a file of columns.
@@ -133,8 +148,12 @@ pub struct Columns {
     pub weights: Vec<f64>,
     /// What the arguments and the target are called.
     pub names: Vec<String>,
-    /// Rows left out.
+    /// Rows left out because a number is missing.
     pub skipped: usize,
+    /// All that was left out or is no data, how often by kind: what stood for missing numbers; a `line of a
+    /// title`, `line of units`, `line of names, some of them numbers` or `line of empty fields`; a `column of
+    /// row names`.
+    pub left_out: BTreeMap<String, usize>,
 }
 
 /// Where a column stands, what of it is taken, and what it is called.
@@ -149,46 +168,75 @@ struct Sources {
     all: Vec<Source>,
     /// How many of them are arguments.
     arguments: usize,
+    /// Whether the first column is none of them because it names the rows.
+    row_names: bool,
 }
 
 impl Sources {
-    /// In a file of so many columns, perhaps with names.
+    /// In a file of so many columns, perhaps with names. A first column that has none where others have some
+    /// names the rows; it is no argument unless there is no other, or somebody asks for it.
     fn new(wanted: &Wanted, count: usize, names: Option<&[String]>) -> Result<Self, String> {
+        if count > MOST_FIELDS {
+            return Err(format!("it has {count} columns; at most {MOST_FIELDS} are accepted"));
+        }
+        let row_names = names.is_some_and(|names| names[0].is_empty() || names[0] == "Unnamed: 0");
         let called = |index: usize| match names.and_then(|names| names.get(index)) {
-            Some(name) => name.clone(),
-            None => format!("column {}", index + 1),
+            Some(name) if !name.is_empty() => name.clone(),
+            _ => format!("column {}", index + 1),
+        };
+        let known = || match names {
+            Some(names) => listed(names),
+            None => format!("there are {count}, without names"),
+        };
+        let index = |name: &str| -> Result<Option<usize>, String> {
+            let same = |index: &usize| names.is_some_and(|names| names[*index] == name);
+            let mut all = (0..names.map_or(0, <[String]>::len)).filter(same);
+            match (all.next(), all.next()) {
+                (Some(one), Some(two)) => Err(format!(
+                    "two columns are called {}, {} and {}: give the number instead",
+                    quoted(name),
+                    one + 1,
+                    two + 1
+                )),
+                (Some(one), None) => Ok(Some(one)),
+                _ => Ok(name
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|n| n.checked_sub(1))
+                    .filter(|i| *i < count)),
+            }
         };
         let find = |column: &Column| -> Result<Source, String> {
-            let by_name =
-                names.and_then(|names| names.iter().position(|name| *name == column.name));
-            let number =
-                || column.name.parse::<usize>().ok()?.checked_sub(1).filter(|i| *i < count);
-            let index = by_name.or_else(number).ok_or_else(|| {
-                let known = match names {
-                    Some(names) => format!("it has: {}", names.join(", ")),
-                    None => format!("it has no names, and {count} columns"),
-                };
-                format!("there is no column {:?}; {known}", column.name)
-            })?;
-            let name = Column { name: called(index), of: column.of }.to_string();
-            Ok(Source { index, of: column.of, name })
+            if let Some(index) = index(&column.text)? {
+                return Ok(Source { index, of: None, name: called(index) });
+            }
+            let missing = |name| format!("there is no column {}; {}", quoted(name), known());
+            let Some((of, name)) = column.function() else { return Err(missing(&column.text)) };
+            let index = index(name)?.ok_or_else(|| missing(name))?;
+            Ok(Source { index, of: Some(of), name: format!("{}({})", of.name(), called(index)) })
         };
         let weight = wanted.weight.as_ref().map(find).transpose()?;
+        let mut all = wanted.x.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let is_weight = |index: usize| weight.as_ref().is_some_and(|weight| weight.index == index);
         let plain = |index: usize| Source { index, of: None, name: called(index) };
         let y = match &wanted.y {
             Some(column) => find(column)?,
             None => {
-                let last = (0..count).rev().find(|&index| {
-                    !is_weight(index)
-                        && wanted.x.iter().all(|x| find(x).is_ok_and(|x| x.index != index))
-                });
+                let is_free = |&index: &usize| {
+                    !is_weight(index) && all.iter().all(|source| source.index != index)
+                };
+                let last = (0..count).rev().find(is_free);
                 plain(last.ok_or("no column is left for the target")?)
             }
         };
-        let mut all = wanted.x.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+        let mut passed_over = false;
         if all.is_empty() {
-            all.extend((0..count).filter(|&i| i != y.index && !is_weight(i)).map(plain));
+            let others = (0..count).filter(|&i| i != y.index && !is_weight(i));
+            all.extend(others.clone().filter(|index| *index != 0 || !row_names).map(plain));
+            passed_over = !all.is_empty() && all.len() < others.clone().count();
+            if all.is_empty() {
+                all.extend(others.map(plain));
+            }
         }
         if all.is_empty() {
             return Err(format!(
@@ -199,13 +247,17 @@ impl Sources {
         let arguments = all.len();
         all.push(y);
         all.extend(weight);
-        Ok(Self { all, arguments })
+        Ok(Self { all, arguments, row_names: passed_over })
     }
 
     /// Nothing, for as many rows.
     fn begin(&self) -> Columns {
         let names = self.all[..=self.arguments].iter().map(|source| source.name.clone()).collect();
-        Columns { names, ..Columns::default() }
+        let mut left_out = BTreeMap::new();
+        if self.row_names {
+            left_out.insert("column of row names".to_owned(), 1);
+        }
+        Columns { names, left_out, ..Columns::default() }
     }
 
     /// Takes a row, whose numbers `at` gives; or says of which column what is wrong.
@@ -219,13 +271,20 @@ impl Sources {
         for (nth, source) in self.all.iter().enumerate() {
             let value = match at(source.index) {
                 Ok(value) => value,
-                Err(Trouble::Missing(_)) if skip_missing => {
+                Err(Trouble::Missing(kind)) if skip_missing => {
                     columns.x.truncate(before.0);
                     columns.y.truncate(before.1);
                     columns.skipped += 1;
+                    *columns.left_out.entry(kind).or_default() += 1;
                     return Ok(());
                 }
-                Err(Trouble::Missing(what) | Trouble::Wrong(what)) => {
+                Err(Trouble::Missing(kind)) => {
+                    let what = format!(
+                        "{kind}, where a number should be: --skip-missing leaves such rows out"
+                    );
+                    return Err((source.index, source.name.clone(), what));
+                }
+                Err(Trouble::Wrong(what)) => {
                     return Err((source.index, source.name.clone(), what));
                 }
             };
@@ -244,25 +303,38 @@ impl Sources {
     }
 }
 
-/// Why there is no number.
-enum Trouble {
-    Missing(String),
-    Wrong(String),
+/// The names of columns, for a message.
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 20;
+    let shown = names.iter().take(MOST).map(|name| match name.is_empty() {
+        true => "(one without a name)".to_owned(),
+        false => quoted(name).trim_matches('"').to_owned(),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(MOST) {
+        0 => format!("there are {shown}"),
+        more => format!("there are {shown} and {more} more"),
+    }
 }
 
-/// Reads columns of a file: text or `.npy`, which its first bytes tell.
+/// Reads columns of a file: text, `.npy` or `.npz`, which its first bytes tell; each may be packed by gzip.
 ///
-/// In text a line is a row. Its fields are separated by commas, semicolons or tabs, and may be quoted;
-/// or by blanks. What begins with `#` is left out. A first line in which some field is no number (and
-/// not missing either) has the names. An `.npy` file holds a two-dimensional array of `f4` or `f8`.
+/// In text a line is a row. Its fields are separated by commas, semicolons, tabs or `|`, and may be quoted;
+/// or by blanks. What follows a `#` is left out, but not a spreadsheet's error such as `#N/A`. The first line
+/// has the names if its fields are no numbers where those below are; a line of units may follow, and lines of a
+/// title may come before. A last comment before the numbers may have the names too. A first column without a
+/// name names the rows.
+///
+/// An `.npy` file holds a two-dimensional array of numbers or of truth values, and an `.npz` file such arrays,
+/// or one-dimensional ones, which stand side by side under their names.
 ///
 /// ```
 /// use flockwork::io::{Wanted, read_columns};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("two.csv");
-/// std::fs::write(&path, "x;y\n1;2\n3;4\n").unwrap();
-/// assert_eq!(read_columns(&path, &Wanted::default())?.y, [2.0, 4.0]);
+/// std::fs::write(&path, "x;y\n1,5;2\n3;4\n").unwrap();
+/// assert_eq!(read_columns(&path, &Wanted::default())?.x, [1.5, 3.0]);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 ///
@@ -270,55 +342,108 @@ enum Trouble {
 /// If the file cannot be read, a column is not there, or a field that is wanted is no finite number:
 /// with line and column.
 pub fn read_columns(path: &Path, wanted: &Wanted) -> Result<Columns> {
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    let wrong = |message| Error::Format { path: path.to_owned(), message };
-    // The bytes, and numbers of no more than two bytes each.
-    memory::check(5 * u128::from(fs::metadata(path).map_err(failed)?.len()))?;
-    let bytes = fs::read(path).map_err(failed)?;
-    let columns = if npy::is(&bytes) { array(&bytes, wanted) } else { text(&bytes, wanted) };
-    let columns = columns.map_err(wrong)?;
-    if columns.y.is_empty() {
-        return Err(wrong("it has no rows of numbers".to_owned()));
-    }
-    Ok(columns)
+    parse_columns(&super::read_input(path)?, path, wanted)
 }
 
-/// Whether a file is neither text nor `.npy`, by its first bytes: then it is one of plain numbers, as
-/// [`read_hosala`](super::read_hosala) reads.
+/// The same from bytes that are already there; `path` is for messages.
 ///
 /// ```
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let path = folder.path().join("f5_1_1.dat");
-/// std::fs::write(&path, [1.0_f64, 2.0].map(f64::to_le_bytes).concat()).unwrap();
-/// assert!(flockwork::io::is_binary(&path)?);
+/// use flockwork::io::{Wanted, parse_columns};
+///
+/// let table = parse_columns(b"Time (s)\ty\n0\t1\n", "-".as_ref(), &Wanted::default())?;
+/// assert_eq!(table.names, ["Time (s)", "y"]);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read.
-pub fn is_binary(path: &Path) -> Result<bool> {
-    use std::io::Read;
-
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    let mut first = Vec::new();
-    fs::File::open(path).map_err(failed)?.take(4096).read_to_end(&mut first).map_err(failed)?;
-    let text = match str::from_utf8(&first) {
-        Ok(text) => !text.contains('\0'),
-        // A character may be cut off at the end.
-        Err(error) => error.error_len().is_none() && !first.contains(&0),
+/// As [`read_columns`].
+pub fn parse_columns(bytes: &[u8], path: &Path, wanted: &Wanted) -> Result<Columns> {
+    let wrong = |message| Error::Format { path: path.to_owned(), message };
+    // Numbers of no more than two bytes each, and text of two bytes a character as UTF-8.
+    memory::check(6 * bytes.len() as u128)?;
+    let columns = if npy::is(bytes) {
+        npy::array(bytes, npy::ALL, "a row for each observation")
+            .and_then(|array| arrays(&[(String::new(), array)], wanted))
+    } else if npz::is(bytes) {
+        let members = npz::members(bytes)?.map_err(wrong)?;
+        members
+            .iter()
+            .map(|(name, bytes)| {
+                let array = npy::columns(bytes, npy::ALL);
+                Ok((name.clone(), array.map_err(|message| format!("{name}: {message}"))?))
+            })
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|all| arrays(&all, wanted))
+    } else {
+        text(bytes, wanted)
     };
-    Ok(!text && !npy::is(&first))
+    let columns = columns.map_err(wrong)?;
+    if columns.y.is_empty() {
+        return Err(wrong(match columns.skipped {
+            0 => "it has no rows of numbers".to_owned(),
+            all => format!("each of its {all} rows lacks a number that is wanted"),
+        }));
+    }
+    Ok(columns)
 }
 
-fn array(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
-    let array = npy::array(bytes, npy::FLOATS, "a row for each observation")?;
-    let sources = Sources::new(wanted, array.columns, None)?;
+/// Whether what is in a file is neither text nor `.npy` or `.npz`, by its first bytes: then it is plain
+/// numbers, as [`read_hosala`](super::read_hosala) reads.
+///
+/// ```
+/// use flockwork::io::is_binary;
+///
+/// assert!(is_binary(&[1.0_f64, 2.0].map(f64::to_le_bytes).concat()));
+/// assert!(!is_binary(b"1 2\n"));
+/// ```
+pub fn is_binary(bytes: &[u8]) -> bool {
+    if npy::is(bytes) || npz::is(bytes) {
+        return false;
+    }
+    let first = &bytes[..bytes.len().min(4096)];
+    // A character may be cut off at the end.
+    let cut = if first.len() < bytes.len() { 3 } else { 0 };
+    (0..=cut).all(|cut| input::decoded(&first[..first.len() - cut]).is_none())
+}
+
+/// Arrays side by side.
+fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, String> {
+    let mut names = Vec::new();
+    let mut places = Vec::new();
+    let (first, others) = all.split_first().ok_or("it has no arrays")?;
+    if let Some(other) = others.iter().find(|other| other.1.rows != first.1.rows) {
+        return Err(format!(
+            "its array {} has {} rows, and {} has {}; all must have as many",
+            quoted(&first.0),
+            first.1.rows,
+            quoted(&other.0),
+            other.1.rows
+        ));
+    }
+    for (name, array) in all {
+        if array.columns > MOST_FIELDS {
+            return Err(format!(
+                "it has {} columns; at most {MOST_FIELDS} are accepted",
+                array.columns
+            ));
+        }
+        for column in 0..array.columns {
+            places.push((array, column));
+            names.push(match array.columns {
+                1 => name.clone(),
+                _ => format!("{name}{}", column + 1),
+            });
+        }
+    }
+    let named = !first.0.is_empty() && !(others.is_empty() && first.1.columns > 1);
+    let sources = Sources::new(wanted, places.len(), named.then_some(&names[..]))?;
     let mut columns = sources.begin();
-    for row in 0..array.rows {
-        let at = |column| {
-            let value = array.at(row, column);
+    for row in 0..first.1.rows {
+        let at = |column: usize| {
+            let (array, within): (&npy::Array<'_>, usize) = places[column];
+            let value = array.at(row, within);
             if value.is_nan() {
-                Err(Trouble::Missing("NaN, where a number should be".to_owned()))
+                Err(Trouble::Missing("NaN".to_owned()))
             } else if value.is_infinite() {
                 Err(Trouble::Wrong(format!("{value}, and every number must be finite")))
             } else {
@@ -331,80 +456,269 @@ fn array(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
     Ok(columns)
 }
 
-/// A line as its fields.
-type Line = (u64, Vec<String>);
-
 fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
-    let text = text.ok_or("it is no text, and no .npy array")?;
-    let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    let first = first.ok_or("it is empty")?;
-    let mark = [';', '\t', ','].into_iter().find(|&mark| first.contains(mark));
-    let mut lines: Box<dyn Iterator<Item = Result<Line, String>>> = match mark {
-        Some(mark) => {
-            let reader = csv::ReaderBuilder::new()
-                .delimiter(mark as u8)
-                .comment(Some(b'#'))
-                .has_headers(false)
-                .flexible(true)
-                .trim(csv::Trim::All)
-                .from_reader(bytes);
-            Box::new(reader.into_records().map(|record| {
-                let record = record.map_err(|error| error.to_string())?;
-                let line = record.position().map_or(0, csv::Position::line);
-                Ok((line, record.iter().map(str::to_owned).collect()))
-            }))
-        }
-        None => Box::new(text.lines().zip(1..).filter_map(|(line, number)| {
-            let line = line.split('#').next().unwrap_or_default().trim();
-            let fields = || line.split_whitespace().map(str::to_owned).collect();
-            (!line.is_empty()).then(|| Ok((number, fields())))
-        })),
-    };
-    let Some(first) = lines.next().transpose()? else { return Err("it is empty".to_owned()) };
-    let is_header = first.1.iter().any(|field| matches!(number(field), Err(Trouble::Wrong(_))))
-        && !first.1.iter().any(|field| number(field).is_ok());
-    let count = first.1.len();
-    let sources = Sources::new(wanted, count, is_header.then_some(&first.1[..]))?;
-    let rows = if is_header { None } else { Some(Ok(first)) };
+    let text = input::decoded(bytes).ok_or("it is no text, and no .npy array")?;
+    let (text, line, mark) = delimited::begin(&text, wanted.skip_lines)?;
+    let format = delimited::format(text, line, mark, wanted.decimal_comma);
+    let sample = delimited::sample(text, line, format);
+    let mut records = Records::new(text, line, format);
+    if sample.is_empty() {
+        return Err(records
+            .next()
+            .and_then(Result::err)
+            .unwrap_or_else(|| "it is empty".to_owned()));
+    }
+    let count = delimited::width(&sample);
+    let top = Top::new(&sample, count, wanted.header, format.decimal_comma)?;
+    let rows = records.skip(top.lines);
+    let names = top.names.or_else(|| {
+        let comment = delimited::sample(text, line, format).first().and_then(|first| {
+            let mut before = Records::new(text, line, format);
+            before.find(|record| record.as_ref().is_ok_and(|record| record.line == first.line));
+            before.comment
+        })?;
+        in_comment(comment, count, format)
+    });
+    let sources = Sources::new(wanted, count, names.as_deref())?;
     let mut columns = sources.begin();
-    for line in rows.into_iter().chain(lines) {
-        let (line, fields) = line?;
-        if fields.len() != count {
-            return Err(format!("line {line} has {} fields; the first has {count}", fields.len()));
+    columns.left_out.extend(top.left_out);
+    for record in rows {
+        let Record { line, fields } = record?;
+        if fields.iter().all(|field| field.text.is_empty()) {
+            *columns.left_out.entry("line of empty fields".to_owned()).or_default() += 1;
+            continue;
         }
-        let told =
-            sources.take(&mut columns, wanted.skip_missing, |column| number(&fields[column]));
+        if !fits(&fields, count) {
+            return Err(format!(
+                "line {line} has {} field{}; the others have {count}{}",
+                fields.len(),
+                if fields.len() == 1 { "" } else { "s" },
+                match columns.y.is_empty() {
+                    true => " (--skip-lines N passes over lines at the top)",
+                    false => "",
+                },
+            ));
+        }
+        let told = sources.take(&mut columns, wanted.skip_missing, |column| {
+            number(&fields[column].text, format.decimal_comma)
+        });
         told.map_err(|(column, name, what)| {
-            let name = if is_header { format!(" ({name})") } else { String::new() };
-            format!("line {line}, column {}{name} is {what}", column + 1)
+            let name = if names.is_some() {
+                format!(" ({})", quoted(&name).trim_matches('"'))
+            } else {
+                String::new()
+            };
+            let advice = match line == sample[0].line
+                && wanted.header.is_none()
+                && !what.contains("--skip-missing")
+            {
+                true => " (--header yes takes the line for names)",
+                false => "",
+            };
+            format!("line {line}, column {}{name} is {what}{advice}", column + 1)
         })?;
     }
     Ok(columns)
 }
 
-fn number(field: &str) -> Result<f64, Trouble> {
-    if field.is_empty() {
-        return Err(Trouble::Missing("empty, where a number should be".to_owned()));
+/// Whether a record is one of `count` fields; there may be empty ones behind.
+fn fits(fields: &[Field<'_>], count: usize) -> bool {
+    fields.len() >= count && fields[count..].iter().all(|field| field.text.is_empty())
+}
+
+/// The names in a comment such as `# time count`, or `#,time,count` where the first is called `#`.
+fn in_comment(comment: &str, count: usize, format: delimited::Format) -> Option<Vec<String>> {
+    let record = Records::new(comment.trim_start_matches('#'), 1, format).next()?.ok()?;
+    let mut names: Vec<_> =
+        record.fields.into_iter().map(|field| field.text.into_owned()).collect();
+    if names.first().is_some_and(String::is_empty) {
+        names[0] = "#".to_owned();
     }
-    if ["na", "nan", "null", "none"].contains(&field.to_ascii_lowercase().as_str()) {
-        return Err(Trouble::Missing(format!("{field:?}, where a number should be")));
+    let is_name =
+        |name: &String| matches!(number(name, format.decimal_comma), Err(Trouble::Wrong(_)));
+    (names.len() == count && names.iter().all(is_name)).then_some(names)
+}
+
+/// What stands above the rows of a table.
+struct Top {
+    names: Option<Vec<String>>,
+    /// How many records it takes.
+    lines: usize,
+    left_out: BTreeMap<String, usize>,
+}
+
+/// What the first records show of a column, below a line that may have the names.
+#[derive(Clone, Copy, Default)]
+struct Body {
+    numbers: usize,
+    others: usize,
+}
+
+impl Top {
+    fn new(
+        sample: &[Record<'_>],
+        count: usize,
+        header: Option<bool>,
+        decimal_comma: bool,
+    ) -> Result<Self, String> {
+        let number = |field: &Field<'_>| number(&field.text, decimal_comma);
+        // No attempt at a number such as `1.0.3` either.
+        let is_name = |field: &Field<'_>| {
+            matches!(number(field), Err(Trouble::Wrong(_)))
+                && !field.text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+        };
+        let mut top = Self { names: None, lines: 0, left_out: BTreeMap::new() };
+        if header == Some(false) {
+            return Ok(top);
+        }
+        let body = |from: usize| {
+            let mut body = vec![Body::default(); count];
+            for record in sample.iter().skip(from).filter(|record| fits(&record.fields, count)) {
+                for (column, field) in body.iter_mut().zip(&record.fields) {
+                    match number(field) {
+                        Ok(_) => column.numbers += 1,
+                        Err(Trouble::Wrong(_)) => column.others += 1,
+                        Err(Trouble::Missing(_)) => {}
+                    }
+                }
+            }
+            body
+        };
+        // Where the rows have names, there may be no field for these in the line of names. A single name
+        // needs names of rows that are quoted or no numbers: otherwise it is a title.
+        let is_shorter = |at: usize| {
+            let (fields, next) = (&sample[at].fields, sample.get(at + 1).map(|next| &next.fields));
+            count > 1
+                && fields.len() + 1 == count
+                && fields.iter().all(is_name)
+                && next.is_some_and(|next| {
+                    fits(next, count)
+                        && !is_name(&next[count - 1])
+                        && (count > 2 || next[0].quoted || number(&next[0]).is_err())
+                })
+                && body(at + 1).last().is_some_and(|last| last.numbers > last.others)
+        };
+        let is_title =
+            |record: &Record<'_>| !fits(&record.fields, count) && record.fields.iter().any(is_name);
+        let at = (0..sample.len()).find(|&at| !is_title(&sample[at]) || is_shorter(at));
+        let Some(at) = at else { return Ok(top) };
+        let record = &sample[at];
+        let shorter = !fits(&record.fields, count);
+        if shorter && !is_shorter(at) {
+            return Ok(top);
+        }
+        let below = body(at + 1);
+        let fields = &record.fields[..record.fields.len().min(count)];
+        let numbers = fields.iter().filter(|field| number(field).is_ok()).count();
+        let are_names = shorter
+            || header == Some(true)
+            || match numbers {
+                0 => fields.iter().any(is_name),
+                _ => {
+                    let rows = sample[at + 1..].iter().filter(|row| fits(&row.fields, count));
+                    let rows: Vec<_> = rows.map(|row| &row.fields[..count]).collect();
+                    let over_numbers = fields
+                        .iter()
+                        .zip(&below)
+                        .position(|(field, body)| is_name(field) && body.numbers > body.others);
+                    match (are_numbered(fields, &rows, |field| number(field).is_ok()), over_numbers)
+                    {
+                        (Some(are), None) => are,
+                        (Some(true), Some(_)) => true,
+                        (_, over_numbers) => {
+                            return Err(format!(
+                                "line {} may be the names of the columns or a row: {} is no number{}, \
+                                 and others are. Say which by --header yes or --header no",
+                                record.line,
+                                quoted(&fields[over_numbers.unwrap_or(0)].text),
+                                if over_numbers.is_some() { ", over numbers" } else { "" },
+                            ));
+                        }
+                    }
+                }
+            };
+        // Above rows without names, only what cannot be one of them is a title.
+        if are_names || sample[..at].iter().all(|title| title.fields.len() == 1) {
+            top.lines = at;
+        }
+        if top.lines > 0 {
+            top.left_out.insert("line of a title".to_owned(), top.lines);
+        }
+        if !are_names {
+            return Ok(top);
+        }
+        if numbers > 0 {
+            top.left_out.insert("line of names, some of them numbers".to_owned(), 1);
+        }
+        let mut names: Vec<_> =
+            fields.iter().map(|field| field.text.clone().into_owned()).collect();
+        if shorter {
+            names.insert(0, String::new());
+        }
+        top.names = Some(names);
+        top.lines += 1;
+        // Over numbers there are units or nothing, and no more text comes below.
+        let is_units = |record: &Record<'_>| {
+            let mut over_numbers =
+                record.fields.iter().zip(&below).filter(|(_, body)| body.numbers > 0);
+            fits(&record.fields, count)
+                && over_numbers.clone().all(|(field, body)| {
+                    (is_name(field) && body.others == 1)
+                        || field.text.is_empty()
+                        || field.text == "-"
+                })
+                && over_numbers.any(|(field, _)| is_name(field))
+        };
+        if sample.get(at + 1).is_some_and(is_units) {
+            top.lines += 1;
+            top.left_out.insert("line of units".to_owned(), 1);
+        }
+        Ok(top)
     }
-    match field.parse::<f64>() {
-        Ok(value) if value.is_finite() => Ok(value),
-        Ok(value) => {
-            Err(Trouble::Wrong(format!("{value} ({field:?}), and every number must be finite")))
-        }
-        Err(_) => {
-            let shown: String = field.chars().take(40).collect();
-            Err(Trouble::Wrong(format!("{shown:?}, which is no number")))
-        }
+}
+
+/// Whether fields of which some are numbers are the names of the columns below: `None` if they may be.
+fn are_numbered(
+    fields: &[Field<'_>],
+    rows: &[&[Field<'_>]],
+    is_number: impl Fn(&Field<'_>) -> bool,
+) -> Option<bool> {
+    let numbered = || (0..fields.len()).filter(|&at| is_number(&fields[at]));
+    // Names are quoted where the numbers below are not.
+    let is_unquoted = |at: usize| rows.iter().any(|row| is_number(&row[at]) && !row[at].quoted);
+    if numbered().count() < fields.len()
+        && numbered().all(|at| fields[at].quoted && is_unquoted(at))
+    {
+        return Some(true);
+    }
+    // As pandas numbers columns: nothing over the names of rows, and then 0, 1, 2, and so on.
+    let is_nth = |(field, nth): (&Field<'_>, usize)| field.text.parse() == Ok(nth);
+    if fields[0].text.is_empty() && fields[1..].iter().zip(0..).all(is_nth) {
+        return Some(true);
+    }
+    if numbered().count() == fields.len() {
+        return Some(false);
+    }
+    // Years, over what are none.
+    let is_year = |field: &Field<'_>| {
+        field.text.len() == 4
+            && field.text.parse::<u32>().is_ok_and(|year| (1500..2200).contains(&year))
+    };
+    if !numbered().all(|at| is_year(&fields[at])) || rows.is_empty() {
+        return Some(false);
+    }
+    let years = numbered().map(|at| rows.iter().filter(|row| is_year(&row[at])).count());
+    match (years.clone().min(), years.max()) {
+        (_, Some(0)) => Some(true),
+        (Some(all), _) if all == rows.len() => Some(false),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(text: &str, wanted: &Wanted) -> Result<Columns> {
@@ -427,7 +741,7 @@ mod tests {
             x: vec![column("2"), column("c d")],
             y: Some(column("a")),
             weight: Some(column("w")),
-            skip_missing: false,
+            ..Wanted::default()
         };
         let some = read(text, &wanted).unwrap();
         assert_eq!((some.x, some.y), (vec![2.0, 3.0, 6.0, 7.0], vec![1.0, 5.0]));
@@ -462,10 +776,16 @@ mod tests {
     fn bad_fields_get_line_and_column() {
         let cases = [
             ("x,y\n1,2\n3,four\n", "line 3, column 2 (y) is \"four\", which is no number"),
-            ("x,y\n1,2\n,4\n", "line 3, column 1 (x) is empty, where a number should be"),
-            ("1,2\n3,NA\n", "line 2, column 2 is \"NA\", where a number should be"),
+            (
+                "x,y\n1,2\n,4\n",
+                "line 3, column 1 (x) is empty, where a number should be: --skip-missing leaves such rows out",
+            ),
+            (
+                "1,2\n3,NA\n",
+                "line 2, column 2 is \"NA\", where a number should be: --skip-missing leaves such rows out",
+            ),
             ("1,2\n3,inf\n", "line 2, column 2 is inf (\"inf\"), and every number must be finite"),
-            ("1,2\n3\n", "line 2 has 1 fields; the first has 2"),
+            ("1,2\n3\n", "line 2 has 1 field; the others have 2"),
             ("x\n1\n", "it has 1 column; arguments and a target are needed"),
             ("x,y\n", "it has no rows of numbers"),
             ("", "it is empty"),
@@ -477,11 +797,67 @@ mod tests {
         }
         let wanted = Wanted { y: Some(column("z")), ..Wanted::default() };
         let message = read("x,y\n1,2\n", &wanted).unwrap_err().to_string();
-        assert!(message.ends_with("there is no column \"z\"; it has: x, y"), "{message}");
+        assert!(message.ends_with("there is no column \"z\"; there are x, y"), "{message}");
         let wanted = Wanted { y: Some(column("ln(y)")), ..Wanted::default() };
         let message = read("x,y\n1,-2\n", &wanted).unwrap_err().to_string();
         assert!(
             message.ends_with("column 2 (ln(y)) is -2, of which there is no finite ln(y)"),
+            "{message}"
+        );
+    }
+
+    /// What is taken for names, titles and units, and how much is counted.
+    #[test]
+    fn what_stands_above_the_rows() {
+        let (title, units, rows) = ("line of a title", "line of units", "column of row names");
+        let numbers = "line of names, some of them numbers";
+        let cases: [(&str, &[&str], &[&str]); 16] = [
+            ("x,y\n1,2\n", &["x", "y"], &[]),
+            ("# x y\n1 2\n", &["x", "y"], &[]),
+            ("#,y\n1,2\n", &["#", "y"], &[]),
+            ("# of the year\n1 2\n", &["column 1", "column 2"], &[]),
+            ("Results of May\n\nx,y\n1,2\n3,4\n", &["x", "y"], &[title]),
+            ("Results, all, of May\nx,y\n1,2\n3,4\n", &["x", "y"], &[title]),
+            ("Results\n1,2\n3,4\n", &["column 1", "column 2"], &[title]),
+            ("x,y\ns,mV\n1,2\n3,4\n", &["x", "y"], &[units]),
+            ("x,y\n-,mV\n1,2\n3,4\n", &["x", "y"], &[units]),
+            ("x,2019\n1,2\n3,4\n", &["x", "2019"], &[numbers]),
+            ("\"x\",\"7\"\n1,2\n3,4\n", &["x", "7"], &[numbers]),
+            (",x,y\n1,2,3\n2,4,5\n", &["x", "y"], &[rows]),
+            ("Unnamed: 0,x,y\n1,2,3\n2,4,5\n", &["x", "y"], &[rows]),
+            (",0,1\n0,2,3\n1,4,5\n", &["0", "1"], &[rows, numbers]),
+            ("x y\n1 2 3\n2 4 5\n", &["x", "y"], &[rows]),
+            ("\"y\"\n\"1\" 2\n\"2\" 4\n", &["column 1", "y"], &[]),
+        ];
+        for (text, names, kinds) in cases {
+            let read = read(text, &Wanted::default()).unwrap();
+            assert_eq!(read.names, names, "{text:?}");
+            assert_eq!(read.left_out.keys().collect::<Vec<_>>(), kinds, "{text:?}");
+        }
+    }
+
+    /// Nothing is dropped for being odd.
+    #[test]
+    fn what_may_be_names_or_a_row_is_asked_about() {
+        for text in
+            ["one,2\n3,4\n5,6\n", "dose,10,20\n1,5,6\n2,7,8\n", "a,1756\nb,44\nc,1990\nd,3\n"]
+        {
+            let message = read(text, &Wanted::default()).unwrap_err().to_string();
+            assert!(message.contains("line 1 may be the names"), "{text:?}: {message}");
+            let wanted =
+                |yes| Wanted { header: Some(yes), x: vec![column("2")], ..Wanted::default() };
+            let names = read(text, &Wanted { y: Some(column("2")), ..wanted(true) }).unwrap().names;
+            assert_eq!(names[0], text.split([',', '\n']).nth(1).unwrap(), "{text:?}");
+            let row = read(text, &Wanted { y: Some(column("2")), ..wanted(false) }).unwrap();
+            assert_eq!(row.y.len(), text.lines().count(), "{text:?}");
+        }
+        // A line of data like those below, and text that is no unit.
+        let wanted = Wanted { x: vec![column("2")], y: Some(column("3")), ..Wanted::default() };
+        assert_eq!(read("A,1756,1791\nB,1685,1750\n", &wanted).unwrap().x, [1756.0, 1685.0]);
+        assert_eq!(read("A,10,20\nB,5,6\n", &wanted).unwrap().x, [10.0, 5.0]);
+        let message = read("x,y\nlow,NA\n1,2\n3,4\n", &Wanted::default()).unwrap_err().to_string();
+        assert!(
+            message.contains("line 2, column 1 (x) is \"low\", which is no number"),
             "{message}"
         );
     }

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use super::Table;
+use super::{Table, read_input};
 use crate::{Error, Result, memory, swarm::named};
 
 named! {
@@ -53,11 +53,19 @@ named! {
 /// # Errors
 /// If the file cannot be read, if its size fits no n and P, or if a number in it is not finite.
 pub fn read(path: &Path, dims: Option<u32>, rows: Option<usize>, layout: Layout) -> Result<Table> {
+    parse(&read_input(path)?, path, dims, rows, layout)
+}
+
+/// The same from bytes that are already there.
+pub fn parse(
+    bytes: &[u8],
+    path: &Path,
+    dims: Option<u32>,
+    rows: Option<usize>,
+    layout: Layout,
+) -> Result<Table> {
     let wrong = |message: String| Error::Format { path: path.to_owned(), message };
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    // The bytes and the numbers.
-    memory::check(2 * u128::from(fs::metadata(path).map_err(failed)?.len()))?;
-    let bytes = fs::read(path).map_err(failed)?;
+    memory::check(bytes.len() as u128)?;
     let (n, p) = shape(path, dims, rows, bytes.len()).map_err(wrong)?;
 
     let number = |index: usize| {

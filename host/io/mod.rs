@@ -14,6 +14,7 @@
 
 pub(crate) mod checkpoint;
 mod columns;
+mod delimited;
 mod dimacs;
 mod edge_list;
 mod graph;
@@ -21,12 +22,13 @@ mod hosala;
 mod input;
 mod matrix_market;
 mod npy;
+mod npz;
 mod points;
 mod table;
 
 use std::path::Path;
 
-pub use columns::{Column, Columns, Wanted, is_binary, read_columns};
+pub use columns::{Column, Columns, Wanted, is_binary, parse_columns, read_columns};
 pub use graph::{First, GraphHints, ReadGraph, parse_graph, read_graph, write_graph};
 pub use hosala::{Layout, read as read_hosala, write as write_hosala};
 pub use input::read_input;
@@ -76,5 +78,21 @@ pub struct Hints {
 /// # Errors
 /// As the format's reader.
 pub fn read_table(path: &Path, hints: Hints) -> Result<Table> {
-    hosala::read(path, hints.dims, hints.rows, hints.layout)
+    parse_table(&read_input(path)?, path, hints)
+}
+
+/// The same from bytes that are already there; `path` is for messages, and may tell the shape.
+///
+/// ```
+/// use flockwork::io::{Hints, parse_table};
+///
+/// let bytes = [0.5_f64, 1.5, 7.0].map(f64::to_le_bytes).concat();
+/// assert_eq!(parse_table(&bytes, "f5_2_1.dat".as_ref(), Hints::default())?.targets(), [7.0]);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read_table`].
+pub fn parse_table(bytes: &[u8], path: &Path, hints: Hints) -> Result<Table> {
+    hosala::parse(bytes, path, hints.dims, hints.rows, hints.layout)
 }

@@ -11,17 +11,17 @@ use crate::{Error, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// Numbers with a fraction.
-pub const FLOATS: &[&str] = &["f4", "f8"];
+/// Numbers and truth values.
+pub const ALL: &[&str] = &["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "b1"];
 
 /// All kinds of numbers.
-pub const NUMBERS: &[&str] = &["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"];
+pub const NUMBERS: &[&str] = &["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"];
 
 /// A two-dimensional array of numbers.
 pub struct Array<'a> {
     pub rows: usize,
     pub columns: usize,
-    /// `f`, `i` or `u`.
+    /// `f`, `i`, `u` or `b`.
     class: u8,
     size: usize,
     big_endian: bool,
@@ -40,14 +40,24 @@ pub fn array<'a>(
     accepted: &[&str],
     dimensions: &str,
 ) -> Result<Array<'a>, String> {
-    let (header, data) =
-        parts(&bytes[MAGIC.len()..]).ok_or("its NumPy header is cut short or damaged")?;
-    described(header, data, accepted, dimensions)
+    let (header, data) = parts(&bytes[MAGIC.len()..]).ok_or(DAMAGED)?;
+    described(header, data, accepted, dimensions, false)
 }
+
+/// The array in a file, one-dimensional ones as a single column.
+pub fn columns<'a>(bytes: &'a [u8], accepted: &[&str]) -> Result<Array<'a>, String> {
+    let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
+    described(header, data, accepted, "or one", true)
+}
+
+const DAMAGED: &str = "its NumPy header is cut short or damaged";
 
 /// The header and the numbers, of a file without its first bytes.
 fn parts(rest: &[u8]) -> Option<(&str, &[u8])> {
     let (version, rest) = rest.split_first_chunk::<2>()?;
+    if !matches!(version, [1..=3, 0]) {
+        return None;
+    }
     let (length, rest) = if version[0] == 1 {
         let (length, rest) = rest.split_first_chunk()?;
         (u16::from_le_bytes(*length).into(), rest)
@@ -65,22 +75,18 @@ fn described<'a>(
     data: &'a [u8],
     accepted: &[&str],
     dimensions: &str,
+    one: bool,
 ) -> Result<Array<'a>, String> {
-    let entry = |key: &str| {
-        let (_, after) = header.split_once(&format!("'{key}'"))?;
-        Some(after.trim_start().strip_prefix(':')?.trim_start())
-    };
-    let missing = |key| format!("its NumPy header has no {key}");
-    let descr = entry("descr").ok_or_else(|| missing("descr"))?;
-    let shape = entry("shape").ok_or_else(|| missing("shape"))?;
-    let fortran = entry("fortran_order").ok_or_else(|| missing("fortran_order"))?;
-
-    let kind = descr.strip_prefix('\'').and_then(|rest| rest.split('\'').next());
+    let Header { kind, fortran, sides } = parsed(header)?;
     let known = kind.and_then(|kind| {
+        let kind = match kind {
+            "?" => "|b1",
+            kind => kind,
+        };
         let (order, kind) = kind.split_at_checked(1)?;
         let big_endian = match order {
             // A single byte has no order.
-            "<" | "|" => false,
+            "<" | "|" | "=" => false,
             ">" => true,
             _ => return None,
         };
@@ -95,18 +101,18 @@ fn described<'a>(
             others.join(", "),
         ));
     };
-    let inside = shape.strip_prefix('(').and_then(|rest| rest.split_once(')'));
-    let shape = inside.map_or("", |(inside, _)| inside);
-    let sides: Option<Vec<usize>> = shape
-        .split(',')
-        .map(str::trim)
-        .filter(|side| !side.is_empty())
-        .map(|side| side.parse().ok())
-        .collect();
-    let Some(&[rows, columns]) = sides.as_deref() else {
-        return Err(format!(
-            "it is an array of shape ({shape}); accepted are two dimensions, {dimensions}"
-        ));
+    let (rows, columns) = match sides[..] {
+        [rows, columns] => (rows, columns),
+        [rows] if one => (rows, 1),
+        _ => {
+            let shape = match &sides[..] {
+                [one] => format!("{one},"),
+                sides => sides.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+            };
+            return Err(format!(
+                "it is an array of shape ({shape}); accepted are two dimensions, {dimensions}"
+            ));
+        }
     };
     let needed = rows.checked_mul(columns).and_then(|numbers| numbers.checked_mul(size));
     if needed != Some(data.len()) {
@@ -116,8 +122,109 @@ fn described<'a>(
             data.len()
         ));
     }
-    let fortran = fortran.starts_with("True");
     Ok(Array { rows, columns, class, size, big_endian, fortran, data })
+}
+
+/// What a header says.
+struct Header<'a> {
+    /// `None` for records.
+    kind: Option<&'a str>,
+    fortran: bool,
+    sides: Vec<usize>,
+}
+
+/// Reads a header as Python reads a dictionary, with just the three entries.
+fn parsed(header: &str) -> Result<Header<'_>, String> {
+    let wrong = |what: &str| format!("{DAMAGED}: {what}");
+    let header = header.trim_matches(['\0', ' ', '\n', '\t', '\r']);
+    let inside = header.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let mut rest = inside.ok_or_else(|| wrong("it is no dictionary"))?.trim();
+    let (mut kind, mut fortran, mut sides) = (None, None, None);
+    while !rest.is_empty() {
+        let (key, after) = text(rest).ok_or_else(|| wrong("a key is no text"))?;
+        let after =
+            after.trim_start().strip_prefix(':').ok_or_else(|| wrong("a colon is missing"))?;
+        let after = after.trim_start();
+        let after = match key {
+            "descr" if kind.is_none() && after.starts_with('[') => {
+                kind = Some(None);
+                let end = after.rfind(']').ok_or_else(|| wrong("descr"))?;
+                &after[end + 1..]
+            }
+            "descr" if kind.is_none() => {
+                let (text, after) = text(after).ok_or_else(|| wrong("descr"))?;
+                kind = Some(Some(text));
+                after
+            }
+            "fortran_order" if fortran.is_none() => {
+                let word = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
+                fortran = Some(match &after[..word] {
+                    "True" => true,
+                    "False" => false,
+                    _ => return Err(wrong("fortran_order is neither True nor False")),
+                });
+                &after[word..]
+            }
+            "shape" if sides.is_none() => {
+                let (inside, after) = after
+                    .strip_prefix('(')
+                    .and_then(|after| after.split_once(')'))
+                    .ok_or_else(|| wrong("shape"))?;
+                sides = Some(numbers(inside).ok_or_else(|| wrong("shape"))?);
+                after
+            }
+            _ => return Err(wrong("it has an entry too many, or twice")),
+        };
+        let after = after.trim_start();
+        rest = match after.strip_prefix(',') {
+            Some(after) => after.trim_start(),
+            None if after.is_empty() => after,
+            None => return Err(wrong("a comma is missing")),
+        };
+    }
+    let missing = |key| format!("its NumPy header has no {key}");
+    Ok(Header {
+        kind: kind.ok_or_else(|| missing("descr"))?,
+        fortran: fortran.ok_or_else(|| missing("fortran_order"))?,
+        sides: sides.ok_or_else(|| missing("shape"))?,
+    })
+}
+
+/// A quoted text, and what follows it.
+fn text(rest: &str) -> Option<(&str, &str)> {
+    let quote = rest.chars().next().filter(|c| ['\'', '"'].contains(c))?;
+    rest[1..].split_once(quote)
+}
+
+/// What is in a tuple; of a single number with a comma behind it.
+fn numbers(inside: &str) -> Option<Vec<usize>> {
+    let inside = inside.trim();
+    if inside.is_empty() {
+        return Some(Vec::new());
+    }
+    let list = match inside.strip_suffix(',') {
+        Some(list) => list,
+        None if inside.contains(',') => inside,
+        None => return None,
+    };
+    let number = |side: &str| {
+        // Python 2 wrote an L behind long ones.
+        let side = side.trim().trim_end_matches('L');
+        side.bytes().all(|byte| byte.is_ascii_digit()).then(|| side.parse().ok())?
+    };
+    list.split(',').map(number).collect()
+}
+
+/// A number of 16 bits: a sign, five bits of the exponent, ten of the fraction.
+fn half(bits: u16) -> f64 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let fraction = f64::from(bits & 0x3ff);
+    sign * match bits >> 10 & 0x1f {
+        0 => fraction * 2_f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        exponent => (1024.0 + fraction) * 2_f64.powi(i32::from(exponent) - 25),
+    }
 }
 
 impl Array<'_> {
@@ -131,6 +238,7 @@ impl Array<'_> {
         let little = self.little(row, column);
         let (bits, unused) = (u64::from_le_bytes(little), 64 - 8 * self.size as u32);
         match (self.class, self.size) {
+            (b'f', 2) => half(bits as u16),
             (b'f', 4) => f32::from_bits(bits as u32).into(),
             (b'f', _) => f64::from_bits(bits),
             // The sign is brought to the top and spread back down.
@@ -233,4 +341,70 @@ pub fn write<T: Element>(
         file.write_all(number.bytes().as_ref()).map_err(failed)?;
     }
     file.flush().map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        [MAGIC, &[1, 0], &(header.len() as u16).to_le_bytes(), header.as_bytes(), data].concat()
+    }
+
+    fn read(header: &str, data: &[u8]) -> Result<Vec<f64>, String> {
+        let file = file(header, data);
+        let array = columns(&file, ALL)?;
+        Ok((0..array.rows).map(|row| array.at(row, 0)).collect())
+    }
+
+    #[test]
+    fn every_kind_of_number() {
+        let cases: [(&str, &[u8], [f64; 2]); 8] = [
+            ("<f2", &[0x00, 0xc1, 0x01, 0x00], [-2.5, 1.0 / 16_777_216.0]),
+            (">f2", &[0x7b, 0xff, 0x7e, 0x00], [65504.0, f64::NAN]),
+            ("|i1", &[0xff, 0x7f], [-1.0, 127.0]),
+            (">i2", &[0xff, 0xfe, 0x01, 0x00], [-2.0, 256.0]),
+            ("<u4", &[0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0], [4_294_967_295.0, 1.0]),
+            ("<i4", &[0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0], [-1.0, 1.0]),
+            ("|b1", &[1, 0], [1.0, 0.0]),
+            ("|u1", &[200, 0], [200.0, 0.0]),
+        ];
+        for (kind, data, expected) in cases {
+            let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': (2,), }}");
+            let found = read(&header, data).unwrap();
+            let same =
+                found.iter().zip(expected).all(|(a, b)| *a == b || (a.is_nan() && b.is_nan()));
+            assert!(same && found.len() == 2, "{kind}: {found:?}");
+        }
+    }
+
+    /// NumPy refuses these too.
+    #[test]
+    fn damaged_headers() {
+        let good = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
+        assert_eq!(read(good, &[1, 2]), Ok(vec![1.0, 2.0]));
+        for (from, to) in [
+            ("False", "Urue"),
+            ("False", "false"),
+            ("False", "0"),
+            ("False", "False, 'more': 1"),
+            ("'shape'", "'shap'"),
+            ("'shape'", "'descr'"),
+            ("(2,)", "(2)"),
+            ("(2,)", "(2,"),
+            ("(2,)", "(-2,)"),
+            ("(2,)", "(2.0,)"),
+            ("(2,)", "(3,)"),
+            ("(2,)", "(1000000000000000, 1000)"),
+            ("(2,)", "(18446744073709551615, 18446744073709551615)"),
+            ("'|u1'", "|u1"),
+            ("'|u1'", "'|u3'"),
+            ("'|u1'", "[('x', '|u1'), ('y', '|u1')]"),
+            ("{", ""),
+            ("}", ""),
+        ] {
+            let header = good.replace(from, to);
+            assert!(read(&header, &[1, 2]).is_err(), "{header}");
+        }
+    }
 }

@@ -1,20 +1,20 @@
 //! Points of the user's own, to start a swarm from: text or a NumPy array.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
-use super::npy;
+use super::{delimited::comment_begins, input, npy, read_input};
 use crate::{Error, Result, memory};
 
 const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by commas, \
                         semicolons or blanks, an optional line of names, comments after #) and \
-                        .npy files of f4 or f8";
+                        two-dimensional .npy arrays of numbers";
 
 /// Reads points of `dims` coordinates from a file: text or `.npy`, which its first bytes tell.
 ///
 /// In text a line is a point. Its numbers are separated by commas, by semicolons, or by blanks and
 /// tabs; what follows a `#` is left out, and a first line without any number is taken for names. An
-/// `.npy` file holds a two-dimensional array of `f4` or `f8`, of either byte order and in C or
-/// Fortran order, with a row for each point.
+/// `.npy` file holds a two-dimensional array of numbers, of either byte order and in C or Fortran order,
+/// with a row for each point.
 ///
 /// The points come one after the other: coordinate d of point p is at `p * dims + d`.
 ///
@@ -34,15 +34,13 @@ const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by 
 /// If the file cannot be read, has no points or ones of another number of coordinates, or if
 /// something in it is no finite number.
 pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
-    let failed = |source| Error::File { path: path.to_owned(), source };
     let wrong = |message| Error::Format { path: path.to_owned(), message };
     if dims == 0 {
         let (value, accepted) = (dims.to_string(), "at least 1".to_owned());
         return Err(Error::Option { option: "dims", value, accepted });
     }
     let dims = dims as usize;
-    memory::check(fs::metadata(path).map_err(failed)?.len().into())?;
-    let bytes = fs::read(path).map_err(failed)?;
+    let bytes = read_input(path)?;
     let points = if npy::is(&bytes) {
         let array = array(&bytes, dims).map_err(wrong)?;
         memory::check(array.len() as u128 * size_of::<f64>() as u128)?;
@@ -61,7 +59,7 @@ pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
 
 /// The array in a file, whose rows must have `dims` numbers.
 fn array(bytes: &[u8], dims: usize) -> Result<npy::Array<'_>, String> {
-    let array = npy::array(bytes, npy::FLOATS, "a row for each point")?;
+    let array = npy::array(bytes, npy::NUMBERS, "a row for each point")?;
     if array.columns != dims {
         return Err(format!(
             "it is an array of {} rows and {} columns; a point has {dims} coordinates here, so \
@@ -91,20 +89,16 @@ fn finite(array: &npy::Array<'_>) -> Result<Vec<f64>, String> {
 
 /// How many numbers a text can have: `dims` in a line, and no more than every second byte.
 fn at_most(bytes: &[u8], dims: usize) -> usize {
-    let lines = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let lines = 1 + bytes.iter().filter(|&&byte| byte == b'\n' || byte == b'\r').count();
     lines.saturating_mul(dims).min(bytes.len() / 2 + 1)
 }
 
 fn text(bytes: &[u8], dims: usize, most: usize) -> Result<Vec<f64>, String> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let text = input::decoded(bytes).ok_or_else(|| format!("it is no text; {ACCEPTED}"))?;
     let mut points = Vec::with_capacity(most);
     let mut names_may_follow = true;
-    for (line, number) in bytes.split(|&byte| byte == b'\n').zip(1_u64..) {
-        let line = str::from_utf8(line)
-            .ok()
-            .filter(|line| !line.contains('\0'))
-            .ok_or_else(|| format!("line {number} is no text; {ACCEPTED}"))?;
-        let line = line.split('#').next().unwrap_or_default().trim();
+    for (number, line) in input::lines(&text) {
+        let line = uncommented(line);
         if line.is_empty() {
             continue;
         }
@@ -130,6 +124,13 @@ fn text(bytes: &[u8], dims: usize, most: usize) -> Result<Vec<f64>, String> {
     Ok(points)
 }
 
+/// A line without the comment at its end. An error of a spreadsheet such as `#N/A` is none.
+fn uncommented(line: &str) -> &str {
+    let begins = |(at, _): &(usize, &str)| comment_begins(&line[*at..]);
+    let end = line.match_indices('#').find(begins).map_or(line.len(), |(at, _)| at);
+    line[..end].trim()
+}
+
 /// What is between the separators; which these are, the line tells.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let mark = [';', ','].into_iter().find(|&mark| line.contains(mark));
@@ -148,17 +149,16 @@ fn is_name(field: &str) -> bool {
 /// What stands where a number should.
 fn quoted(field: &str) -> String {
     match field.parse::<f64>() {
-        Ok(value) => format!("{value} ({field:?}), and every number must be finite"),
+        Ok(value) => format!("{value} ({}), and every number must be finite", input::quoted(field)),
         Err(_) if field.is_empty() => "empty, where a number should be".to_owned(),
-        Err(_) if field.chars().count() > 40 => {
-            format!("{:?}..., which is no number", field.chars().take(40).collect::<String>())
-        }
-        Err(_) => format!("{field:?}, which is no number"),
+        Err(_) => format!("{}, which is no number", input::quoted(field)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(name: &str, bytes: &[u8], dims: u32) -> Result<Vec<f64>> {
@@ -225,13 +225,14 @@ mod tests {
             ("1,2\n3,4,5\n", "line 2 has 3 numbers; a point has 2 coordinates here"),
             ("", "it has no points; accepted are text"),
             ("# nothing\n\nx y\n", "it has no points; accepted"),
-            ("1 2\0", "line 1 is no text; accepted"),
+            ("1 2\0", "it is no text; accepted"),
+            ("1 2\n#N/A 3\n", "line 2, column 1 is \"#N/A\", which is no number; accepted"),
         ];
         for (text, expected) in cases {
             let message = said(text, 2);
             assert!(message.starts_with(expected), "{text:?}: {message}");
         }
-        assert!(said(b"1 2\n\xff\xfe\n", 2).starts_with("line 2 is no text; accepted"));
+        assert!(said(b"1 2\n\xff\xfe\n", 2).starts_with("line 2, column 1 is \"ÿþ\", which is"));
         let long = said("1,".to_owned() + &"x".repeat(100_000), 2);
         assert!(long.len() < 400, "{long}");
     }
@@ -261,7 +262,7 @@ mod tests {
     fn bad_arrays_get_a_sentence() {
         let of = |descr, shape, data: &[u8]| said(npy(1, &dict(descr, "False", shape), data), 2);
         let cases = [
-            (of("<i8", "(1, 2)", &[0; 16]), "it is an array of <i8; accepted are f4 and f8"),
+            (of("<c8", "(1, 2)", &[0; 16]), "it is an array of <c8; accepted are f2, f4, f8, i1"),
             (of("<f8", "(2,)", &[0; 16]), "it is an array of shape (2,); accepted are two"),
             (of("<f8", "()", &[0; 8]), "it is an array of shape ()"),
             (of("<f8", "(1, 2, 1)", &[0; 16]), "it is an array of shape (1, 2, 1)"),
