@@ -435,7 +435,8 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
             });
         }
     }
-    let named = !first.0.is_empty() && !(others.is_empty() && first.1.columns > 1);
+    let is_alone = others.is_empty() && first.1.columns > 1;
+    let named = !(first.0.is_empty() || is_alone);
     let sources = Sources::new(wanted, places.len(), named.then_some(&names[..]))?;
     let mut columns = sources.begin();
     for row in 0..first.1.rows {

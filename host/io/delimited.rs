@@ -413,13 +413,16 @@ mod tests {
         format(text, 1, None, false)
     }
 
+    /// The number of each line, and its fields.
+    type Lines<'a> = &'a [(u64, &'a [&'a str])];
+
     #[test]
     fn records_and_their_lines() {
-        let lists = |expected: &[(u64, &[&str])]| -> Vec<(u64, Vec<String>)> {
+        let lists = |expected: Lines<'_>| -> Vec<(u64, Vec<String>)> {
             let owned = |list: &[&str]| list.iter().map(|&text| text.to_owned()).collect();
             expected.iter().map(|(line, list)| (*line, owned(list))).collect()
         };
-        let cases: [(&str, Format, &[(u64, &[&str])]); 9] = [
+        let cases: [(&str, Format, Lines<'_>); 9] = [
             ("a,b\r\n\r\n1, 2 \n", COMMA, &[(1, &["a", "b"]), (3, &["1", "2"])]),
             ("1,2\r3,4\r", COMMA, &[(1, &["1", "2"]), (2, &["3", "4"])]),
             ("\"a\nb\",\"c\"\"d\"\n1,\"\"", COMMA, &[(1, &["a\nb", "c\"d"]), (3, &["1", ""])]),
