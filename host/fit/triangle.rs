@@ -215,9 +215,9 @@ impl Triangle {
             }
         }
         let mut inverse = vec![vec![0.0; rank]; n];
-        for nth in 0..rank {
-            let unit = |row: usize| if row == nth { 1.0 } else { 0.0 };
-            for (row, number) in solved(&unit).into_iter().enumerate() {
+        let units = (0..rank).map(|nth| solved(&|row| if row == nth { 1.0 } else { 0.0 }));
+        for (nth, solution) in units.enumerate() {
+            for (row, number) in solution.into_iter().enumerate() {
                 inverse[order[row]][nth] = number / scales[order[row]];
             }
         }

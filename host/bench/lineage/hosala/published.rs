@@ -46,6 +46,9 @@ pub const TABLES_6_TO_8_KERNELS: [&str; 3] = ["THREAD", "WARP_2", "BLOCK_2"];
 pub const TABLE_9: [f64; 2] = [58_157.0, 125_326.0];
 pub const TABLE_9_KERNELS: [&str; 2] = ["BLOCK_2, cached", "BLOCK_2, plain"];
 
+/// Rows of f10, of 4 parameters each.
+pub const ROWS_OF_F10: usize = 6_980_011;
+
 /// Particles of graphs 5 to 7.
 pub const PARTICLES_OF_GRAPHS: [u32; 3] = [128, 512, 2_048];
 /// Their functions: the name and the number of rows, of 16 parameters each.
