@@ -19,7 +19,7 @@ fn main() -> ExitCode {
                     text = format!("{text}{separator}{cause}");
                 }
             }
-            eprintln!("error: {text}");
+            eprintln!("error: {}", cli::shortened(&text).trim_end());
             asked.unwrap_or(ExitCode::FAILURE)
         }
     }

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use flockwork::{
+    Error,
     backend::{AnyBackend, Backend},
     fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape, Statistics, Status},
     io::{self, Column, Columns, Hints, Layout, Wanted},
@@ -23,9 +24,10 @@ use super::{
     limits::Limits,
     log::Log,
     machine::Machine,
-    parse::choice,
+    outputs::{self, Format},
+    parse::{choice, positive, whole},
     progress::Bar,
-    records::{check_overwritten, check_place, seconds},
+    records::{not_over, seconds},
     swarm::SwarmArguments,
 };
 
@@ -48,13 +50,13 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME=N", value_parser = size, help_heading = MODEL)]
     size: Vec<(String, u32)>,
     /// How many terms: short for --size terms=N.
-    #[arg(long, value_name = "N", help_heading = MODEL)]
+    #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     terms: Option<u32>,
     /// The degree: short for --size degree=N.
-    #[arg(long, value_name = "N", help_heading = MODEL)]
+    #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     degree: Option<u32>,
     /// The degree below the line: short for --size denominator=N.
-    #[arg(long, value_name = "N", help_heading = MODEL)]
+    #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     denominator: Option<u32>,
     /// Where to look for a parameter, as `rate=0,5`; or for all, in their order, as `0,5` once for each
     /// [default: the model's, by the size of the data].
@@ -82,7 +84,7 @@ pub struct Arguments {
     #[arg(long, requires = "weight", help_heading = MODEL)]
     absolute_sigma: bool,
     /// From how many places Levenberg-Marquardt starts [default: 64 to 256, fewer for many rows].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = MODEL)]
+    #[arg(long, value_name = "N", value_parser = positive::<u32>, help_heading = MODEL)]
     starts: Option<u32>,
     /// Let the swarm look by the Gram matrix of the columns, to which the data are reduced once: for linear and
     /// polynomial models and the loss squares, in f64, on the CPU. An iteration then takes no longer the more
@@ -109,13 +111,13 @@ pub struct Arguments {
     #[arg(long, help_heading = DATA)]
     decimal_comma: bool,
     /// Of a text: so many lines at its top are not part of the table.
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = DATA)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = DATA, value_parser = whole::<usize>)]
     skip_lines: usize,
     /// Of a binary file: coefficients in a row [default: from its name].
-    #[arg(long, value_name = "N", help_heading = DATA)]
+    #[arg(long, value_name = "N", help_heading = DATA, value_parser = whole::<u32>)]
     dims: Option<u32>,
     /// Of a binary file: number of rows [default: from its name].
-    #[arg(long, value_name = "P", help_heading = DATA)]
+    #[arg(long, value_name = "P", help_heading = DATA, value_parser = whole::<usize>)]
     rows: Option<usize>,
     /// Of a binary file: in which order its numbers stand [default: vectors].
     #[arg(long, value_parser = choice(Layout::ALL, Layout::name), help_heading = DATA)]
@@ -131,7 +133,7 @@ pub struct Arguments {
     plot: Option<PathBuf>,
     /// Keep a sample of the swarm after every N iterations: best, mean, spread, velocity [default: none; with
     /// --log about 1000 in the run].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What to keep and to show")]
+    #[arg(long, value_name = "N", value_parser = positive::<u32>, help_heading = "What to keep and to show")]
     history: Option<u32>,
     /// Write each sample to FILE as it comes, as a line of JSON; the first line states the fit [default: none].
     #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
@@ -159,7 +161,7 @@ fn named(text: &str) -> Result<(&str, &str), String> {
 
 fn size(text: &str) -> Result<(String, u32), String> {
     let (name, value) = named(text)?;
-    let value = value.parse().map_err(|_| format!("{value:?} is not a whole number"))?;
+    let value = whole(value).map_err(|why| format!("{value:?} is not a whole number: {why}"))?;
     Ok((name.trim().to_owned(), value))
 }
 
@@ -197,12 +199,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (Some(file), Some(model)) = (&arguments.data, &arguments.model) else {
         bail!("a file of data and --model are needed");
     };
-    if let Some(path) = &arguments.plot {
-        let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        if !["svg", "png"].iter().any(|known| ending.eq_ignore_ascii_case(known)) {
-            bail!("--plot is {}; the file's name must end in .svg or .png", path.display());
-        }
-    }
     arguments.check_outputs()?;
     let (fit, left_out) = arguments.fit(file, model)?;
     let (fit, resumed) = arguments.resumed(fit)?;
@@ -219,6 +215,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         every: Duration::from_secs_f64(arguments.save_every),
         note: String::new(),
     });
+    let kept = saved.as_ref().map(|saved| saved.path.clone());
     interrupt::listen()?;
     let bar = Bar::new(fit.swarm_options(), arguments.json);
     let fitted = fit.run_kept(&backend, resumed.as_ref(), saved, |progress| {
@@ -248,7 +245,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let report = match arguments.json {
         true => report.json(),
-        false => report.text(arguments.plot.as_deref().filter(|_| drawn.is_ok())),
+        false => {
+            let drawn = arguments.plot.as_deref().filter(|_| drawn.is_ok());
+            // What ended without a swarm has left none.
+            let kept = kept.as_deref().filter(|kept| outputs::is_saved(kept));
+            report.text(arguments.log.as_deref(), drawn, kept)
+        }
     };
     super::print(&report)?;
     logged.and(drawn)
@@ -284,23 +286,16 @@ fn statement(fit: &Fit) -> Value {
 impl Arguments {
     /// Whether everything can be written, before hours of work.
     fn check_outputs(&self) -> anyhow::Result<()> {
-        let outputs = [("--log", &self.log), ("--save", &self.save), ("--plot", &self.plot)];
-        let given: Vec<_> =
-            outputs.iter().filter_map(|(option, path)| Some((*option, path.as_deref()?))).collect();
-        for (nth, (option, path)) in given.iter().enumerate() {
-            check_place(path).with_context(|| format!("{option} is {}", path.display()))?;
-            if self.resume.as_deref() == Some(path) && *option != "--save" {
-                bail!("{option} is {}, the saved fit itself", path.display());
-            }
-            if let Some((other, _)) = given[..nth].iter().find(|(_, other)| other == path) {
-                bail!("{other} and {option} name the same file, {}", path.display());
-            }
+        let outputs = [
+            ("--log", self.log.as_deref(), Format::Log),
+            ("--save", self.save.as_deref(), Format::Saved),
+            ("--plot", self.plot.as_deref(), Format::Picture),
+        ];
+        if let Some(resumed) = &self.resume {
+            not_over(resumed, "the saved fit itself", &outputs)?;
         }
-        super::outputs::check(
-            &[("the data", self.data.as_deref())],
-            &given.iter().map(|&(option, path)| (option, Some(path))).collect::<Vec<_>>(),
-        )?;
-        self.save.as_deref().map_or(Ok(()), check_overwritten)
+        let inputs = [("the data", self.data.as_deref()), ("--start", self.swarm.start_file())];
+        outputs::check(&inputs, &outputs)
     }
 
     /// The fit with the options of the run that goes on, if one does, and that run.
@@ -337,7 +332,12 @@ impl Arguments {
     /// The fit, and how much was left out, by kind.
     fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, LeftOut)> {
         let (data, weights, left_out) = self.read(file)?;
-        let mut fit = Fit::named(model, data).with_context(|| file.display().to_string())?;
+        let mut fit = Fit::named(model, data).map_err(|why| match why {
+            Error::Columns { .. } => {
+                anyhow::anyhow!("{}: {why}; choose columns by --x", file.display())
+            }
+            why => anyhow::Error::from(why).context(file.display().to_string()),
+        })?;
         let short =
             [("terms", self.terms), ("degree", self.degree), ("denominator", self.denominator)];
         let short = short.into_iter().filter_map(|(name, n)| Some((name, n?)));
@@ -348,11 +348,9 @@ impl Arguments {
             self.bounds.iter().partition(|(name, _)| name.is_some());
         if !in_order.is_empty() {
             let all: Vec<_> = in_order.iter().map(|(_, bounds)| *bounds).collect();
+            let names = fit.names().join(", ");
             fit = fit.all_bounds(&all).with_context(|| {
-                format!(
-                    "--bounds without names must be given once for each of {}",
-                    fit_names(model)
-                )
+                format!("--bounds without names must be given once for each of {names}")
             })?;
         }
         for (name, (lower, upper)) in by_name {
@@ -433,14 +431,6 @@ impl Arguments {
             LeftOut { rows: skipped, kinds: left_out },
         ))
     }
-}
-
-/// The parameters of a model in its usual size, for a message.
-fn fit_names(model: &str) -> String {
-    MODELS.iter().find(|info| info.name == model).map_or(String::new(), |info| {
-        let names: Vec<_> = parameters(info).iter().map(ToString::to_string).collect();
-        names.join(", ")
-    })
 }
 
 fn parameters(info: &Info) -> Vec<Parameter> {
@@ -590,7 +580,7 @@ impl Report<'_> {
         format!("{object}\n")
     }
 
-    fn text(&self, plot: Option<&Path>) -> String {
+    fn text(&self, log: Option<&Path>, plot: Option<&Path>, kept: Option<&Path>) -> String {
         let Self { fit, fitted, backend, left_out, .. } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
         let rate = match fitted.rows_per_second() {
@@ -729,8 +719,15 @@ impl Report<'_> {
                 Shown(bic)
             ));
         }
-        if let Some(path) = plot {
-            lines.push(format!("written     {}", path.display()));
+        let written: Vec<_> =
+            [log, plot].iter().flatten().map(|path| path.display().to_string()).collect();
+        if !written.is_empty() {
+            lines.push(format!("written     {}", written.join(", ")));
+        }
+        if let Some(file) = kept.map(Path::display) {
+            lines.push(format!(
+                "saved       {file}; further with the same command and --resume {file}"
+            ));
         }
         lines.join("\n") + "\n"
     }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     calibrations::{self, Case},
+    parse::whole,
     problem::{fewest_dims, info},
     report::sought,
 };
@@ -20,12 +21,15 @@ pub struct Arguments {
     name: Option<String>,
     /// For how many dimensions to tell the optimum [default: 2, or the fewest that the function
     /// takes].
-    #[arg(long, short = 'd', requires = "name")]
+    #[arg(long, short = 'd', requires = "name", value_parser = whole::<u32>)]
     dims: Option<u32>,
     /// Print a JSON object: of one function, or an array of all.
     #[arg(long)]
     json: bool,
 }
+
+/// In so many dimensions a position still fits anywhere.
+const MOST: u32 = 1_000_000;
 
 /// The functions with their formulas, for `--help`.
 pub fn summary() -> String {
@@ -61,6 +65,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             let dims = arguments.dims.unwrap_or_else(|| fewest_dims(info));
             if !info.dimensions.contains(dims) {
                 bail!("{name} is defined for {} dimensions, not for {dims}", info.dimensions);
+            }
+            if dims > MOST {
+                bail!("{name} is told about in up to {MOST} dimensions, not in {dims}");
             }
             if arguments.json { format!("{}\n", object(info, dims)) } else { entry(info, dims) }
         }

@@ -8,7 +8,11 @@ use flockwork::{
     paths::{Random, random},
 };
 
-use super::{calibrations, parse::bounds};
+use super::{
+    calibrations,
+    outputs::{self, Format},
+    parse::{bounds, positive, whole},
+};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -16,13 +20,13 @@ pub enum Command {
     #[command(visible_alias = "f5")]
     Calibration {
         /// Number of parameters n.
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = positive::<u32>)]
         dims: u32,
         /// Number of data rows P.
-        #[arg(long)]
+        #[arg(long, value_parser = whole::<usize>)]
         rows: usize,
         /// Seed of the coefficients.
-        #[arg(long, default_value_t = 1)]
+        #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
         seed: u64,
         /// The file to write: n * P coefficients, row by row, then P targets, little-endian f64
         /// [default: FunctionRsj_ConfigData_N_P.bin].
@@ -42,7 +46,7 @@ pub enum Command {
     /// A random graph: each edge is there with the same probability, and has a weight drawn uniformly.
     Graph {
         /// Number of vertices.
-        #[arg(long, short = 'n', default_value_t = Random::default().vertices)]
+        #[arg(long, short = 'n', default_value_t = Random::default().vertices, value_parser = whole::<usize>)]
         vertices: usize,
         /// The probability of an edge, from 0 to 1.
         #[arg(long, default_value_t = Random::default().density)]
@@ -63,7 +67,7 @@ pub enum Command {
         #[arg(long)]
         undirected: bool,
         /// Seed of edges and weights.
-        #[arg(long, default_value_t = Random::default().seed)]
+        #[arg(long, default_value_t = Random::default().seed, value_parser = whole::<u64>)]
         seed: u64,
         /// The file to write: .gr (DIMACS), .mtx (Matrix Market), .npy (a dense matrix), and a list of
         /// edges otherwise (.csv with commas).
@@ -74,7 +78,7 @@ pub enum Command {
 #[derive(Args)]
 pub struct Case {
     /// Seed of the coefficients.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole::<u64>)]
     seed: u64,
     /// The file to write [default: the thesis's name, FunctionRsj_ConfigData_N_P.bin].
     file: Option<PathBuf>,
@@ -95,6 +99,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::F9(given) => of_case("f9", given),
         Command::F10(given) => of_case("f10", given),
         &Command::Graph { vertices, density, weights, real, undirected, seed, ref file } => {
+            outputs::check(&[], &[("the file", Some(file), Format::Graph)])?;
             let kind = Random { vertices, density, weights, whole: !real, undirected, seed };
             let graph = random(&kind)?;
             io::write_graph(file, &graph)?;
@@ -108,8 +113,9 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
 }
 
 fn calibration(dims: u32, rows: usize, seed: u64, file: Option<&Path>) -> anyhow::Result<()> {
-    let table = fit::synthetic(dims, rows, seed)?;
     let file = file.map_or_else(|| calibrations::file(dims, rows), Path::to_owned);
+    outputs::check(&[], &[("the file", Some(&file), Format::Table)])?;
+    let table = fit::synthetic(dims, rows, seed)?;
     io::write_hosala(&file, &table)?;
     super::print(&format!("{}: {rows} rows of {dims} coefficients and a target\n", file.display()))
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use flockwork::swarm::{Options, Stop};
 
-use super::parse::{Limit, limit};
+use super::parse::{Limit, count_limit, limit, whole};
 
 /// When the run ends: at whichever comes first. Of a saved run, those not given are as saved, and
 /// `none` takes one away.
@@ -16,11 +16,12 @@ pub struct Limits {
         help = format!(
             "Number of iterations [default: {}; of a saved run: as saved]",
             Options::default().iterations
-        )
+        ),
+        value_parser = whole::<u32>
     )]
     iterations: Option<u32>,
     /// No more evaluations than this, the start included [default: none].
-    #[arg(long, value_name = "N", value_parser = limit::<u64>, allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", value_parser = count_limit::<u64>, allow_hyphen_values = true)]
     evaluations: Option<Limit<u64>>,
     /// When the best value is this or better [default: none].
     #[arg(long, value_name = "VALUE", value_parser = limit::<f64>, allow_hyphen_values = true)]
@@ -33,7 +34,7 @@ pub struct Limits {
     #[arg(long, value_name = "SHARE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     spread_tolerance: Option<Limit<f64>>,
     /// When so many iterations have not improved the best [default: none].
-    #[arg(long, value_name = "ITERATIONS", value_parser = limit::<u32>, allow_hyphen_values = true)]
+    #[arg(long, value_name = "ITERATIONS", value_parser = count_limit::<u32>, allow_hyphen_values = true)]
     stagnation: Option<Limit<u32>>,
     /// When so many seconds have passed [default: none]. The only limit with which the result
     /// depends on the machine's speed.
@@ -46,7 +47,8 @@ pub struct Limits {
             "Look at target, tolerances, stagnation and restarts after so many iterations each \
              [default: {}]",
             Stop::default().check_every
-        )
+        ),
+        value_parser = whole::<u32>
     )]
     check_every: Option<u32>,
 }

@@ -6,7 +6,7 @@ use flockwork::{
     fit::Fit,
 };
 
-use super::parse::{bytes, choice};
+use super::parse::{bytes, choice, whole};
 
 // Without documentation: `clap` would take it for that of the command.
 #[derive(Args)]
@@ -21,7 +21,7 @@ pub struct Device {
     )]
     pub backend: Choice,
     /// CPU threads [default: one per core].
-    #[arg(long, default_value_t = 0, hide_default_value = true)]
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     pub threads: usize,
 }
 
@@ -70,7 +70,7 @@ pub struct Machine {
     )]
     evaluation: Evaluation,
     /// Threads of a GPU's block, a multiple of 32 up to 1024 [default: as many as suit the swarm].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     block_threads: Option<u32>,
 }
 

@@ -98,7 +98,8 @@ enum Command {
 
 /// Does what the command line says.
 pub fn run() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| refused(&error));
+    match arguments.command {
         Command::Optimize(arguments) => optimize::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
@@ -109,6 +110,32 @@ pub fn run() -> anyhow::Result<()> {
         Command::Bench(command) => bench::run(&command).or_else(unless_closed),
         Command::Completions(arguments) => completions::run(&arguments, Arguments::command()),
     }
+}
+
+/// Ends with what is wrong with the arguments, or with the help that was asked for.
+fn refused(error: &clap::Error) -> ! {
+    let long = std::env::args().any(|argument| argument.len() > LONGEST);
+    if !(error.use_stderr() && long) {
+        error.exit();
+    }
+    eprint!("{}", shortened(&error.to_string()));
+    std::process::exit(error.exit_code());
+}
+
+/// Words of more letters are cut in messages.
+const LONGEST: usize = 300;
+
+/// A message in which no word is long enough to hide the others.
+pub fn shortened(text: &str) -> String {
+    let word = |word: &str| match word.char_indices().nth(LONGEST) {
+        Some(_) => {
+            let first: String = word.chars().take(60).collect();
+            let space = if word.ends_with('\n') { "\n" } else { " " };
+            format!("{first}... ({} letters){space}", word.trim_end().chars().count())
+        }
+        None => word.to_owned(),
+    };
+    text.split_inclusive(char::is_whitespace).map(word).collect()
 }
 
 /// Writes to the standard output. Whoever reads it may stop before the end; what else is to be done is done.

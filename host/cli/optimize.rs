@@ -26,7 +26,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { function, problem, swarm, limits, records, machine } = arguments;
-    let note = Note { data: problem.source(function) }.to_text();
+    let source = problem.source(function);
+    let data = source.as_ref().map(|source| source.file().to_owned());
+    let note = Note { data: source }.to_text();
     let problem = problem.problem(function, swarm.seed)?;
     let mut options = swarm.options(problem.dims())?;
     limits.apply(&mut options.iterations, &mut options.stop);
@@ -34,7 +36,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     options.check()?;
     // As the run will be: for the report.
     let options = options.settled(problem.dims());
-    records.check(problem.dims(), None)?;
+    let inputs = [("--data", data.as_deref()), ("--start", swarm.start_file())];
+    records.check(problem.dims(), &inputs, None)?;
     let backend = machine.select()?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let saved = records.saved(records.save.as_deref(), note);

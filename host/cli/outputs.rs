@@ -3,6 +3,7 @@
 
 use std::{
     fs::{self, File},
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -11,22 +12,122 @@ use anyhow::{Context, bail};
 /// An option, or a word for an argument without one, and the file that it names.
 pub type Named<'a> = (&'a str, Option<&'a Path>);
 
+/// What is written to a file, which its name must not contradict.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Format {
+    /// A picture, of a kind that the name tells.
+    Picture,
+    Animation,
+    /// Lines of JSON.
+    Log,
+    /// A saved run.
+    Saved,
+    Npy,
+    /// The binary layout of tables.
+    Table,
+    /// A graph in a format that the name tells.
+    Graph,
+}
+
+/// An option and the file that it names, which is written in that format.
+pub type Output<'a> = (&'a str, Option<&'a Path>, Format);
+
+/// Endings of names that say what is in a file.
+const TELLING: &[&str] = &[
+    "svg", "png", "gif", "jpg", "jpeg", "pdf", "npy", "npz", "csv", "tsv", "txt", "json", "jsonl",
+    "ndjson", "gr", "mtx", "gz", "zip", "xlsx", "mat", "h5", "parquet",
+];
+
+impl Format {
+    /// The endings that say so.
+    fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Picture => &["svg", "png"],
+            Self::Animation => &["gif"],
+            Self::Log => &["jsonl", "ndjson", "json", "txt"],
+            Self::Saved | Self::Table => &[],
+            Self::Npy => &["npy"],
+            Self::Graph => &["gr", "mtx", "npy", "csv", "txt"],
+        }
+    }
+
+    /// Refuses a name that says something else.
+    fn check(self, option: &str, path: &Path) -> anyhow::Result<()> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let is = |known: &&str| ending.eq_ignore_ascii_case(known);
+        if self.endings().iter().any(is) {
+            return Ok(());
+        }
+        let accepted: Vec<_> = self.endings().iter().map(|ending| format!(".{ending}")).collect();
+        let accepted = accepted.join(" or ");
+        let path = path.display();
+        match self {
+            Self::Picture | Self::Animation => {
+                bail!("{option} is {path}; the file's name must end in {accepted}")
+            }
+            _ if !TELLING.iter().any(is) => Ok(()),
+            Self::Npy => bail!("{option} is {path}, but an .npy file is written: name it so"),
+            Self::Log => bail!(
+                "{option} is {path}, but lines of JSON are written: the name may end in {accepted}"
+            ),
+            Self::Saved => {
+                bail!("{option} is {path}, but a saved run is no .{ending} file: name it otherwise")
+            }
+            Self::Table => {
+                bail!("{option} is {path}, but a binary table is no .{ending} file: .bin says so")
+            }
+            Self::Graph => bail!(
+                "{option} is {path}, but no graph is written as .{ending}: the name may end in \
+                 {accepted}"
+            ),
+        }
+    }
+}
+
 /// Whether all outputs can be written, and none is an input or another output, however it is spelled.
-pub fn check(inputs: &[Named], outputs: &[Named]) -> anyhow::Result<()> {
-    for (nth, &(option, path)) in outputs.iter().enumerate() {
+pub fn check(inputs: &[Named], outputs: &[Output]) -> anyhow::Result<()> {
+    for (nth, &(option, path, format)) in outputs.iter().enumerate() {
         let Some(path) = path else { continue };
-        writable(path).with_context(|| format!("{option} is {}", path.display()))?;
-        for &(other, file) in inputs.iter().chain(&outputs[..nth]) {
+        if path == Path::new("-") {
+            bail!("{option} is -, which names no file; the standard output has the report");
+        }
+        writable(path, format).with_context(|| format!("{option} is {}", path.display()))?;
+        let others = outputs[..nth].iter().map(|&(other, file, _)| (other, file));
+        for (other, file) in inputs.iter().copied().chain(others) {
             if file.is_some_and(|file| same(file, path)) {
                 bail!("{other} and {option} name the same file, {}", path.display());
             }
         }
+        if format == Format::Saved {
+            overwritten(path)?;
+        }
+        format.check(option, path)?;
     }
     Ok(())
 }
 
+/// A saved run takes the place of another, but not of a file that is something else.
+fn overwritten(path: &Path) -> anyhow::Result<()> {
+    let Ok(file) = File::open(path) else { return Ok(()) };
+    let mut first = Vec::new();
+    file.take(8).read_to_end(&mut first).with_context(|| path.display().to_string())?;
+    if !first.is_empty() && first != b"flockrun" {
+        bail!("--save is {}, which is there and no saved run: it is left alone", path.display());
+    }
+    Ok(())
+}
+
+/// Whether a saved run is there.
+pub fn is_saved(path: &Path) -> bool {
+    let mut first = [0; 8];
+    File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == *b"flockrun"
+}
+
 /// Whether two paths name one regular file, there or to be.
-fn same(one: &Path, other: &Path) -> bool {
+pub fn same(one: &Path, other: &Path) -> bool {
+    let input = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    let (one, other) = (input(one), input(other));
     // What is neither a file nor missing, as /dev/null, may be written by many.
     if is_special(one) || is_special(other) {
         return false;
@@ -41,6 +142,21 @@ fn same(one: &Path, other: &Path) -> bool {
 
 fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
+}
+
+/// Whether it waits for somebody who opens it too. A shell's pipe, as /dev/fd/63, has its reader.
+fn is_named_pipe(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let real = fs::canonicalize(path).and_then(fs::metadata);
+        real.is_ok_and(|there| there.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
+    }
 }
 
 /// The path without links, also of a file that is yet to be.
@@ -59,11 +175,17 @@ fn folder(path: &Path) -> &Path {
 }
 
 /// Whether this file can be written. Leaves nothing behind.
-fn writable(path: &Path) -> anyhow::Result<()> {
+fn writable(path: &Path, format: Format) -> anyhow::Result<()> {
     if path.is_dir() {
         bail!("that is a folder, not a file");
     }
     if is_special(path) {
+        if format == Format::Saved {
+            bail!("it is no ordinary file, and a run is saved in one");
+        }
+        if is_named_pipe(path) {
+            bail!("it is a named pipe, which may wait for a reader for ever; name a file");
+        }
         return Ok(());
     }
     let folder = folder(path);

@@ -17,6 +17,54 @@ pub fn choice<T: Copy + Send + Sync + 'static>(
     })
 }
 
+/// A whole number from 0 on, as 1000000, 1_000_000 or 1e6.
+pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
+    let wrong = || "expected a whole number from 0 on, as 1000000, 1_000_000 or 1e6".to_owned();
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => {
+            let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
+            let digits = !exponent.is_empty() && exponent.bytes().all(|b| b.is_ascii_digit());
+            (mantissa, exponent.parse::<usize>().ok().filter(|_| digits).ok_or_else(wrong)?)
+        }
+        None => (text.strip_prefix('+').unwrap_or(text), 0),
+    };
+    let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    // A mark between thousands, or other digits.
+    let digits = |part: &str| {
+        let all = part
+            .split('_')
+            .all(|group| !group.is_empty() && group.bytes().all(|byte| byte.is_ascii_digit()));
+        all.then(|| part.replace('_', ""))
+    };
+    let (Some(before), Some(after)) = (digits(before), digits(after)) else { return Err(wrong()) };
+    let after = after.trim_end_matches('0');
+    if after.len() > exponent {
+        return Err(wrong());
+    }
+    let significant = format!("{before}{after}");
+    let significant = significant.trim_start_matches('0');
+    if significant.is_empty() {
+        return T::try_from(0).map_err(|_| wrong());
+    }
+    let most = u64::MAX >> (64 - 8 * size_of::<T>().min(8));
+    let too_large = || format!("it is too large: at most {most} can be given");
+    let zeros = exponent - after.len();
+    if significant.len().saturating_add(zeros) > 20 {
+        return Err(too_large());
+    }
+    let number = format!("{significant}{}", "0".repeat(zeros)).parse::<u64>();
+    number.ok().and_then(|number| T::try_from(number).ok()).ok_or_else(too_large)
+}
+
+/// The same from 1 on.
+pub fn positive<T: TryFrom<u64> + PartialEq + Default>(text: &str) -> Result<T, String> {
+    let number = whole::<T>(text)?;
+    match number == T::default() {
+        true => Err("expected a whole number from 1 on".to_owned()),
+        false => Ok(number),
+    }
+}
+
 /// A limit, or that there is none.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {
@@ -37,10 +85,16 @@ pub fn limit<T: FromStr>(text: &str) -> Result<Limit<T>, String> {
     if text == "none" {
         return Ok(Limit::None);
     }
-    let whole = "1.5".parse::<T>().is_err();
-    let expected = if whole { "a whole number from 0 on" } else { "a number" };
-    let wrong = |_| format!("expected {expected} (not too large), or `none`");
-    text.parse().map(Limit::At).map_err(wrong)
+    text.parse().map(Limit::At).map_err(|_| "expected a number, or `none`".to_owned())
+}
+
+/// A limit that is a whole number.
+pub fn count_limit<T: TryFrom<u64>>(text: &str) -> Result<Limit<T>, String> {
+    if text == "none" {
+        return Ok(Limit::None);
+    }
+    let wrong = |_| "expected a whole number from 0 on (not too large), or `none`".to_owned();
+    whole(text).map(Limit::At).map_err(wrong)
 }
 
 /// Units of memory.
@@ -86,17 +140,17 @@ pub fn bounds(text: &str) -> Result<(f64, f64), String> {
 
 /// Some dimensions: ranges, first and last.
 #[derive(Clone, Debug)]
-pub struct Dimensions(Vec<(u32, u32)>);
+pub struct Dimensions(Vec<(u32, Option<u32>)>);
 
 /// As `0,2-5`, or `all`.
 pub fn dimensions(text: &str) -> Result<Dimensions, String> {
     if text == "all" {
-        return Ok(Dimensions(vec![(0, u32::MAX)]));
+        return Ok(Dimensions(vec![(0, None)]));
     }
     let range = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let range = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (range.0 <= range.1).then_some(range)
+        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first <= last).then_some((first, Some(last)))
     };
     let wrong = |part: &str| {
         format!("{part:?} names no dimensions; expected numbers and ranges, as 0,2-5, or `all`")
@@ -111,7 +165,7 @@ impl Dimensions {
         let option = if as_one == Variable::Integer { "--integer" } else { "--periodic" };
         let last_there_is = variables.len().saturating_sub(1);
         for &(first, last) in &self.0 {
-            let last = if last == u32::MAX { last_there_is } else { last as usize };
+            let last = last.map_or(last_there_is, |last| last as usize);
             if last > last_there_is {
                 bail!("{option} names dimension {last}; the dimensions are 0 to {last_there_is}");
             }

@@ -18,7 +18,8 @@ use serde_json::{Value, json};
 use super::{
     interrupt,
     machine::{Device, GpuMemory},
-    parse::choice,
+    outputs::{self, Format},
+    parse::{choice, whole},
     progress,
 };
 
@@ -32,7 +33,7 @@ pub struct Arguments {
     #[arg(long, value_parser = choice(First::ALL, First::name), default_value_t = First::default())]
     first: First,
     /// How many vertices there are, in a list of edges that does not mention all.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     vertices: Option<usize>,
     /// Take only the vertices that occur in an edge: for numbers with large gaps, and for names. Queries and
     /// results have the file's numbers and names; rows of matrices are in the order of `vertex_names` in
@@ -138,11 +139,11 @@ impl Labels {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    super::outputs::check(
+    outputs::check(
         &[("the graph", Some(&arguments.graph))],
         &[
-            ("--distances", arguments.distances.as_deref()),
-            ("--predecessors", arguments.predecessors.as_deref()),
+            ("--distances", arguments.distances.as_deref(), Format::Npy),
+            ("--predecessors", arguments.predecessors.as_deref(), Format::Npy),
         ],
     )?;
     let began = Instant::now();

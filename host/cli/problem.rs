@@ -15,14 +15,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     calibrations::{self, Case},
-    parse::{Dimensions, bounds, choice, dimensions},
+    parse::{Dimensions, bounds, choice, dimensions, whole},
 };
 
 #[derive(Args)]
 #[command(next_help_heading = "Problem")]
 pub struct ProblemArguments {
     /// Number of dimensions [default: what the data say, or 2, or the fewest that the function takes].
-    #[arg(long, short = 'd')]
+    #[arg(long, short = 'd', value_parser = whole::<u32>)]
     dims: Option<u32>,
     /// Lower and upper bound of every dimension; or given once for each dimension, in their order
     /// [default: the function's interval].
@@ -38,13 +38,13 @@ pub struct ProblemArguments {
     /// Move the function by a random vector drawn from SEED [default: the run's seed]. Done without
     /// asking where the function's optimum is known to be at a point inside its box, which is
     /// otherwise in the middle or another flattering place; with other functions the box moves along.
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = whole::<u64>)]
     shift: Option<Option<u64>>,
     /// Leave the function in its textbook form.
     #[arg(long, conflicts_with = "shift")]
     no_shift: bool,
     /// Turn the function by a random rotation drawn from SEED [default: the run's seed].
-    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = whole::<u64>)]
     rotate: Option<Option<u64>>,
     /// Look for the greatest value [default: as the function says].
     #[arg(long, visible_alias = "maximize", conflicts_with = "minimise")]
@@ -63,7 +63,7 @@ pub struct DataArguments {
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
     /// Number of rows in the data [default: from the file's name or size].
-    #[arg(long, requires = "data")]
+    #[arg(long, requires = "data", value_parser = whole::<usize>)]
     rows: Option<usize>,
     /// In which order the data stand in the file: all coefficient vectors and then all targets;
     /// each vector followed by its target; or the first coefficients of all rows, the second of
@@ -94,6 +94,12 @@ impl DataArguments {
     /// The file as it was given.
     pub fn file(&self) -> Option<&Path> {
         self.data.as_deref()
+    }
+}
+
+impl Source {
+    pub fn file(&self) -> &Path {
+        &self.file
     }
 }
 

@@ -1,15 +1,18 @@
 //! What a run leaves behind and shows.
 
 use std::{
-    fs::File,
-    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use flockwork::swarm::{Options, Saved};
+
+use super::{
+    outputs::{self, Format, Named, Output},
+    parse::whole,
+};
 
 #[derive(Args)]
 #[command(next_help_heading = "What to keep and to show")]
@@ -17,7 +20,7 @@ pub struct Records {
     /// Keep a sample of the swarm after every N iterations: best, mean, spread, velocity
     /// [default: none; with --log or --plot about 1000 in the run, and no fewer than every 1000
     /// iterations].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     history: Option<u32>,
     /// Write each sample to FILE as it comes, as a line of JSON; the first line states the run
     /// [default: none].
@@ -32,7 +35,7 @@ pub struct Records {
     pub animate: Option<PathBuf>,
     /// For --animate, keep where the particles are after every N iterations [default: 100 times in
     /// the run].
-    #[arg(long, value_name = "N", requires = "animate")]
+    #[arg(long, value_name = "N", requires = "animate", value_parser = whole::<u32>)]
     frames: Option<u32>,
     /// Keep the run in FILE, whole or not at all, so that `resume` can go on with it [default: none;
     /// of a saved run: the same file].
@@ -71,37 +74,22 @@ impl Records {
         }
     }
 
-    /// Whether everything can be written, before hours of work; and not over the saved run that goes on.
-    pub fn check(&self, dims: u32, resumed: Option<&Path>) -> anyhow::Result<()> {
+    /// Whether everything can be written, before hours of work; and not over an input, nor over the
+    /// saved run that goes on.
+    pub fn check(&self, dims: u32, inputs: &[Named], resumed: Option<&Path>) -> anyhow::Result<()> {
         if self.animate.is_some() && dims != 2 {
             bail!("--animate draws functions of 2 dimensions; this one has {dims}");
         }
-        let outputs: [(_, _, &[&str]); 4] = [
-            ("--plot", &self.plot, &["svg", "png"]),
-            ("--animate", &self.animate, &["gif"]),
-            ("--save", &self.save, &[]),
-            ("--log", &self.log, &[]),
+        let outputs = [
+            ("--plot", self.plot.as_deref(), Format::Picture),
+            ("--animate", self.animate.as_deref(), Format::Animation),
+            ("--save", self.save.as_deref(), Format::Saved),
+            ("--log", self.log.as_deref(), Format::Log),
         ];
-        let given = || outputs.iter().filter_map(|(o, path, e)| Some((*o, path.as_deref()?, *e)));
-        for (nth, (option, path, endings)) in given().enumerate() {
-            let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-            if !endings.is_empty() && !endings.iter().any(|e| ending.eq_ignore_ascii_case(e)) {
-                let accepted: Vec<_> = endings.iter().map(|e| format!(".{e}")).collect();
-                let accepted = accepted.join(" or ");
-                bail!("{option} is {}; the file's name must end in {accepted}", path.display());
-            }
-            check_place(path).with_context(|| format!("{option} is {}", path.display()))?;
-            if resumed == Some(path) && option != "--save" {
-                bail!("{option} is {}, the saved run itself", path.display());
-            }
-            if let Some((other, ..)) = given().take(nth).find(|(_, other, _)| *other == path) {
-                bail!("{other} and {option} name the same file, {}", path.display());
-            }
+        if let Some(resumed) = resumed {
+            not_over(resumed, "the saved run itself", &outputs)?;
         }
-        match &self.save {
-            Some(path) => check_overwritten(path),
-            None => Ok(()),
-        }
+        outputs::check(inputs, &outputs)
     }
 
     /// How the run is kept in a file, if it is.
@@ -111,25 +99,15 @@ impl Records {
     }
 }
 
-/// Whether there is a folder to write this file to.
-pub fn check_place(path: &Path) -> anyhow::Result<()> {
-    if path.is_dir() {
-        bail!("that is a folder, not a file");
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if !folder.is_dir() => bail!("there is no folder {}", folder.display()),
-        _ => Ok(()),
-    }
-}
-
-/// A saved run takes the place of another, but not of a file that is something else.
-pub fn check_overwritten(path: &Path) -> anyhow::Result<()> {
-    let Ok(file) = File::open(path) else { return Ok(()) };
-    let mut first = Vec::new();
-    file.take(8).read_to_end(&mut first).with_context(|| path.display().to_string())?;
-    if !first.is_empty() && first != b"flockrun" {
-        bail!("--save is {}, which is there and no saved run: it is left alone", path.display());
+/// That only --save names the saved run that goes on.
+pub fn not_over(resumed: &Path, called: &str, outputs: &[Output]) -> anyhow::Result<()> {
+    for &(option, path, format) in outputs {
+        if let Some(path) = path
+            && format != Format::Saved
+            && outputs::same(resumed, path)
+        {
+            bail!("{option} is {}, {called}", path.display());
+        }
     }
     Ok(())
 }

@@ -59,13 +59,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let saved = saved.with_records(|history, frames| {
         (*history, *frames) = (options.history, options.frames);
     });
+    if let Some(model) = saved.function().strip_prefix("fit of ") {
+        bail!(
+            "{file} is the saved fit of the model {model}: go on with the command that saved it and \
+             --resume, as flockwork fit DATA --model {model} --resume {file}",
+            file = file.display()
+        );
+    }
     // One that the library wrote may have another note, or none.
     let mut note: Note = serde_json::from_str(saved.note()).unwrap_or_default();
     if data.file().is_some() {
         note.data = data.source(None);
     }
     let problem = problem(&saved, note.data.as_ref())?;
-    records.check(problem.dims(), Some(file))?;
+    let inputs = [("--data", note.data.as_ref().map(Source::file))];
+    records.check(problem.dims(), &inputs, Some(file))?;
     let backend = machine.select()?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let path = records.save.as_ref().or((!no_save).then_some(file));

@@ -12,7 +12,7 @@ use flockwork::{
     },
 };
 
-use super::parse::{by_rule, choice, speed};
+use super::parse::{by_rule, choice, speed, whole};
 
 #[derive(Args)]
 pub struct SwarmArguments {
@@ -38,11 +38,12 @@ pub struct SwarmArguments {
              else the inertia and the coefficients of standard-2011",
             Options::default().particles,
             Options::MANY
-        )
+        ),
+        value_parser = whole::<u32>
     )]
     particles: Option<u32>,
     /// Seed of all random numbers: the same seed gives the same bits on every back end.
-    #[arg(long, short = 's', default_value_t = Options::default().seed, help_heading = SWARM)]
+    #[arg(long, short = 's', default_value_t = Options::default().seed, help_heading = SWARM, value_parser = whole::<u64>)]
     pub seed: u64,
     #[arg(
         long,
@@ -204,7 +205,8 @@ struct RuleArguments {
             "Rule comprehensive: a particle chooses anew from whom it learns after so many \
              iterations without improvement [default: {}]",
             Options::default().patience
-        )
+        ),
+        value_parser = whole::<u32>
     )]
     patience: Option<u32>,
 }
@@ -222,7 +224,8 @@ struct RestartArguments {
         help = format!(
             "After so many iterations without improvement [default: {}]",
             Restart::default().patience
-        )
+        ),
+        value_parser = whole::<u32>
     )]
     restart_patience: Option<u32>,
     #[arg(
@@ -250,7 +253,8 @@ struct RestartArguments {
         long,
         value_name = "N",
         requires = "restart",
-        help = format!("But no more than this [default: {}]", Restart::default().most_particles)
+        help = format!("But no more than this [default: {}]", Restart::default().most_particles),
+        value_parser = whole::<u32>
     )]
     restart_particles: Option<u32>,
 }
@@ -270,6 +274,11 @@ impl SwarmArguments {
     /// The options of a run in so many dimensions, without its limits and records.
     pub fn options(&self, dims: u32) -> anyhow::Result<Options> {
         self.options_from(Options::default(), dims)
+    }
+
+    /// The file of points to start at, if that is one.
+    pub fn start_file(&self) -> Option<&Path> {
+        named_start(&self.start).is_none().then_some(Path::new(&self.start))
     }
 
     /// Whether nothing shall finish, whatever the preset says.
@@ -368,9 +377,14 @@ impl RestartArguments {
     }
 }
 
+/// A start that is no file, as saved runs spell it.
+fn named_start(text: &str) -> Option<Start> {
+    serde_json::from_value(text.into()).ok()
+}
+
 /// Where a swarm starts: a name as saved runs spell it, or a file of points.
 fn start(text: &str, dims: u32) -> anyhow::Result<Start> {
-    if let Ok(named) = serde_json::from_value(text.into()) {
+    if let Some(named) = named_start(text) {
         return Ok(named);
     }
     let points = io::read_points(Path::new(text), dims).with_context(|| {

@@ -2,7 +2,7 @@
 
 use std::{fs, io::Write, path::Path};
 
-use super::{dimacs, edge_list, matrix_market, npy};
+use super::{dimacs, edge_list, matrix_market, npy, whole};
 use crate::{
     Error, Result, memory,
     paths::{Edge, Graph},
@@ -397,6 +397,8 @@ pub(super) const MOST: usize = i32::MAX as usize;
 pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
     let n = graph.vertices();
     let extension = path.extension().and_then(|extension| extension.to_str());
+    let extension = extension.map(str::to_ascii_lowercase);
+    let extension = extension.as_deref();
     let separator = match extension {
         Some("npy") => {
             let row = |from: usize| {
@@ -410,8 +412,6 @@ pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
         Some("csv") => ",",
         _ => " ",
     };
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    let mut file = std::io::BufWriter::new(fs::File::create(path).map_err(failed)?);
     let (head, mark, first) = match extension {
         Some("gr") => (format!("p sp {n} {}\n", graph.edges()), "a ", 1),
         Some("mtx") => {
@@ -420,13 +420,14 @@ pub fn write_graph(path: &Path, graph: &Graph) -> Result<()> {
         }
         _ => (["from", "to", "weight\n"].join(separator), "", 0),
     };
-    file.write_all(head.as_bytes()).map_err(failed)?;
-    for from in 0..n {
-        for (to, weight) in graph.edges_from(from) {
-            let (from, to) = (from + first, to + first);
-            let line = writeln!(file, "{mark}{from}{separator}{to}{separator}{weight}");
-            line.map_err(failed)?;
+    whole::write(path, |file| {
+        file.write_all(head.as_bytes())?;
+        for from in 0..n {
+            for (to, weight) in graph.edges_from(from) {
+                let (from, to) = (from + first, to + first);
+                writeln!(file, "{mark}{from}{separator}{to}{separator}{weight}")?;
+            }
         }
-    }
-    file.flush().map_err(failed)
+        Ok(())
+    })
 }

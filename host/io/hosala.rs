@@ -2,13 +2,9 @@
 //! little-endian f64 that define P vectors a_j of n coefficients and P scalars b_j. The file has no
 //! header; n and P come from its name or from the caller.
 
-use std::{
-    fs,
-    io::{BufWriter, Write},
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
-use super::{Table, read_input};
+use super::{Table, read_input, whole};
 use crate::{Error, Result, memory, swarm::named};
 
 named! {
@@ -180,12 +176,10 @@ fn numbers_in_name(path: &Path) -> (Option<u32>, Option<usize>) {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 pub fn write(path: &Path, table: &Table) -> Result<()> {
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    let mut file = BufWriter::new(fs::File::create(path).map_err(failed)?);
-    for number in table.coefficients().iter().chain(table.targets()) {
-        file.write_all(&number.to_le_bytes()).map_err(failed)?;
-    }
-    file.flush().map_err(failed)
+    whole::write(path, |file| {
+        let mut numbers = table.coefficients().iter().chain(table.targets());
+        numbers.try_for_each(|number| file.write_all(&number.to_le_bytes()))
+    })
 }
 
 #[cfg(test)]
@@ -195,7 +189,8 @@ mod tests {
     fn file(name: &str, numbers: &[f64]) -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
-        fs::write(&path, numbers.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>()).unwrap();
+        std::fs::write(&path, numbers.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<_>>())
+            .unwrap();
         (folder, path)
     }
 

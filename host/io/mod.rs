@@ -25,6 +25,7 @@ mod npy;
 mod npz;
 mod points;
 mod table;
+pub(crate) mod whole;
 
 use std::path::Path;
 

@@ -1,13 +1,10 @@
 //! NumPy's format for one array:
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use std::{
-    fs,
-    io::{BufWriter, Write},
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
-use crate::{Error, Result};
+use super::whole;
+use crate::Result;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -326,8 +323,6 @@ pub fn write<T: Element>(
     columns: usize,
     numbers: impl IntoIterator<Item = T>,
 ) -> Result<()> {
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    let mut file = BufWriter::with_capacity(1 << 20, fs::File::create(path).map_err(failed)?);
     let dict = format!(
         "{{'descr': '{}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}",
         T::DESCR
@@ -336,11 +331,10 @@ pub fn write<T: Element>(
     let length = (MAGIC.len() + 4 + dict.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
     let dict = format!("{dict:<width$}\n", width = length - 1);
     let header = [MAGIC, &[1, 0], &(length as u16).to_le_bytes(), dict.as_bytes()];
-    file.write_all(&header.concat()).map_err(failed)?;
-    for number in numbers {
-        file.write_all(number.bytes().as_ref()).map_err(failed)?;
-    }
-    file.flush().map_err(failed)
+    whole::write(path, |file| {
+        file.write_all(&header.concat())?;
+        numbers.into_iter().try_for_each(|number| file.write_all(number.bytes().as_ref()))
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Files that appear whole or not at all.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 
-use crate::{Error, Result};
+use crate::{Error, Result, io::whole};
 
 /// The ending of the file's name in lower case, if it is one of `accepted`.
 pub(super) fn extension<'a>(path: &Path, accepted: &[&'a str]) -> Result<&'a str> {
@@ -23,20 +23,7 @@ pub(super) fn extension<'a>(path: &Path, accepted: &[&'a str]) -> Result<&'a str
 /// Creates a file with these bytes. Until all of them are written, it has another name in the same
 /// folder; after a failure nothing of it is left, and a file that was there before still is.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    try_write(path, bytes).map_err(|source| Error::File { path: path.to_owned(), source })
-}
-
-fn try_write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    // As any new file, not for its owner alone.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    whole::write(path, |file| file.write_all(bytes))
 }
 
 #[cfg(test)]

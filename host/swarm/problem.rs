@@ -552,6 +552,15 @@ impl Problem {
                 return None;
             }
         }
+        // Somewhere in the usual box: that holds in one that has all of it.
+        let has_all = |d| {
+            let (lower, upper) = info.interval;
+            let wide = self.given[0][d] <= lower && upper <= self.given[1][d];
+            wide && self.variables[d] != Variable::Integer
+        };
+        if position.is_none() && !(0..self.lower.len()).all(has_all) {
+            return None;
+        }
         Some(KnownOptimum { value, position })
     }
 

@@ -81,3 +81,150 @@ fn an_output_is_no_input_and_no_other_output_and_can_be_written() {
     assert_eq!(std::fs::read_to_string(&data).unwrap(), rows);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
 }
+
+#[test]
+fn inputs_of_a_search_and_names_of_another_format_are_left_alone() {
+    use crate::program::{fails, succeeds};
+
+    let folder = tempfile::tempdir().unwrap();
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();
+    let (points, table, saved) = (name("st.txt"), name("q_2_8.dat"), name("run.fw"));
+    std::fs::write(&points, "1 2\n3 4\n").unwrap();
+    succeeds(&format!("generate calibration --dims 2 --rows 8 {table}"));
+    let small = "-p 20 -i 5 --backend cpu";
+    let calibration = format!("optimize calibration --data {table} {small}");
+    succeeds(&format!("{calibration} --save {saved}"));
+    let kept = [&points, &table, &saved].map(|file| std::fs::read(file).unwrap());
+    let again = name("./q_2_8.dat");
+    fails(&format!("{calibration} --log {again}"), &["--data and --log name the same file"]);
+    fails(&format!("{calibration} --save {table}"), &["--data and --save name the same file"]);
+    fails(&format!("resume {saved} --log {table}"), &["--data and --log name the same file"]);
+    fails(
+        &format!("resume {saved} --log {}", name("./run.fw")),
+        &["--log is", "the saved run itself"],
+    );
+    fails(
+        &format!("optimize sphere --start {points} {small} --log {}", name("./st.txt")),
+        &["--start and --log name the same file"],
+    );
+    for (line, said) in [
+        (format!("optimize sphere {small} --log {}", name("l.csv")), "lines of JSON"),
+        (format!("optimize sphere {small} --save {}", name("s.json")), "no .json file"),
+        (format!("optimize sphere {small} --log -"), "--log is -"),
+        (format!("generate graph -n 4 {}", name("g.json")), ".gr or .mtx"),
+        (format!("generate calibration --dims 2 --rows 8 {}", name("t.csv")), "binary"),
+        (format!("generate graph -n 4 {}/no/g.gr", name("")), "there is no folder"),
+    ] {
+        fails(&line, &[said]);
+    }
+    let graph = name("g.gr");
+    succeeds(&format!("generate graph -n 4 {graph}"));
+    fails(&format!("paths {graph} --distances {}", name("d.csv")), &["an .npy file is written"]);
+    succeeds(&format!("generate graph -n 4 {}", name("G.CSV")));
+    assert!(std::fs::read_to_string(name("G.CSV")).unwrap().starts_with("from,to,weight"));
+    for (file, before) in [&points, &table, &saved].into_iter().zip(kept) {
+        assert_eq!(std::fs::read(file).unwrap(), before, "{file}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 5);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_named_pipe_is_no_output_and_special_files_are() {
+    use crate::program::{fails, succeeds};
+
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (pipe, graph) = (pipe.display(), folder.path().join("g.gr"));
+    std::fs::write(&graph, "p sp 2 1\na 1 2 7\n").unwrap();
+    let graph = graph.display();
+    let small = "optimize sphere -p 20 -i 5 --backend cpu";
+    fails(&format!("{small} --log {pipe}"), &["named pipe"]);
+    fails(&format!("{small} --save {pipe}"), &["no ordinary file"]);
+    fails(&format!("paths {graph} --distances {pipe}"), &["named pipe"]);
+    fails(&format!("generate graph -n 4 {pipe}"), &["named pipe"]);
+    succeeds(&format!("{small} --log /dev/null"));
+    succeeds(&format!("paths {graph} --distances /dev/null --predecessors /dev/null"));
+    succeeds("generate graph -n 4 /dev/null");
+}
+
+#[test]
+fn counts_are_written_as_people_write_them() {
+    use crate::program::{fails, json};
+
+    let few = "optimize sphere --backend cpu";
+    for (given, particles, iterations) in
+        [("-p 1e3 -i 1_0", 1000, 10), ("-p 2.5e1 -i +3", 25, 3), ("-p 0_4_0 -i 30e-1", 40, 3)]
+    {
+        if given.contains("e-") {
+            fails(&format!("{few} {given}"), &["--iterations", "a whole number from 0 on"]);
+            continue;
+        }
+        let options = &json(&format!("{few} {given} --evaluations 1_000_000"))["options"];
+        assert_eq!(options["particles"], particles, "{given}");
+        assert_eq!(options["iterations"], iterations, "{given}");
+        assert_eq!(options["stop"]["evaluations"], 1_000_000, "{given}");
+    }
+    for wrong in ["1.5", "1e-1", "e3", "1e", "_1", "1__0", "x", "1e3.5", "1,000"] {
+        fails(&format!("{few} -p {wrong}"), &["--particles", "a whole number", "1e6"]);
+        fails(&format!("paths no.gr --vertices {wrong}"), &["--vertices", "a whole number"]);
+    }
+    for large in ["4294967296", "1e10", "1e99999999", "99999999999999999999999"] {
+        fails(&format!("{few} -p {large}"), &["too large: at most 4294967295"]);
+    }
+    fails(&format!("{few} --evaluations 1.5"), &["whole number", "`none`"]);
+    fails("fit no.csv -m linear --starts 0", &["--starts", "from 1 on"]);
+    assert_eq!(
+        json(&format!("{few} -p 5 -i 1 -s 18446744073709551615"))["options"]["seed"],
+        u64::MAX
+    );
+}
+
+#[test]
+fn sizes_beyond_reason_get_a_sentence() {
+    use crate::program::{fails, json};
+
+    fails("functions sphere -d 4294967295", &["up to 1000000 dimensions"]);
+    fails("functions sphere -d 4294967295 --json", &["up to 1000000 dimensions"]);
+    let few = "optimize sphere -p 20 -i 3 --backend cpu";
+    for named in ["4294967295", "0,4294967295", "1-4294967295"] {
+        fails(&format!("{few} --integer {named}"), &["dimension 4294967295", "0 to 1"]);
+    }
+    json(&format!("{few} --integer all"));
+    let few = "optimize lennard_jones -d 6 -p 50 -i 5 --backend cpu";
+    assert!(json(few)["known_optimum"].is_number());
+    assert!(json(&format!("{few} --bounds 0,0.5"))["known_optimum"].is_null());
+}
+
+#[test]
+fn a_saved_fit_says_how_to_go_on() {
+    use crate::program::{fails, succeeds};
+
+    let folder = tempfile::tempdir().unwrap();
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();
+    let (data, saved) = (name("d.txt"), name("fit.fw"));
+    std::fs::write(&data, "1 2\n2 4.5\n3 5.5\n4 8.25\n5 10\n6 11\n").unwrap();
+    let fit = format!("fit {data} -m exponentials --backend cpu -p 30");
+    let report = succeeds(&format!("{fit} -i 5 --save {saved}"));
+    assert!(report.contains(&format!("--resume {saved}")), "{report}");
+    succeeds(&format!("fit {data} -m exponentials --backend cpu -i 8 --resume {saved}"));
+    let expected = ["saved fit of the model exponentials", "--model exponentials --resume"];
+    fails(&format!("resume {saved}"), &expected);
+    fails(
+        &format!("{fit} --terms 2 --bounds 0,1"),
+        &["amplitude1, rate1, amplitude2, rate2", "needs 4"],
+    );
+    fails(&format!("fit {data} -m exponentials --x 1 --x 1"), &["columns of arguments: 1", "--x"]);
+}
+
+#[test]
+fn a_long_word_is_not_repeated_whole() {
+    let word = "x".repeat(5000);
+    for line in
+        [format!("optimize sphere -p {word}"), format!("fit no.csv -m {word} --size {word}")]
+    {
+        let errors = crate::program::text(&crate::program::run(&line).stderr);
+        assert!(errors.starts_with("error: ") && errors.len() < 1500, "{}", errors.len());
+    }
+}

@@ -10,7 +10,7 @@ use flockwork::{
 use super::clocks;
 use crate::cli::{
     machine::{Device, GpuMemory},
-    parse::choice,
+    parse::{choice, whole},
 };
 
 #[derive(Args)]
@@ -28,7 +28,7 @@ pub struct Paths {
     #[command(flatten)]
     gpu_memory: GpuMemory,
     /// Only this number of vertices; may be given several times.
-    #[arg(long)]
+    #[arg(long, value_parser = whole::<usize>)]
     vertices: Vec<usize>,
     /// Only this type of weights; may be given several times.
     #[arg(long, value_parser = choice(Weights::ALL, Weights::name))]

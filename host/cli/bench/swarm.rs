@@ -9,7 +9,7 @@ use flockwork::{
 };
 
 use super::{clocks, swarms::Swarms};
-use crate::cli::parse::choice;
+use crate::cli::parse::{choice, positive};
 
 #[derive(Args)]
 pub struct Swarm {
@@ -17,7 +17,7 @@ pub struct Swarm {
     #[arg(long, value_parser = choice(Way::ALL, Way::name))]
     way: Vec<Way>,
     /// Keep a record of the swarm after so many iterations each, as `optimize --history` does.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = positive::<u32>)]
     history: Option<u32>,
     #[command(flatten)]
     swarms: Swarms,
