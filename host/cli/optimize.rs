@@ -33,7 +33,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     records.apply(&mut options);
     options.check()?;
     // As the run will be: for the report.
-    let options = options.settled(problem.dims());
+    let options = options.settled_for(&problem);
     records.check(problem.dims(), None)?;
     let backend = machine.select()?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
