@@ -260,7 +260,7 @@ fn swarm<T: Number>(size: &Size) -> flockwork::Result<(Box<dyn Swarm<T>>, Proble
     let problem = Problem::new(Rastrigin, size.dims)?.shifted(1)?;
     let options = Options {
         particles: size.particles,
-        precision: T::PRECISION,
+        precision: Some(T::PRECISION),
         ..Options::for_rule(Rule::Inertia)
     };
     let plan = Plan::<T>::new(&problem, &options)?;

@@ -160,6 +160,7 @@ const REPETITIONS: usize = 5;
 pub fn iteration(problem: &Problem, trial: Trial, backend: &impl Backend) -> Result<Measurement> {
     let Trial { particles, precision, mode, history } = trial;
     // The fused iteration, however small the swarm.
+    let precision = Some(precision);
     let options = Options { particles, precision, mode, ..Options::for_rule(Rule::Inertia) };
     iteration_of(problem, &options, history, backend, Care::USUAL)
 }
@@ -183,7 +184,7 @@ pub(crate) fn iteration_of(
     backend: &impl Backend,
     care: Care,
 ) -> Result<Measurement> {
-    match options.precision {
+    match options.precision_for(problem) {
         Precision::F32 => iteration_in::<f32>(problem, options, history, backend, care),
         Precision::F64 => iteration_in::<f64>(problem, options, history, backend, care),
     }
@@ -196,7 +197,7 @@ fn iteration_in<T: Number>(
     backend: &impl Backend,
     Care { looked_at, at_least }: Care,
 ) -> Result<Measurement> {
-    let &Options { particles, precision, mode, .. } = options;
+    let &Options { particles, mode, .. } = options;
     let plan = Plan::<T>::new(problem, options)?;
     let mut swarm = backend.swarm(problem.function(), plan.clone())?;
     swarm.record_every(history)?;
@@ -214,7 +215,7 @@ fn iteration_in<T: Number>(
     Ok(Measurement {
         particles,
         dims,
-        precision,
+        precision: T::PRECISION,
         way: swarm.way(),
         seconds,
         range,

@@ -197,7 +197,7 @@ fn it_solves_rastrigin_and_keeps_a_history() {
         let problem = Problem::new(Rastrigin, 4).unwrap().shifted(seed).unwrap();
         let options = Options {
             iterations: 600,
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             history: Some(7),
             ..options(1024, seed)
         };

@@ -34,7 +34,7 @@ fn oracle<S: Scalar>(terms: impl Iterator<Item = (S, S)>) -> S {
 /// The sum at some points as the swarm sees it.
 fn sums<T: flockwork::backend::Number>(fit: &Fit, points: &[f64], cpu: &Cpu) -> Vec<T> {
     let problem = fit.problem().unwrap();
-    let options = Options { particles: 70, precision: T::PRECISION, ..Options::default() };
+    let options = Options { particles: 70, precision: Some(T::PRECISION), ..Options::default() };
     let plan = Plan::<T>::new(&problem, &options).unwrap();
     let mut swarm = cpu.swarm(problem.function(), plan).unwrap();
     let points: Vec<T> = points.iter().map(|&x| T::nearest(x)).collect();
@@ -147,7 +147,7 @@ fn calibrations_of_the_thesis() {
         let data = Data::from_table(&fit::synthetic(dims, rows, 1).unwrap()).unwrap();
         for precision in [Precision::F32, Precision::F64] {
             let fit = Fit::new(Linear, data.clone()).unwrap().with(|options| {
-                options.precision = precision;
+                options.precision = Some(precision);
                 options.iterations = 30;
             });
             let fitted = fit.run().unwrap();
@@ -300,7 +300,7 @@ fn what_makes_no_sense_gets_a_sentence() {
     let nowhere = Fit::from_fn(&[("a", 0.0, 1.0)], data(), |_, _| f64::NAN).unwrap();
     assert!(nowhere.run().unwrap_err().to_string().contains("no finite value"));
     let single = Fit::new(Polynomial, Data::pairs([(1e300, 2.0), (2.0, 3.0)]).unwrap()).unwrap();
-    let single = single.with(|options| options.precision = Precision::F32).run();
+    let single = single.with(|options| options.precision = Some(Precision::F32)).run();
     assert!(single.unwrap_err().to_string().contains("1e300"));
 }
 
@@ -396,7 +396,7 @@ fn the_gram_matrix_is_for_linear_models_and_squares() {
     assert!(message(closure).contains("built-in"));
     let robust = Fit::new(Linear, rows(50)).unwrap().loss(Loss::Huber, 1.0).unwrap();
     assert!(message(robust).contains("the loss huber"));
-    let single = Fit::new(Linear, rows(50)).unwrap().with(|o| o.precision = Precision::F32);
+    let single = Fit::new(Linear, rows(50)).unwrap().with(|o| o.precision = Some(Precision::F32));
     assert!(message(single).contains("in f64"));
     let huge = Data::pairs((0..9).map(|i| (1e155 * f64::from(i), 1.0))).unwrap();
     let huge = Fit::new(Linear, huge).unwrap().bounds("b1", -1.0, 1.0).unwrap();

@@ -494,7 +494,7 @@ mod gpu {
                 let problem = Problem::new(Rastrigin, 4)?.shifted(seed)?;
                 let options = Options {
                     iterations: 2000,
-                    precision,
+                    precision: Some(precision),
                     history: Some(100),
                     ..options(8192, seed)
                 };
@@ -555,7 +555,7 @@ mod gpu {
             ("all_that_is_thorough", thorough),
         ]) {
             for precision in [Precision::F32, Precision::F64] {
-                let options = Options { precision, ..options.clone() };
+                let options = Options { precision: Some(precision), ..options.clone() };
                 let one = options.clone();
                 trials.push(Trial::test(format!("same_run_with_{name}_{precision}"), move || {
                     same_run(&one)
@@ -657,7 +657,8 @@ mod gpu {
     fn no_leak() -> Result<(), Failed> {
         let before = live_allocations();
         for precision in [Precision::F32, Precision::F64] {
-            let options = Options { precision, iterations: 20, ..Options::default() };
+            let options =
+                Options { precision: Some(precision), iterations: 20, ..Options::default() };
             let gpu = Cuda::open(0)?;
             minimize(&Problem::new(Sphere, 8)?, &options, &gpu, |_| ControlFlow::Continue(()))?;
         }
@@ -714,7 +715,7 @@ mod gpu {
         let options = Options {
             particles: 16_384,
             iterations: 500,
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             ..Options::default()
         };
         let outcome = minimize(&problem, &options, &Cuda::open(0)?, |_| ControlFlow::Continue(()))?;

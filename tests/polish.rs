@@ -32,7 +32,7 @@ fn options(method: Method) -> Options {
     Options {
         particles: 24,
         iterations: 60,
-        precision: Precision::F64,
+        precision: Some(Precision::F64),
         neighbourhood: Some(Neighbourhood::VonNeumann),
         stop: Stop { check_every: 5, ..Stop::default() },
         polish: Some(Polish { after: 10, ..Polish::new(method) }),
@@ -146,7 +146,8 @@ fn the_same_bits_in_the_gpus_kernels() {
     let problem = Problem::new(Rosenbrock, 3).unwrap().shifted(2).unwrap();
     for &method in Method::ALL {
         for precision in [Precision::F32, Precision::F64] {
-            let mut options = Options { precision, iterations: 20, ..options(method) };
+            let mut options =
+                Options { precision: Some(precision), iterations: 20, ..options(method) };
             options.stop.evaluations = Some(900);
             let polish = Polish { after: 5, line_evaluations: 20, ..Polish::new(method) };
             options.polish = Some(polish);

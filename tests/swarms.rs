@@ -33,7 +33,7 @@ fn solves<O: Objective>(
             particles,
             iterations,
             seed,
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             ..Options::default()
         };
         let outcome = search(&problem, &options).unwrap();
@@ -84,7 +84,7 @@ fn cluster(atoms: u32, particles: u32, iterations: u32, seeds: u64) -> (f64, f64
             particles,
             iterations,
             seed,
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             ..Options::default()
         };
         let outcome = search(&problem, &options).unwrap();
@@ -206,7 +206,12 @@ fn a_run_without_any_finite_value_is_an_error() {
     fn check<O: Objective>(objective: O) {
         for precision in [Precision::F32, Precision::F64] {
             for particles in [1, 100] {
-                let options = Options { particles, iterations: 9, precision, ..Options::default() };
+                let options = Options {
+                    particles,
+                    iterations: 9,
+                    precision: Some(precision),
+                    ..Options::default()
+                };
                 let result = search(&Problem::new(objective, 3).unwrap(), &options);
                 let Err(Error::NoFiniteFitness { evaluations, .. }) = result else {
                     panic!("{result:?}");

@@ -52,7 +52,7 @@ fn main() -> Result<()> {
             None => (number(evaluations) / u64::from(particles)).saturating_sub(1) as u32,
         },
         seed: number(seed),
-        precision: Precision::F64,
+        precision: Some(Precision::F64),
         stop: Stop {
             evaluations: Some(number(evaluations)),
             target: Some(target.parse().expect("a number")),

@@ -53,7 +53,7 @@ pub(crate) use spread::Spread;
 use crate::{
     Error, Result,
     fit::{Fit, Setup},
-    swarm::{Function, FunctionIn, Precision, named},
+    swarm::{Function, FunctionIn, Precision, Problem, named},
 };
 
 /// A number that runs are computed in: `f32` or `f64`.
@@ -618,13 +618,45 @@ named! {
         Cpu = "cpu",
         /// The first NVIDIA GPU; an error if there is none.
         Cuda = "cuda",
-        /// The first NVIDIA GPU if there is one, or else the CPU.
+        /// The first NVIDIA GPU if there is one and the function has kernels for it, or else the CPU.
         #[default]
         Auto = "auto",
     }
 }
 
+/// Which back end was asked for, and in words why it is this one.
+///
+/// ```
+/// use flockwork::backend::{AnyBackend, Choice, Reason};
+///
+/// let AnyBackend::Cpu(_, reason) = AnyBackend::select(Choice::Cpu, 1)? else { unreachable!() };
+/// let reason: Reason = reason;
+/// assert_eq!(reason.to_string(), "asked for");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reason {
+    /// Whether nobody asked for it: then another may stand in for it.
+    automatic: bool,
+    text: String,
+}
+
+impl Reason {
+    fn new(choice: Choice, text: String) -> Self {
+        Self { automatic: choice == Choice::Auto, text }
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
 /// A back end chosen at run time.
+///
+/// A GPU that [`Choice::Auto`] found leaves functions without kernels, such as closures and objective
+/// types of one's own, to the CPU; one that was asked for refuses them.
 ///
 /// ```
 /// use flockwork::backend::{AnyBackend, Choice};
@@ -638,10 +670,10 @@ named! {
 #[derive(Clone)]
 pub enum AnyBackend {
     /// The CPU, and why.
-    Cpu(Cpu, String),
+    Cpu(Cpu, Reason),
     /// A GPU, and why.
     #[cfg(feature = "cuda")]
-    Cuda(Cuda, String),
+    Cuda(Cuda, Reason),
 }
 
 impl AnyBackend {
@@ -656,7 +688,9 @@ impl AnyBackend {
     /// ```
     pub fn select(choice: Choice, threads: usize) -> Result<Self> {
         match choice {
-            Choice::Cpu => Self::cpu(threads, "asked for"),
+            Choice::Cpu => {
+                Ok(Self::Cpu(Cpu::new(threads)?, Reason::new(choice, "asked for".to_owned())))
+            }
             #[cfg(not(feature = "cuda"))]
             Choice::Cuda => Err(Error::BuiltWithoutCuda),
             #[cfg(not(feature = "cuda"))]
@@ -664,12 +698,13 @@ impl AnyBackend {
             #[cfg(feature = "cuda")]
             Choice::Cuda => {
                 let cuda = Cuda::open(0)?.with_cpu_threads(threads);
-                Ok(Self::Cuda(cuda, "asked for".to_owned()))
+                Ok(Self::Cuda(cuda, Reason::new(choice, "asked for".to_owned())))
             }
             #[cfg(feature = "cuda")]
             Choice::Auto => match Cuda::open(0) {
                 Ok(cuda) => {
-                    Ok(Self::Cuda(cuda.with_cpu_threads(threads), "a GPU was found".to_owned()))
+                    let reason = Reason::new(choice, "a GPU was found".to_owned());
+                    Ok(Self::Cuda(cuda.with_cpu_threads(threads), reason))
                 }
                 Err(Error::Cuda(why)) => Self::cpu(threads, &format!("no GPU: {why}")),
                 Err(error) => Err(error),
@@ -677,9 +712,48 @@ impl AnyBackend {
         }
     }
 
+    /// As [`AnyBackend::select`], for this problem: no GPU is looked for where its function has no
+    /// kernels.
+    pub(crate) fn select_for(problem: &Problem, choice: Choice, threads: usize) -> Result<Self> {
+        if choice == Choice::Auto && !problem.function().has_kernels() {
+            return Self::cpu(threads, &no_kernels(problem));
+        }
+        Self::select(choice, threads)
+    }
+
+    /// What runs a problem on this back end, and why: itself, but the CPU in place of a GPU that
+    /// [`Choice::Auto`] found and for which the problem's function has no kernels.
+    ///
+    /// ```
+    /// use flockwork::{backend::{AnyBackend, Backend, Choice}, swarm::Problem};
+    ///
+    /// let backend = AnyBackend::select(Choice::Auto, 1)?;
+    /// let closure = Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[1])?;
+    /// let backend = backend.for_problem(&closure)?;
+    /// println!("{}: {}", backend.description(), backend.reason());
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the CPU's threads cannot be started.
+    pub fn for_problem(&self, problem: &Problem) -> Result<Self> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, reason) if reason.automatic && !problem.function().has_kernels() => {
+                let reason = Reason::new(Choice::Auto, no_kernels(problem));
+                Ok(Self::Cpu(cuda.cpu()?, reason))
+            }
+            _ => {
+                let _ = problem;
+                Ok(self.clone())
+            }
+        }
+    }
+
     /// The CPU, and why; `threads` as for [`AnyBackend::select`].
     pub(crate) fn cpu(threads: usize, why: &str) -> Result<Self> {
-        Ok(Self::Cpu(Cpu::new(threads)?, why.to_owned()))
+        Ok(Self::Cpu(Cpu::new(threads)?, Reason::new(Choice::Auto, why.to_owned())))
     }
 
     /// With so many threads in a block, if it is a GPU.
@@ -772,9 +846,9 @@ impl AnyBackend {
     /// ```
     pub fn reason(&self) -> &str {
         match self {
-            Self::Cpu(_, why) => why,
+            Self::Cpu(_, why) => &why.text,
             #[cfg(feature = "cuda")]
-            Self::Cuda(_, why) => why,
+            Self::Cuda(_, why) => &why.text,
         }
     }
 }
@@ -812,9 +886,18 @@ impl Backend for AnyBackend {
         match self {
             Self::Cpu(cpu, _) => cpu.swarm(function, plan),
             #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, reason) if reason.automatic && !function.has_kernels() => {
+                cuda.cpu()?.swarm(function, plan)
+            }
+            #[cfg(feature = "cuda")]
             Self::Cuda(cuda, _) => cuda.swarm(function, plan),
         }
     }
+}
+
+/// Why a problem is left to the CPU.
+fn no_kernels(problem: &Problem) -> String {
+    format!("{} has no GPU kernels", problem.name())
 }
 
 /// Whether a swarm with a plan may start from these points: all particles of one swarm, once.

@@ -15,7 +15,7 @@ use flockwork::{
     fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape, Statistics, Status},
     io::{self, Column, Columns, Hints, Layout, Wanted},
     plot::{self, Fitting},
-    swarm::{Checkpoint, Options, Saved, StopReason},
+    swarm::{Checkpoint, Options, Precision, Saved, StopReason},
 };
 use serde_json::{Value, json};
 
@@ -583,6 +583,7 @@ impl Report<'_> {
     fn text(&self, log: Option<&Path>, plot: Option<&Path>, kept: Option<&Path>) -> String {
         let Self { fit, fitted, backend, left_out, .. } = self;
         let Options { particles, precision, seed, .. } = fit.swarm_options();
+        let precision = precision.unwrap_or(Precision::F64);
         let rate = match fitted.rows_per_second() {
             Some(rows) => format!(": {rows:.3e} rows a second"),
             None if fitted.outcome.evaluations == 0 => String::new(),

@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     records.apply(&mut options);
     options.check()?;
     // As the run will be: for the report.
-    let options = options.settled(problem.dims());
+    let options = options.settled_for(&problem);
     let inputs = [("--data", data.as_deref()), ("--start", swarm.start_file())];
     records.check(problem.dims(), &inputs, None)?;
     let backend = machine.select()?;

@@ -33,7 +33,7 @@ impl Run<'_> {
             problem.name(),
             problem.dims(),
             options.particles,
-            options.precision,
+            options.settled_for(problem).precision.map_or("", |precision| precision.name()),
             options.seed
         )
     }

@@ -51,7 +51,7 @@ pub struct SwarmArguments {
         help_heading = SWARM,
         help = format!(
             "The arithmetic [default: {}; in the preset thorough f64]",
-            Options::default().precision
+            Precision::F32
         )
     )]
     precision: Option<Precision>,
@@ -298,7 +298,7 @@ impl SwarmArguments {
         };
         set(&mut options.particles, self.particles);
         options.seed = self.seed;
-        set(&mut options.precision, self.precision);
+        set(&mut options.precision, self.precision.map(Some));
         options.mode = self.mode;
         self.rule.apply(&mut options, dims)?;
         options.start = start(&self.start, dims)?;

@@ -645,8 +645,8 @@ impl Fit {
 
     /// The problem whose sums are those of the Gram matrix.
     fn problem_by_gram(&self, problem: &Problem, cpu: &Cpu) -> Result<Problem> {
-        if self.options.precision != Precision::F64 {
-            let value = format!("wanted in {}", self.options.precision);
+        if self.options.precision == Some(Precision::F32) {
+            let value = "wanted in f32".to_owned();
             let accepted = "in f64".to_owned();
             return Err(Error::Option { option: "gram", value, accepted });
         }
@@ -791,7 +791,7 @@ impl Fit {
             particles: PROJECTED_PARTICLES,
             iterations: PROJECTED_ITERATIONS,
             neighbourhood: Some(Neighbourhood::Ring(2)),
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             seed: self.options.seed,
             start: Start::Points(start),
             ..Options::default()

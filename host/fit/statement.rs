@@ -192,10 +192,11 @@ impl Fit {
     /// ```
     /// use flockwork::{fit::Fit, swarm::Precision};
     ///
-    /// assert_eq!(Fit::options().precision, Precision::F64);
+    /// assert_eq!(Fit::options().precision, Some(Precision::F64));
     /// ```
     pub fn options() -> Options {
-        Options { particles: 256, iterations: 200, precision: Precision::F64, ..Options::default() }
+        let precision = Some(Precision::F64);
+        Options { particles: 256, iterations: 200, precision, ..Options::default() }
     }
 
     /// Of a model, with its usual sizes and bounds.
@@ -840,8 +841,8 @@ impl Fit {
     /// Refuses data that the run's precision does not have.
     pub(super) fn check_precision(&self) -> Result<()> {
         match self.options.precision {
-            Precision::F32 => self.setup_single().map(|_| ()),
-            Precision::F64 => Ok(()),
+            Some(Precision::F32) => self.setup_single().map(|_| ()),
+            Some(Precision::F64) | None => Ok(()),
         }
     }
 }
@@ -856,6 +857,10 @@ fn check_bounds(dimension: usize, lower: f64, upper: f64) -> Result<()> {
 impl Function for Fit {
     fn info(&self) -> Named {
         Named { name: format!("fit of {}", self.name), info: None }
+    }
+
+    fn has_kernels(&self) -> bool {
+        self.model.has_kernels()
     }
 
     fn as_fit(&self) -> Option<&Fit> {

@@ -58,7 +58,7 @@ impl AskTell {
             });
         }
         let cpu = Cpu::new(0)?;
-        let state = match options.precision {
+        let state = match options.precision_for(problem) {
             Precision::F32 => {
                 let plan = Plan::new(problem, options)?;
                 State::F32(cpu.headless(plan.clone())?, plan)

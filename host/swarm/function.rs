@@ -5,6 +5,7 @@ use std::sync::Arc;
 use flockwork_device::{
     math::Scalar,
     objective::{Info, Objective},
+    registry,
     swarm::view::View,
 };
 
@@ -51,6 +52,12 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
     /// Its name, and what is known about it.
     fn info(&self) -> Named;
 
+    /// Whether it has GPU kernels: whether it is compiled into this library.
+    #[doc(hidden)]
+    fn has_kernels(&self) -> bool {
+        false
+    }
+
     /// The fit whose sum it is, if it is one.
     #[doc(hidden)]
     fn as_fit(&self) -> Option<&Fit> {
@@ -74,6 +81,11 @@ pub(super) struct Typed<O>(pub O);
 impl<O: Objective> Function for Typed<O> {
     fn info(&self) -> Named {
         Named { name: O::INFO.name.to_owned(), info: Some(O::INFO) }
+    }
+
+    fn has_kernels(&self) -> bool {
+        // Kernels are found by their name, which another type could bear too.
+        registry::is_registered::<O>()
     }
 }
 

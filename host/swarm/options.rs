@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Polish, names::named, start};
+use super::{Method, Polish, Problem, names::named, start};
 use crate::{Error, Result};
 
 named! {
@@ -14,8 +14,8 @@ named! {
     /// ```
     /// use flockwork::swarm::{Options, Precision};
     ///
-    /// let options = Options { precision: "f64".parse()?, ..Options::default() };
-    /// assert_eq!(options.precision, Precision::F64);
+    /// let options = Options { precision: Some("f64".parse()?), ..Options::default() };
+    /// assert_eq!(options.precision, Some(Precision::F64));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Precision("precision") {
@@ -464,8 +464,9 @@ impl Default for Restart {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 ///
-/// `coefficients`, `randomness` and `neighbourhood` may be `None`, and are so by default: then the run
-/// chooses them when it starts, by the number of particles. [`Options::settled`] says what.
+/// `precision`, `coefficients`, `randomness` and `neighbourhood` may be `None`, and are so by default:
+/// then the run chooses them when it starts, the precision by the function and the others by the number
+/// of particles. [`Options::settled_for`] and [`Options::settled`] say what.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Number of particles, 1 to [`layout::MOST_PARTICLES`].
@@ -474,8 +475,8 @@ pub struct Options {
     pub iterations: u32,
     /// Seed of all random numbers of the run.
     pub seed: u64,
-    /// The arithmetic.
-    pub precision: Precision,
+    /// The arithmetic. `None`: see [`Options::settled_for`].
+    pub precision: Option<Precision>,
     /// How velocities are made.
     pub rule: Rule,
     /// The coefficients of the rule. `None`: see [`Options::settled`].
@@ -525,7 +526,8 @@ mod maybe_infinite {
 }
 
 impl Default for Options {
-    /// 1,024 particles, 1,000 iterations, seed 1, f32; constriction and the global best, in swarms of
+    /// 1,024 particles, 1,000 iterations, seed 1; f32 for the built-in functions, f64 for closures
+    /// and all others ([`Options::settled_for`]); constriction and the global best, in swarms of
     /// fewer particles what [`Options::settled`] says; velocities absorbed at the sides, at most half
     /// the box fast; a uniform start.
     fn default() -> Self {
@@ -533,7 +535,7 @@ impl Default for Options {
             particles: 1024,
             iterations: 1000,
             seed: 1,
-            precision: Precision::F32,
+            precision: None,
             rule: Rule::Inertia,
             coefficients: None,
             schedule: Schedule::Constant,
@@ -557,8 +559,37 @@ impl Options {
     /// From so many particles on, what is left to the run is the same for all swarms.
     pub const MANY: u32 = 128;
 
-    /// The options with nothing left to the run: in place of each `None` among `coefficients`,
-    /// `randomness` and `neighbourhood` what a run in so many dimensions takes.
+    /// The options with nothing left to the run: as [`Options::settled`], and with the precision in
+    /// which a run on this problem computes if none is chosen. That is f32 for the functions that come
+    /// with this library, which are written for it, and f64 for closures, functions that are evaluated
+    /// elsewhere, fits, and objective types of one's own.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Options, Precision, Problem}};
+    ///
+    /// let usual = Options::default();
+    /// let closure = Problem::from_fn(vec![-1.0], vec![1.0], |x| 1e8 + x[0] * x[0])?;
+    /// assert_eq!(usual.settled_for(&closure).precision, Some(Precision::F64));
+    /// assert_eq!(usual.settled_for(&Problem::new(Sphere, 3)?).precision, Some(Precision::F32));
+    ///
+    /// // What was chosen holds.
+    /// let single = Options { precision: Some(Precision::F32), ..usual };
+    /// assert_eq!(single.settled_for(&closure).precision, Some(Precision::F32));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn settled_for(&self, problem: &Problem) -> Self {
+        let precision = Some(self.precision_for(problem));
+        Self { precision, ..self.settled(problem.dims()) }
+    }
+
+    /// The precision of a run on this problem.
+    pub(crate) fn precision_for(&self, problem: &Problem) -> Precision {
+        let usual = if problem.is_built_in() { Precision::F32 } else { Precision::F64 };
+        self.precision.unwrap_or(usual)
+    }
+
+    /// The options with nothing but the precision left to the run: in place of each `None` among
+    /// `coefficients`, `randomness` and `neighbourhood` what a run in so many dimensions takes.
     ///
     /// | particles | neighbourhood | randomness | coefficients |
     /// |---|---|---|---|
@@ -679,7 +710,7 @@ impl Options {
                 particles: 20,
                 // The evaluations say when it ends.
                 iterations: u32::MAX - 1,
-                precision: Precision::F64,
+                precision: Some(Precision::F64),
                 neighbourhood: Some(Neighbourhood::VonNeumann),
                 max_velocity: f64::INFINITY,
                 stop: Stop { evaluations: Some(1_000_000), check_every: 5, ..Stop::default() },

@@ -569,9 +569,9 @@ impl Problem {
         &*self.function
     }
 
-    /// Whether the function has GPU kernels, as far as that can be said: closures have none.
-    pub(crate) fn runs_on_gpus(&self) -> bool {
-        self.named.info.is_some()
+    /// Whether the function comes with this library.
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.named.info.is_some() && self.function.has_kernels()
     }
 
     /// The function's name.

@@ -85,8 +85,8 @@ pub(crate) fn minimize_with_own_bests(
         run.own_bests = Some(Vec::new());
         run.go(saved, observe)
     }
-    let options = &options.settled(problem.dims());
-    match options.precision {
+    let options = &options.settled_for(problem);
+    match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
     }
@@ -114,8 +114,8 @@ pub(super) fn run(
         Ok(run.go(saved, observe)?.0)
     }
     // Here and not later: a file keeps what was chosen, and a restart with more particles keeps to it.
-    let options = &options.settled(problem.dims());
-    match options.precision {
+    let options = &options.settled_for(problem);
+    match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
     }
@@ -797,7 +797,7 @@ pub fn minimize_many(
     variations: &[Variation],
     backend: &impl Backend,
 ) -> Result<Vec<Outcome>> {
-    match options.precision {
+    match options.precision_for(problem) {
         Precision::F32 => minimize_many_in::<f32>(problem, options, variations, backend),
         Precision::F64 => minimize_many_in::<f64>(problem, options, variations, backend),
     }

@@ -322,7 +322,7 @@ impl Checkpoint {
                 self.header.problem.lower.len()
             )));
         }
-        match self.options().precision {
+        match self.options().precision_for(problem) {
             Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
             Precision::F64 => self.resume_in::<f64>(note, problem, backend, saved, observe),
         }

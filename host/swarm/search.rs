@@ -32,10 +32,9 @@ pub struct Search {
 
 impl Search {
     /// A search with the default options, on the first GPU if there is one, or else on the CPU; a
-    /// closure always on the CPU.
+    /// function without GPU kernels (a closure, an objective type of one's own) always on the CPU.
     pub fn new(problem: Problem) -> Self {
-        let choice = if problem.runs_on_gpus() { Choice::Auto } else { Choice::Cpu };
-        Self { problem, options: Options::default(), choice, saved: None }
+        Self { problem, options: Options::default(), choice: Choice::Auto, saved: None }
     }
 
     /// With these options instead of those so far.
@@ -65,9 +64,9 @@ impl Search {
         self.with(|options| options.seed = seed)
     }
 
-    /// Computes in 64-bit floating point.
+    /// Computes in 64-bit floating point, as is usual for closures.
     pub fn f64(self) -> Self {
-        self.with(|options| options.precision = Precision::F64)
+        self.with(|options| options.precision = Some(Precision::F64))
     }
 
     /// Moves by this rule, with the coefficients, neighbourhood and edges it was published with.
@@ -155,7 +154,7 @@ impl Search {
     /// # Errors
     /// As [`minimize`](super::minimize).
     pub fn run_watched(self, observe: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome> {
-        let backend = AnyBackend::select(self.choice, 0)?;
+        let backend = AnyBackend::select_for(&self.problem, self.choice, 0)?;
         self.run_on(&backend, observe)
     }
 

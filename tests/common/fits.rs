@@ -88,7 +88,13 @@ pub fn fit(model: &str, case: &Case) -> Fit {
         }
     }
     fit.with(|options| {
-        *options = Options { particles, precision, iterations: 4, seed: 3, ..Fit::options() };
+        *options = Options {
+            particles,
+            precision: Some(precision),
+            iterations: 4,
+            seed: 3,
+            ..Fit::options()
+        };
     })
 }
 

@@ -20,10 +20,10 @@ mod driver {
     use std::{env, fs, ops::ControlFlow, path::Path, process::ExitCode};
 
     use flockwork::{
-        backend::{Backend, Cpu, Cuda, Number, Plan, Residence, Snapshot, Way},
+        backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Number, Plan, Residence, Snapshot, Way},
         fit::{Data, Fit},
         paths::{Graph, Options as PathOptions},
-        swarm::{Function, Mode, Neighbourhood, Options, Problem, Rule, minimize},
+        swarm::{Function, Mode, Neighbourhood, Options, Problem, Rule, Search, minimize},
     };
     use libtest_mimic::{Arguments, Failed, Trial};
     use serde_json::Value;
@@ -51,7 +51,7 @@ mod driver {
         let mut arguments = Arguments::from_args();
         // What one does is what the log grows by.
         arguments.test_threads = Some(1);
-        let trials: [Named; 12] = [
+        let trials: [Named; 13] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
@@ -64,9 +64,31 @@ mod driver {
             ("whole_fits_are_those_of_the_cpu", fits),
             ("shortest_paths_in_one_launch_and_in_strips", paths),
             ("a_kernel_that_does_not_load_gets_a_sentence", not_loaded),
+            ("what_has_no_kernels_is_left_to_the_cpu", left_to_the_cpu),
         ];
         let trials = trials.map(|(name, trial)| Trial::test(name, trial).with_ignored_flag(packed));
         libtest_mimic::run(&arguments, trials.into()).exit_code()
+    }
+
+    /// A GPU that nobody asked for leaves a closure to the CPU; one that was asked for refuses it.
+    fn left_to_the_cpu() -> Done {
+        let problem = Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[0] + x[1].abs())?;
+        let options = Options { particles: 40, iterations: 20, ..Options::default() };
+        let on = |backend: &AnyBackend| {
+            minimize(&problem, &options, backend, |_| ControlFlow::Continue(()))
+        };
+        let expected = on(&AnyBackend::select(Choice::Cpu, 1)?)?;
+        let found = AnyBackend::select(Choice::Auto, 1)?;
+        check(found.name() == "cuda", found.reason(), &[])?;
+        check(on(&found)?.position == expected.position, "the bits of the CPU", &[])?;
+        let instead = found.for_problem(&problem)?;
+        let told = instead.name() == "cpu" && instead.reason().contains("no GPU kernels");
+        check(told, instead.reason(), &[])?;
+        let search = Search::new(problem.clone()).options(options.clone());
+        let searched = search.clone().on(Choice::Auto).run()?;
+        check(searched.position == expected.position, "the bits of the CPU", &[])?;
+        check(search.on(Choice::Cuda).run().is_err(), "refused where it was asked for", &[])?;
+        check(on(&AnyBackend::select(Choice::Cuda, 1)?).is_err(), "refused", &[])
     }
 
     /// What the driver does in `f`.

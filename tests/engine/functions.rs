@@ -27,7 +27,7 @@ fn a_closure_equals_the_built_in_function() {
         let options = Options {
             particles: 150,
             iterations: 80,
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             history: Some(10),
             ..Options::for_rule(rule)
         };
@@ -38,7 +38,8 @@ fn a_closure_equals_the_built_in_function() {
         assert_same(&threads, &built_in, "batch on three threads");
     }
     // Moved along with the box, and in f32 as the built-in function is.
-    let options = Options { particles: 60, iterations: 40, ..Options::default() };
+    let precision = Some(Precision::F32);
+    let options = Options { particles: 60, iterations: 40, precision, ..Options::default() };
     let known = run(&sphere, &options).unwrap();
     let found = run(&single, &options).unwrap();
     assert!((known.value - found.value).abs() < 1e-3 * known.value.max(1e-3));

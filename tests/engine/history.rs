@@ -131,7 +131,7 @@ fn samples_of_a_maximisation_have_the_functions_sign() {
         iterations: 50,
         history: Some(10),
         frames: Some(10),
-        precision: Precision::F64,
+        precision: Some(Precision::F64),
         ..Options::default()
     };
     let outcome = run(&problem, &options).unwrap();

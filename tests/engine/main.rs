@@ -46,7 +46,8 @@ fn value_at(problem: &Problem, point: &[f64]) -> f64 {
         flockwork::swarm::Goal::Minimise => 1.0,
         flockwork::swarm::Goal::Maximise => -1.0,
     };
-    let options = Options { precision: flockwork::swarm::Precision::F64, ..Options::default() };
+    let options =
+        Options { precision: Some(flockwork::swarm::Precision::F64), ..Options::default() };
     sign * swarm::<f64>(problem, &options).evaluate(point).unwrap()[0]
 }
 

@@ -46,7 +46,7 @@ fn each_of_several_swarms_is_as_it_would_be_alone() {
                 particles: 70,
                 iterations: 40,
                 history: Some(9),
-                precision,
+                precision: Some(precision),
                 patience: 2,
                 ..Options::for_rule(rule)
             };
@@ -112,7 +112,7 @@ fn asking_and_telling_is_a_run() {
                         let options = Options {
                             particles: 30,
                             iterations: 25,
-                            precision,
+                            precision: Some(precision),
                             edge,
                             patience: 2,
                             ..Options::for_rule(rule)

@@ -18,7 +18,7 @@ fn every_rule_solves_a_shifted_and_rotated_sphere() {
         let options = Options {
             particles: 80,
             iterations: 900,
-            precision: Precision::F64,
+            precision: Some(Precision::F64),
             ..Options::for_rule(rule)
         };
         let outcome = minimize(&problem, &options, &cpu(2), watch).unwrap();
@@ -143,7 +143,7 @@ fn shifted_and_rotated_the_optimum_is_where_it_is_said_to_be() {
                     .collect();
                 let values = swarm::<f64>(
                     &problem,
-                    &Options { precision: Precision::F64, ..Options::default() },
+                    &Options { precision: Some(Precision::F64), ..Options::default() },
                 )
                 .evaluate(&points)
                 .unwrap();

@@ -334,8 +334,12 @@ impl Oracle {
 /// Runs both and compares after every iteration. Returns how often the oracle drew informants.
 fn agree(options: &Options, variables: &[Variable]) -> usize {
     const ITERATIONS: u32 = 12;
-    let options =
-        Options { precision: Precision::F64, iterations: ITERATIONS, seed: 99, ..options.clone() };
+    let options = Options {
+        precision: Some(Precision::F64),
+        iterations: ITERATIONS,
+        seed: 99,
+        ..options.clone()
+    };
     let (lower, upper) = (-4.0, 5.0);
     let dims = variables.len();
     let problem = Problem::from_fn(vec![lower; dims], vec![upper; dims], wavy)

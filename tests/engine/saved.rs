@@ -60,7 +60,7 @@ fn usual(precision: Precision) -> Options {
     Options {
         particles: 70,
         iterations: 60,
-        precision,
+        precision: Some(precision),
         // Something to look at after every iteration, so that runs can be interrupted there.
         stop: Stop { target: Some(-1e30), check_every: 1, ..Stop::default() },
         ..Options::default()
@@ -78,7 +78,7 @@ fn every_rule_goes_on_as_if_nothing_had_happened() {
                 particles: 70,
                 iterations: 60,
                 stop: usual(precision).stop,
-                precision,
+                precision: Some(precision),
                 patience: 2,
                 ..published
             };
@@ -173,7 +173,7 @@ fn from_the_cpu_into_gpu_kernels_and_back() {
                 iterations: 30,
                 history: Some(4),
                 stop: usual(precision).stop,
-                precision,
+                precision: Some(precision),
                 patience: 2,
                 ..Options::for_rule(rule)
             };

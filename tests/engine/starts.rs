@@ -118,7 +118,7 @@ fn the_evaluations_of_a_start_are_counted() {
 fn the_users_points_are_the_first_particles() {
     let problem = wavy_problem(2);
     let points = vec![vec![0.1, 0.2], vec![-4.0, 5.0], vec![4.999, -3.999]];
-    let usual = Options { particles: 8, precision: Precision::F64, ..Options::default() };
+    let usual = Options { particles: 8, precision: Some(Precision::F64), ..Options::default() };
     let options = Options { start: Start::Points(points.clone()), ..usual.clone() };
     let found = first(&problem, &options);
     let uniform = first(&problem, &usual);

@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    ops::ControlFlow,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -9,7 +10,7 @@ use std::{
 use flockwork::{
     backend::{Backend, Cpu, Emulated, Plan, Swarm},
     objective::Sphere,
-    swarm::{Options, Problem},
+    swarm::{AskTell, Options, Precision, Problem, Search, minimize},
 };
 
 /// README's programs in Rust: those with a `main`.
@@ -29,7 +30,7 @@ pub fn main() -> Result<(), flockwork::Error> {
     let problem = || Problem::from_fn(vec![-3.0; 4], vec![3.0; 4], bowl);
     for precision in [Precision::F32, Precision::F64] {
         for mode in [Mode::Synchronous, Mode::Asynchronous] {
-            let search = Search::new(problem()?).mode(mode).with(|o| o.precision = precision);
+            let search = Search::new(problem()?).mode(mode).with(|o| o.precision = Some(precision));
             assert!(search.particles(40).iterations(200).run()?.value < 1e-3);
         }
     }
@@ -130,4 +131,34 @@ fn swarms_check_what_they_are_given() {
     let plan = Plan::<f64>::of_many(&problem, &options, &two).unwrap();
     let mut swarms = Cpu::new(1).unwrap().swarm(problem.function(), plan).unwrap();
     assert!(swarms.start(Some(&[0.5; 200])).is_err() && swarms.start(None).is_ok());
+}
+
+/// In f32 a bowl on top of 1e8 is a plain: what computes in f64 is searched in f64.
+#[test]
+fn closures_are_searched_in_f64() {
+    let bowl = |x: &[f64]| 1e8 + x[0] * x[0] + x[1] * x[1];
+    let problem = || Problem::from_fn(vec![-5.0; 2], vec![5.0; 2], bowl).unwrap();
+    let near = |position: &[f64], who: &str| {
+        assert!(position.iter().all(|x| x.abs() < 1e-3), "{who}: {position:?}");
+    };
+    let search = Search::new(problem());
+    near(&search.clone().run().unwrap().position, "Search");
+    let options = Options::default();
+    let cpu = Cpu::new(0).unwrap();
+    let outcome = minimize(&problem(), &options, &cpu, |_| ControlFlow::Continue(())).unwrap();
+    near(&outcome.position, "minimize");
+    let mut swarm =
+        AskTell::new(&Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2]).unwrap(), &options).unwrap();
+    for _ in 0..200 {
+        let values: Vec<f64> = swarm.ask().chunks_exact(2).map(bowl).collect();
+        swarm.tell(&values).unwrap();
+    }
+    near(&swarm.best().unwrap().1, "AskTell");
+    // f32 is a choice, and what comes with the library is made for it.
+    let single = search.with(|options| options.precision = Some(Precision::F32)).run().unwrap();
+    assert_eq!(single.value, 1e8);
+    assert!(single.position.iter().any(|x| x.abs() > 1e-2), "{:?}", single.position);
+    let precision = |problem: &Problem| options.settled_for(problem).precision;
+    assert_eq!(precision(&problem()), Some(Precision::F64));
+    assert_eq!(precision(&Problem::new(Sphere, 2).unwrap()), Some(Precision::F32));
 }

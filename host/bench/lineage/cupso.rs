@@ -249,7 +249,7 @@ fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend)
     };
     let options = Options {
         particles,
-        precision: Precision::F64,
+        precision: Some(Precision::F64),
         mode,
         coefficients: Some(coefficients),
         max_velocity: MAX_VELOCITY / (2.0 * BOUND),

@@ -17,7 +17,7 @@ fn ellipsoid(dims: u32) -> Problem {
 /// Polishes the best of a swarm's start: the best found, and the evaluations that took.
 fn polished(problem: &Problem, polish: &Polish) -> (f64, u64) {
     let options =
-        Options { particles: 20, precision: Precision::F64, seed: 3, ..Options::default() };
+        Options { particles: 20, precision: Some(Precision::F64), seed: 3, ..Options::default() };
     let plan = Plan::<f64>::new(problem, &options).unwrap();
     let mut swarm = Cpu::new(1).unwrap().swarm(problem.function(), plan.clone()).unwrap();
     swarm.start(None).unwrap();
@@ -118,7 +118,7 @@ fn what_cannot_be_polished_is_refused() {
 #[test]
 fn a_damaged_state_is_an_error() {
     let problem = Problem::new(Sphere, 3).unwrap();
-    let options = Options { particles: 5, precision: Precision::F64, ..Options::default() };
+    let options = Options { particles: 5, precision: Some(Precision::F64), ..Options::default() };
     let plan = Plan::<f64>::new(&problem, &options).unwrap();
     let mut swarm = Cpu::new(1).unwrap().swarm(problem.function(), plan.clone()).unwrap();
     swarm.start(None).unwrap();

@@ -347,7 +347,8 @@ fn ours(
 ) -> Result<Ours> {
     let looked_at = if problem.function().as_fit().is_some() { 1 } else { 12 };
     let care = Care { looked_at, at_least: Duration::from_millis(40) };
-    let options = Options { particles, precision, ..Options::for_rule(Rule::Inertia) };
+    let options =
+        Options { particles, precision: Some(precision), ..Options::for_rule(Rule::Inertia) };
     let measured = iteration_of(problem, &options, None, backend, care)?;
     Ok(Ours { way: measured.way.name(), seconds: measured.seconds })
 }

@@ -60,7 +60,7 @@ impl<T: Scalar> Point<T> for At<'_, T> {
 
 /// What a swarm of the thesis's functions is asked for.
 pub(super) fn options(particles: u32, precision: Precision) -> Options {
-    Options { particles, precision, ..Options::for_rule(Rule::Inertia) }
+    Options { particles, precision: Some(precision), ..Options::for_rule(Rule::Inertia) }
 }
 
 impl<O: Sum, T: Number> Plain<O, T> {
