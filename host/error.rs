@@ -194,6 +194,23 @@ pub enum Error {
         evaluations: u64,
     },
 
+    /// Somewhere the function was infinitely good: nothing is better, and there is nothing to search.
+    #[error(
+        "after {evaluations} evaluations {objective} was {value} in {precision} at some point, where no \
+         value can be better: a best value must be finite; where the function is not defined, NaN says so"
+    )]
+    #[non_exhaustive]
+    InfiniteBest {
+        /// The function.
+        objective: String,
+        /// The value: negative infinity, or positive where the greatest value is sought.
+        value: f64,
+        /// The arithmetic, whose range the value may have left.
+        precision: &'static str,
+        /// How many points were tried.
+        evaluations: u64,
+    },
+
     /// A cycle of edges has a negative weight: going round it once more is always shorter.
     #[error(
         "a cycle of edges weighs {weight}, so there is no shortest path for what it connects: {}; \

@@ -1,6 +1,6 @@
 //! Swarms whose points someone else evaluates.
 
-use super::{Options, Precision, Problem, outcome::sign};
+use super::{Options, Precision, Problem, outcome::sign, run};
 use crate::{
     Error, Result,
     backend::{Cpu, CpuSwarm, Number, Plan, Swarm},
@@ -84,7 +84,7 @@ impl AskTell {
             swarm.propose(start);
             let positions: Vec<f64> = swarm.positions().iter().map(|x| x.to_f64()).collect();
             let rows = positions.chunks_exact(problem.lower().len());
-            rows.flat_map(|row| super::run::reported(problem, plan, row)).collect()
+            rows.flat_map(|row| run::reported(problem, plan, row)).collect()
         }
         let Self { problem, state, open, started, .. } = self;
         open.get_or_insert_with(|| {
@@ -131,7 +131,7 @@ impl AskTell {
     /// The best value told so far, and where.
     ///
     /// # Errors
-    /// If no value told was finite.
+    /// If no value told was finite, or one was infinitely good.
     pub fn best(&mut self) -> Result<(f64, Vec<f64>)> {
         fn best<T: Number>(
             swarm: &mut CpuSwarm<T>,
@@ -139,19 +139,17 @@ impl AskTell {
             problem: &Problem,
         ) -> Result<(f64, Vec<f64>)> {
             let best = swarm.best()?;
+            if !best.value.to_f64().is_finite() {
+                let evaluations = u64::from(plan.particles) * (u64::from(swarm.iteration()) + 1);
+                return Err(run::no_best::<T>(problem, best.value.to_f64(), evaluations));
+            }
             let position: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
-            Ok((best.value.to_f64(), super::run::reported(problem, plan, &position)))
+            Ok((best.value.to_f64(), run::reported(problem, plan, &position)))
         }
         let (fitness, position) = match &mut self.state {
             State::F32(swarm, plan) => best(swarm, plan, &self.problem)?,
             State::F64(swarm, plan) => best(swarm, plan, &self.problem)?,
         };
-        if !fitness.is_finite() {
-            return Err(Error::NoFiniteFitness {
-                objective: self.problem.name().to_owned(),
-                evaluations: u64::from(self.options.particles),
-            });
-        }
         Ok((sign(self.problem.goal()) * fitness, position))
     }
 }

@@ -250,7 +250,8 @@ impl Problem {
         Self::of_function(function, named, dims, (0.0, 1.0), Vec::new())?.with_bounds(lower, upper)
     }
 
-    /// Calls the function otherwise in what is printed and saved.
+    /// Calls the function otherwise in what is printed and saved. A closure is called `closure`
+    /// otherwise; a saved run is resumed only with a closure of the same name.
     ///
     /// ```
     /// use flockwork::swarm::Problem;

@@ -688,10 +688,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
 
     fn outcome(self, stopped: StopReason) -> Result<Outcome> {
         let (iterations, evaluations) = (self.iterations(), self.evaluations());
-        let name = self.problem.name().to_owned();
+        let best = self.best();
         let Some((fitness, position)) = self.ledger.best.filter(|(best, _)| best.is_finite())
         else {
-            return Err(Error::NoFiniteFitness { objective: name, evaluations });
+            return Err(no_best::<T>(self.problem, best, evaluations));
         };
         Ok(Outcome {
             value: sign(self.problem.goal()) * fitness,
@@ -707,6 +707,16 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             evaluations_timed: evaluations - self.evaluations_before,
         })
     }
+}
+
+/// Why there is no best: nowhere a finite value, or somewhere one that nothing can be better than.
+pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u64) -> Error {
+    let objective = problem.name().to_owned();
+    if fitness == f64::NEG_INFINITY {
+        let value = sign(problem.goal()) * fitness;
+        return Error::InfiniteBest { objective, value, precision: T::NAME, evaluations };
+    }
+    Error::NoFiniteFitness { objective, evaluations }
 }
 
 /// What polishes a swarm: a small one, or a large one of so many particles.
@@ -827,8 +837,7 @@ fn minimize_many_in<T: Number>(
         let fitness = best.value.to_f64();
         let evaluations_done = evaluations(options.iterations);
         if !fitness.is_finite() {
-            let objective = problem.name().to_owned();
-            return Err(Error::NoFiniteFitness { objective, evaluations: evaluations_done });
+            return Err(no_best::<T>(problem, fitness, evaluations_done));
         }
         let own = records.iter().skip(nth).step_by(variations.len());
         let sample = |record: &Record| {

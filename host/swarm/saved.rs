@@ -49,6 +49,10 @@ pub struct Saved {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Statement {
     function: String,
+    /// The name that a built-in function bears itself; empty for any other function. Earlier versions
+    /// did not write it.
+    #[serde(default)]
+    objective: Option<String>,
     maximised: bool,
     lower: Vec<f64>,
     upper: Vec<f64>,
@@ -63,8 +67,10 @@ struct Statement {
 impl Statement {
     fn of(problem: &Problem) -> Self {
         let [lower, upper] = problem.given_bounds().clone();
+        let built_in = problem.function().info().name;
         Self {
             function: problem.name().to_owned(),
+            objective: Some(if problem.is_built_in() { built_in } else { String::new() }),
             maximised: problem.goal() == Goal::Maximise,
             lower,
             upper,
@@ -268,10 +274,20 @@ impl Checkpoint {
 
     /// The problem, if its function is built in and defined by its formula; otherwise state it again
     /// and resume with it.
+    ///
+    /// # Errors
+    /// If the function is a closure, a fit or of a type of one's own, or is defined by data.
     pub fn problem(&self) -> Result<Problem> {
-        let Statement { function, lower, .. } = &self.header.problem;
+        let Statement { function, objective, lower, .. } = &self.header.problem;
         let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
-        self.stated(Problem::named(function, dims)?)
+        let known = objective.as_ref().unwrap_or(function);
+        match Problem::named(known, dims) {
+            Err(Error::UnknownObjective { .. }) => Err(self.wrong(format!(
+                "the run is about {function:?}, which is not built in, and a file cannot hold it: \
+                 state the problem again and resume with that"
+            ))),
+            problem => self.stated(problem?.called(function)),
+        }
     }
 
     /// The problem from its function: with bounds, variables, goal, shift and rotation as saved.
@@ -292,6 +308,29 @@ impl Checkpoint {
 
     /// Goes on with the run, on any back end: the bits are those of an uninterrupted one, unless it is
     /// [asynchronous](super::Mode). `saved` keeps it in a file again.
+    ///
+    /// A function that is not built in is told from others by its name alone, besides its dimensions,
+    /// bounds, variables, goal and shift: give each closure a name of its own
+    /// ([`Problem::called`]). Whether a closure of that name computes what it did before cannot be
+    /// known, and is for the caller to see to.
+    ///
+    /// ```
+    /// use std::{ops::ControlFlow, time::Duration};
+    /// use flockwork::{backend::Cpu, swarm::{Checkpoint, Problem, Search}};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.flockwork");
+    /// let valley = || Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[0] + x[1].abs());
+    /// let search = Search::new(valley()?.called("valley")).particles(30).iterations(20);
+    /// search.save(&path, Duration::from_secs(60)).run()?;
+    /// let saved = Checkpoint::read(&path)?.with_limits(|iterations, _| *iterations = 40);
+    /// let resume = |problem: &Problem| {
+    ///     saved.resume(problem, &Cpu::new(1)?, None, |_| ControlFlow::Continue(()))
+    /// };
+    /// assert!(resume(&valley()?.called("ridge")).is_err());
+    /// assert_eq!(resume(&valley()?.called("valley"))?.iterations, 40);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.
@@ -314,12 +353,18 @@ impl Checkpoint {
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<OwnBest>)> {
-        if Statement::of(problem) != self.header.problem {
+        let mut stated = Statement::of(problem);
+        if self.header.problem.objective.is_none() {
+            stated.objective = None;
+        }
+        if stated != self.header.problem {
             return Err(self.wrong(format!(
-                "the run is about {:?} in {} dimensions; the problem it should go on with differs \
-                 in its function, bounds, variables, goal, shift, rotation or data",
+                "the run is about {:?} in {} dimensions; the problem it should go on with, {:?} in \
+                 {}, differs in its function, bounds, variables, goal, shift, rotation or data",
                 self.function(),
-                self.header.problem.lower.len()
+                self.header.problem.lower.len(),
+                problem.name(),
+                problem.dims()
             )));
         }
         match self.options().precision_for(problem) {

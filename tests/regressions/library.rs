@@ -5,12 +5,13 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     process::Command,
+    time::Duration,
 };
 
 use flockwork::{
     backend::{Backend, Cpu, Emulated, Plan, Swarm},
     objective::Sphere,
-    swarm::{AskTell, Options, Precision, Problem, Search, minimize},
+    swarm::{AskTell, Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
 };
 
 /// README's programs in Rust: those with a `main`.
@@ -161,4 +162,93 @@ fn closures_are_searched_in_f64() {
     let precision = |problem: &Problem| options.settled_for(problem).precision;
     assert_eq!(precision(&problem()), Some(Precision::F64));
     assert_eq!(precision(&Problem::new(Sphere, 2).unwrap()), Some(Precision::F32));
+}
+
+/// A file holds no closure: it is stated again, and told from others by its name.
+#[test]
+fn a_saved_closure_is_told_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.flockwork");
+    let stated = |name: &str, dims: usize, side: f64| {
+        let bowl = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
+        Problem::from_fn(vec![-side; dims], vec![side; dims], bowl).unwrap().called(name)
+    };
+    // The name of a built-in function does not make it that one.
+    let search = Search::new(stated("sphere", 2, 5.0)).particles(20).iterations(10);
+    search.save(&path, Duration::from_secs(60)).run().unwrap();
+    let saved = Checkpoint::read(&path).unwrap().with_limits(|iterations, _| *iterations = 20);
+    let said = saved.problem().unwrap_err().to_string();
+    assert!(said.contains("\"sphere\"") && said.contains("state the problem again"), "{said}");
+    let resume = |problem: &Problem| {
+        saved.resume(problem, &Cpu::new(1).unwrap(), None, |_| ControlFlow::Continue(()))
+    };
+    let built_in = Problem::new(Sphere, 2).unwrap();
+    let built_in = built_in.with_bounds(vec![-5.0; 2], vec![5.0; 2]).unwrap();
+    for other in
+        [stated("bowl", 2, 5.0), stated("sphere", 3, 5.0), stated("sphere", 2, 4.0), built_in]
+    {
+        let said = resume(&other).unwrap_err().to_string();
+        assert!(said.contains("\"sphere\" in 2 dimensions"), "{said}");
+    }
+    assert_eq!(resume(&stated("sphere", 2, 5.0)).unwrap().iterations, 20);
+    // A built-in one is found again whatever it is called.
+    let search = Search::new(Problem::new(Sphere, 2).unwrap().called("bowl"));
+    let search = search.particles(20).iterations(10).save(&path, Duration::from_secs(60));
+    search.run().unwrap();
+    let saved = Checkpoint::read(&path).unwrap();
+    assert_eq!(saved.problem().unwrap().name(), "bowl");
+}
+
+/// A value that nothing can be better than is named as what it is.
+#[test]
+fn an_infinitely_good_value_is_an_error_of_its_own() {
+    let pole = || Problem::from_fn(vec![-1.0], vec![1.0], |x| x[0].abs().ln().min(x[0] * 1e300));
+    let search = |problem: Problem| Search::new(problem).particles(20).iterations(5).run();
+    let endless = |x: &[f64]| if x[0] < 0.0 { f64::NEG_INFINITY } else { x[0] };
+    let problem = || Problem::from_fn(vec![-1.0], vec![1.0], endless).unwrap();
+    let said = search(problem()).unwrap_err().to_string();
+    assert!(said.contains("-inf in f64") && said.contains("finite"), "{said}");
+    let grown = Problem::from_fn(vec![-1.0], vec![1.0], move |x| -endless(x)).unwrap();
+    let said = search(grown.maximised()).unwrap_err().to_string();
+    assert!(said.contains(" inf in f64"), "{said}");
+    // Finite in f64 alone.
+    assert!(search(pole().unwrap()).is_ok());
+    let single = Search::new(pole().unwrap()).particles(20).iterations(5);
+    let single = single.with(|options| options.precision = Some(Precision::F32));
+    assert!(single.run().unwrap_err().to_string().contains("-inf in f32"));
+    let options = Options { particles: 4, ..Options::default() };
+    let mut swarm = AskTell::new(&problem(), &options).unwrap();
+    swarm.ask();
+    swarm.tell(&[f64::NEG_INFINITY, 1.0, 2.0, f64::NAN]).unwrap();
+    assert!(swarm.best().unwrap_err().to_string().contains("-inf"));
+}
+
+/// Nothing in a preset is in the units of the values: in units of 2^20, of which no rounding is, the
+/// same points are tried, and the values are the same in these units.
+#[test]
+fn a_function_in_other_units_is_searched_in_the_same_way() {
+    let unit = f64::powi(2.0, -20);
+    let search = |function: fn(&[f64]) -> f64, unit: f64| {
+        let problem =
+            Problem::from_fn(vec![-5.0; 3], vec![4.0; 3], move |x| unit * function(x)).unwrap();
+        let search = Search::new(problem).options(Options::preset(Preset::Thorough));
+        search.evaluations(12_000).run().unwrap()
+    };
+    // A valley; many minima; and one at a side of the box, beyond which it goes on falling.
+    let functions: [fn(&[f64]) -> f64; 3] = [
+        |x| x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum(),
+        |x| x.iter().map(|x| x * x + 10.0 - 10.0 * (2.0 * std::f64::consts::PI * x).cos()).sum(),
+        |x| (x[0] - 6.0).powi(2) + (x[0] + x[1]).powi(2) + 1e3 * (x[2] - 0.3).powi(2),
+    ];
+    for (nth, function) in functions.into_iter().enumerate() {
+        let (usual, other) = (search(function, 1.0), search(function, unit));
+        assert_eq!(usual.position, other.position, "{nth}");
+        assert_eq!(usual.value * unit, other.value, "{nth}");
+        assert_eq!(
+            (usual.evaluations, usual.iterations, usual.restarts),
+            (other.evaluations, other.iterations, other.restarts),
+            "{nth}"
+        );
+        assert!(usual.restarts > 0, "{nth}");
+    }
 }

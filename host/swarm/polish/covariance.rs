@@ -13,7 +13,8 @@ use super::{Area, Floats, Stage, Started, eigen};
 ///
 /// For: narrow valleys, noise, and functions whose many minima lie in a wide bowl: the more points a
 /// generation, the better it sees the bowl. Outside the box a point is evaluated at the nearest point
-/// of the box, and ranked by that value plus its squared distance, in a box ten wide. Cost: a
+/// of the box, and ranked by that value plus its squared distance, in a box ten wide, times how far the
+/// values of the swarm's own bests lay apart. Cost: a
 /// generation is one batch; an eigenvalue problem, about 40 `dims`^3 products, after about `dims` / 10
 /// of the smallest generations.
 ///
@@ -35,6 +36,9 @@ pub(super) struct Covariance {
     since: u64,
     over: bool,
     tolerance: f64,
+    /// How far the values of the swarm's own bests lay apart. Earlier versions took them as they were.
+    #[serde(default = "super::one")]
+    spread: f64,
     /// The standard deviation, as a share of the box.
     #[serde(skip)]
     size: f64,
@@ -108,7 +112,7 @@ impl Rates {
 impl Covariance {
     /// With at least so many points a generation.
     pub fn new(started: Started, offspring: u32, tolerance: f64) -> Self {
-        let Started { x: mean, scales, key, nth, .. } = started;
+        let Started { x: mean, spread, scales, key, nth, .. } = started;
         let n = mean.len();
         let square = scales.iter().map(|s| s * s).sum::<f64>() / n as f64;
         Self {
@@ -119,6 +123,7 @@ impl Covariance {
             since: 0,
             over: false,
             tolerance,
+            spread,
             size: square.sqrt().clamp(super::LEAST_SCALE, super::GREATEST_SCALE),
             mean,
             covariance: eigen::identity(n),
@@ -287,7 +292,7 @@ impl Stage for Covariance {
         let ranked: Vec<f64> = asked
             .chunks_exact(n)
             .zip(values)
-            .map(|(point, value)| value + outside(point))
+            .map(|(point, value)| value + self.spread * outside(point))
             .collect();
         let mut order: Vec<usize> = (0..self.offspring).collect();
         order.sort_by(|&i, &j| ranked[i].total_cmp(&ranked[j]));

@@ -34,7 +34,7 @@ use self::{adaptive::Adaptive, covariance::Covariance, line::Line, pattern::Patt
 use super::{Problem, Variable, names::named};
 use crate::{
     Error, Result,
-    backend::{Best, Number, Plan, Swarm},
+    backend::{Best, Number, Plan, Snapshot, Swarm},
     memory,
 };
 
@@ -90,7 +90,9 @@ pub struct Polish {
     pub method: Method,
     /// Without restarts: after so many iterations that did not improve the swarm's best.
     pub after: u32,
-    /// The least improvement of the value that matters.
+    /// The least improvement of the value that matters, as a share of how far the values of the
+    /// swarm's own bests lie apart where the polish begins: half of them, from the best. So a function
+    /// in other units is searched in the same way.
     pub tolerance: f64,
     /// `pattern`: the first step, as a share of the box.
     pub step: f64,
@@ -112,7 +114,7 @@ impl Default for Polish {
         Self {
             method: Method::Adaptive,
             after: 50,
-            tolerance: 1e-10,
+            tolerance: 1e-12,
             step: 0.1,
             least_step: 1e-9,
             complete: true,
@@ -194,6 +196,8 @@ impl Area {
 struct Started {
     x: Vec<f64>,
     fitness: f64,
+    /// How far the values lie apart.
+    spread: f64,
     /// For each dimension how far the swarm lies apart, as a share of the box.
     scales: Vec<f64>,
     key: Key,
@@ -270,6 +274,10 @@ pub(super) struct Polisher {
     begun: u32,
     /// Whether the stage under way follows a search along the axes, or is one.
     pub aside: bool,
+    /// How far the values of the swarm's own bests lay apart. Earlier versions knew absolute
+    /// tolerances alone.
+    #[serde(default = "one")]
+    spread: f64,
     /// The best of what is under way, or of what was.
     #[serde(skip)]
     best: (f64, Vec<f64>),
@@ -304,6 +312,7 @@ impl Polisher {
             offspring,
             begun: 0,
             aside: false,
+            spread: 1.0,
             best: (f64::INFINITY, Vec::new()),
         })
     }
@@ -347,8 +356,9 @@ impl Polisher {
         }
         self.best = (value, position.iter().map(|x| x.to_f64()).collect());
         let area = Area::new(plan);
-        let own_bests = swarm.snapshot()?.own_bests;
+        let Snapshot { own_bests, best_fitness, .. } = swarm.snapshot()?;
         let scales = scales(&area, &own_bests);
+        self.spread = spread(&best_fitness, value);
         self.aside = false;
         self.start(self.polish.method, scales, plan);
         if self.polish.then_line && is_first {
@@ -360,9 +370,10 @@ impl Polisher {
     fn start<T: Number>(&mut self, method: Method, scales: Vec<f64>, plan: &Plan<T>) {
         let (fitness, x) = self.best.clone();
         let key = philox::key(plan.members[0].seed);
-        let started = Started { x, fitness, scales, key, nth: self.begun };
+        let started = Started { x, fitness, spread: self.spread, scales, key, nth: self.begun };
         self.begun += 1;
         let Polish { tolerance, line_evaluations, .. } = self.polish;
+        let tolerance = tolerance * self.spread;
         self.state = Some(match method {
             Method::Line => State::Line(Line::new(started, line_evaluations, tolerance)),
             Method::Covariance => {
@@ -527,6 +538,21 @@ fn evaluated<T: Number>(
 fn implant<T: Number>(swarm: &mut dyn Swarm<T>, point: &[f64], fitness: f64) -> Result<()> {
     let point: Vec<T> = point.iter().map(|&x| T::nearest(x)).collect();
     swarm.implant(0, &point, T::nearest(fitness))
+}
+
+/// How far these values lie apart: half of the finite ones, from the best. Where they do not, the size
+/// of the best; never zero. Of values in other units it is the same in those units.
+fn spread<T: Scalar>(values: &[T], best: f64) -> f64 {
+    let mut finite: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
+    finite.retain(|value| value.is_finite());
+    finite.sort_by(f64::total_cmp);
+    let median = finite.get(finite.len() / 2).copied().unwrap_or(best);
+    let apart = (median - best).min(f64::MAX);
+    [apart, best.abs()].into_iter().find(|&apart| apart > 0.0).unwrap_or(1.0)
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// For each dimension the standard deviation of the own bests, as a share of the box.
