@@ -7,13 +7,11 @@ use super::{
     levenberg_marquardt::Target,
     quantile,
     rows::Setup,
-    triangle::{Ranked, Triangle},
+    triangle::{ROUNDING, Ranked, Triangle},
 };
 use crate::{Error, Result, backend::Simd};
 
-/// Of a column of exact derivatives the share that is rounding.
-const ROUNDING: f64 = 1e-13;
-/// The same of one of central differences.
+/// Of a column of central differences the share that is rounding.
 const DIFFERENCES: f64 = 1e-9;
 /// Rows that are looked at together.
 const ROWS: usize = 1024;

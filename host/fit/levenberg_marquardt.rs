@@ -291,7 +291,7 @@ impl Target<'_> {
                 return;
             }
             let part = triangle.of(&moving);
-            let undamped = part.solve(&vec![0.0; moving.len()]);
+            let undamped = part.least_squares();
             let (trial, _) = self.moved(&descent.parameters, &moving, &undamped);
             let value = self.sum(&trial);
             let Some(next) = self.triangle(&trial) else { return };

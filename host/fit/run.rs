@@ -602,7 +602,7 @@ impl Fit {
         }
         let mut place: Vec<f64> =
             self.sought.iter().map(|sought| sought.fixed.unwrap_or(0.0)).collect();
-        let steps = target.triangle(&place)?.solve(&vec![0.0; target.free.len()]);
+        let steps = target.triangle(&place)?.least_squares();
         for (nth, (&j, step)) in target.free.iter().zip(steps).enumerate() {
             place[j] = step.clamp(target.lower[nth], target.upper[nth]);
         }
@@ -1057,7 +1057,7 @@ impl Projection {
             return None;
         }
         let triangle = target.triangle(&whole)?;
-        for (&j, x) in self.linear.iter().zip(triangle.solve(&vec![0.0; self.linear.len()])) {
+        for (&j, x) in self.linear.iter().zip(triangle.least_squares()) {
             let sought = &self.fit.sought[j];
             whole[j] = x.clamp(sought.reach.0, sought.reach.1);
         }

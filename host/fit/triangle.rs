@@ -12,6 +12,12 @@ pub(super) struct Triangle {
     numbers: Vec<f64>,
 }
 
+/// A column of which less is left once the others are taken out, as a share of it, is a combination of
+/// them but for rounding.
+pub(super) const ROUNDING: f64 = 1e-13;
+/// A column of which less is left once those before it are taken out may be such a combination.
+const DOUBTFUL: f64 = 1e-8;
+
 /// The sum of products, in an order that vectorizes.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
@@ -138,6 +144,24 @@ impl Triangle {
         solution
     }
 
+    /// What minimises the sum of squares. Of columns that are combinations of each other some stay 0, so
+    /// that no two huge numbers stand against each other and lose the sum.
+    pub fn least_squares(&self) -> Vec<f64> {
+        let n = self.parameters();
+        let undamped = |triangle: &Self| triangle.solve(&vec![0.0; triangle.parameters()]);
+        // What is left of a column once those before it are taken out.
+        let is_plain = |column| self.at(column, column).abs() > DOUBTFUL * self.norm(column);
+        if (0..n).all(is_plain) {
+            return undamped(self);
+        }
+        let independent = self.ranked(ROUNDING).independent;
+        let mut solution = vec![0.0; n];
+        for (&column, value) in independent.iter().zip(undamped(&self.of(&independent))) {
+            solution[column] = value;
+        }
+        solution
+    }
+
     /// By how much the sum of squares falls where this step is taken, if all is linear.
     pub fn gain(&self, step: &[f64]) -> f64 {
         let n = self.parameters();
@@ -221,7 +245,9 @@ impl Triangle {
                 inverse[order[row]][nth] = number / scales[order[row]];
             }
         }
-        Ranked { rank, determined, inverse }
+        order.truncate(rank);
+        order.sort_unstable();
+        Ranked { rank, independent: order, determined, inverse }
     }
 }
 
@@ -229,6 +255,8 @@ impl Triangle {
 pub(super) struct Ranked {
     /// So many columns are no combinations of others.
     pub rank: usize,
+    /// These, in their order.
+    pub independent: Vec<usize>,
     /// Whether a parameter has one value only that the rows ask for.
     pub determined: Vec<bool>,
     /// For each parameter a row; the products of these are the inverse of the products of the columns, as
@@ -301,6 +329,26 @@ mod tests {
         let mut empty = Triangle::new(1);
         empty.absorb(&mut [0.0, 0.0, 1.0, 2.0]);
         assert_eq!(empty.solve(&[0.0]), [0.0]);
+    }
+
+    #[test]
+    fn combinations_of_columns_leave_the_least_squares() {
+        // A line, its slope's column three times over, or a sum of both.
+        let alone = {
+            let mut triangle = Triangle::new(2);
+            triangle.absorb(&mut block(0..100));
+            triangle
+        };
+        for third in [|_: f64, x: f64| 3.0 * x, |one, x| 0.1 * one + 0.3 * x, |_, _| 0.0] {
+            let two = block(0..100);
+            let made: Vec<f64> = (0..100).map(|i| third(two[i], two[100 + i])).collect();
+            let mut triangle = Triangle::new(3);
+            triangle.absorb(&mut [&two[..200], &made, &two[200..]].concat());
+            let solution = triangle.least_squares();
+            let (gain, most) = (triangle.gain(&solution), alone.gain(&alone.least_squares()));
+            assert!((gain - most).abs() < 1e-12 * most, "{gain} and {most} by {solution:?}");
+            assert!(solution.iter().all(|x| x.abs() < 20.0), "{solution:?}");
+        }
     }
 
     #[test]

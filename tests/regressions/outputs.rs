@@ -12,7 +12,19 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
         "optimize rastrigin -d 20 -p 500 -i 2000000000 --backend cpu --threads 1 --history 10 \
          --save {file} --log {log} --json"
     );
-    let child = crate::program::program()
+    let mut program = crate::program::program();
+    // Where the tests run under `nohup`, its hangup would stay ignored, as it should.
+    // SAFETY: `signal` may be called between fork and exec, and these are signals that have a default.
+    unsafe {
+        use std::os::unix::process::CommandExt;
+        program.pre_exec(|| {
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    let child = program
         .args(line.split_whitespace())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
