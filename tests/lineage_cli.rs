@@ -27,8 +27,13 @@ fn fault(row: &Value) -> Option<&'static str> {
     if !(least <= seconds && seconds <= most) {
         return Some("a time out of its range");
     }
-    if !row["published"].is_null() {
+    // Of the small sizes only some of cuPSO's are published ones.
+    let published = !row["published"].is_null();
+    if published && row["work"] != "cupso" {
         return Some("a published figure at a size that is not the published one");
+    }
+    if published && !(number(&row["published"]).is_some() && row["published_on"].is_string()) {
+        return Some("a published figure without its machine");
     }
     if let Some(ours) = number(&row["ours"]["seconds"]) {
         let ratio = row["ratio"].as_f64().unwrap_or(f64::NAN);
