@@ -135,7 +135,10 @@ fn the_linear_model_is_the_calibration_function() {
     // In the same box.
     let (lower, upper) = (of_model.lower().to_vec(), of_model.upper().to_vec());
     let of_objective = of_objective.with_bounds(lower, upper).unwrap();
-    let search = |problem| Search::new(problem).particles(64).iterations(60).run().unwrap();
+    let search = |problem| {
+        let search = Search::new(problem).particles(64).iterations(60);
+        search.with(|options| options.precision = Some(Precision::F64)).run().unwrap()
+    };
     let (a, b) = (search(of_objective), search(of_model));
     let apart = a.position.iter().zip(&b.position).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(apart < 1e-3, "{:?} {:?}", a.position, b.position);

@@ -113,7 +113,7 @@ impl Matrix {
 ///
 /// let data = Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)])?;
 /// let statistics = Fit::new(Polynomial, data)?.size("degree", 1)?.run()?.statistics;
-/// assert!((statistics.r_squared - 0.986764).abs() < 1e-6);
+/// assert!((statistics.r_squared - 0.986786).abs() < 1e-6);
 /// assert!(statistics.adjusted_r_squared < statistics.r_squared);
 /// # Ok::<(), flockwork::Error>(())
 /// ```

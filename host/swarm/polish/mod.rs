@@ -114,7 +114,7 @@ impl Default for Polish {
         Self {
             method: Method::Adaptive,
             after: 50,
-            tolerance: 1e-12,
+            tolerance: 1e-16,
             step: 0.1,
             least_step: 1e-9,
             complete: true,
