@@ -637,6 +637,7 @@ named! {
 #[derive(Clone, Debug)]
 pub struct Reason {
     /// Whether nobody asked for it: then another may stand in for it.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what stands in for a GPU"))]
     automatic: bool,
     text: String,
 }
