@@ -21,11 +21,11 @@ import numpy as np
 TARGETS = 10.0 ** np.linspace(2, -8, 51)
 
 
-def run(bridge, preset, particles, function, instance, dims, seed, budget):
+def run(bridge, preset, particles, function, instance, dims, seed, budget, scale):
     """The error at the end, and the evaluations done."""
     problem = ioh.get_problem(function, instance, dims, ioh.ProblemClass.BBOB)
     optimum = problem.optimum.y
-    words = [preset, particles, dims, seed, budget, repr(optimum + 1e-8)]
+    words = [preset, particles, dims, seed, budget, repr((optimum + 1e-8) * scale)]
     best, done = np.inf, 0
     with subprocess.Popen(
         [bridge, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -39,7 +39,7 @@ def run(bridge, preset, particles, function, instance, dims, seed, budget):
                 break
             points = np.frombuffer(process.stdout.read(8 * count * dims)).reshape(count, dims)
             values = np.asarray(problem(points), dtype=float)
-            process.stdin.write(values.tobytes())
+            process.stdin.write((values * scale).tobytes())
             process.stdin.flush()
             best, done = min(best, values.min()), done + count
     if done > budget:
@@ -57,6 +57,8 @@ def main():
     parser.add_argument("--functions", default=",".join(map(str, range(1, 25))))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget", type=int, default=10_000, help="evaluations for each dimension")
+    parser.add_argument("--scale", type=float, default=1.0,
+                        help="show the library the function times this")
     arguments = parser.parse_args()
     numbers = lambda text: [int(word) for word in text.split(",")]
     functions, instances = numbers(arguments.functions), numbers(arguments.instances)
@@ -69,7 +71,7 @@ def main():
                 for instance in instances:
                     seed = arguments.seed * 1_000_003 + function * 1009 + instance * 31 + dims
                     error, _ = run(arguments.bridge, name, particles or 0, function, instance, dims,
-                                   seed, arguments.budget * dims)
+                                   seed, arguments.budget * dims, arguments.scale)
                     solved[-1] += int(error <= 1e-8)
                     shares.append(np.mean(error <= TARGETS * (1 + 1e-12)))
             runs = len(functions) * len(instances)

@@ -689,7 +689,11 @@ impl Report<'_> {
         if fitted.value != fitted.sum_of_squares {
             lines.push(format!("sum of losses            {:e}", fitted.value));
         }
-        lines.push(format!("sum of squares           {:e}", fitted.sum_of_squares));
+        let unit = match fitted.unit {
+            1.0 => String::new(),
+            unit => format!(", of residuals divided by {unit:e}"),
+        };
+        lines.push(format!("sum of squares           {:e}{unit}", fitted.sum_of_squares));
         if fitted.deviation.is_finite() {
             lines.push(format!(
                 "residual standard deviation {:e} ({} degrees of freedom)",

@@ -1,10 +1,10 @@
 //! What a fit found.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use serde::{Serialize, Serializer};
 
-use super::Fit;
+use super::{Fit, units::Inner};
 use crate::swarm::Outcome;
 
 /// What is known about a parameter, and why its error is not where there is none.
@@ -283,10 +283,14 @@ pub struct Fitted {
     /// All parameters, in the model's order. Terms that are alike are sorted: see
     /// [`Order`](super::Order).
     pub parameters: Vec<Estimate>,
-    /// The sum over rows of weight times loss, in `f64`.
+    /// The sum over rows of weight times loss, in `f64`, of residuals in the unit below.
     pub value: f64,
-    /// The sum of squares of the residuals, times the weights.
+    /// The sum of squares of the residuals, times the weights, in that unit too.
     pub sum_of_squares: f64,
+    /// What residuals are divided by before they are squared, here, in what the observer sees, and in the
+    /// outcome: 1, but for targets (or arguments) whose squares are no numbers a power of two of their size.
+    /// All else is in the user's units.
+    pub unit: f64,
     /// The residual standard deviation: the root of the sum of squares over the degrees of freedom.
     /// NaN without any.
     #[serde(serialize_with = "finite")]
@@ -315,6 +319,9 @@ pub struct Fitted {
     /// Whether the swarm looked by the Gram matrix.
     #[serde(skip)]
     pub(super) by_gram: bool,
+    /// The same in other units, if it was found in such.
+    #[serde(skip)]
+    pub(super) inner: Option<Arc<Inner>>,
     /// What was fitted.
     #[serde(skip)]
     pub(super) fit: Fit,

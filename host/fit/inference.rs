@@ -131,7 +131,7 @@ impl Fit {
     }
 
     /// Rows that count.
-    fn counted(&self) -> usize {
+    pub(super) fn counted(&self) -> usize {
         match self.weights.is_empty() {
             true => self.data.rows(),
             false => self.weights.iter().filter(|&&weight| weight > 0.0).count(),
@@ -614,6 +614,9 @@ impl Fitted {
     /// # Panics
     /// If there are too few arguments.
     pub fn predict(&self, arguments: &[f64]) -> Prediction {
+        if let Some(inner) = &self.inner {
+            return inner.predict(arguments);
+        }
         let (fit, values) = (&self.fit, self.values());
         let value = fit.predict(&values, arguments);
         let is_free = |&j: &usize| fit.sought[j].fixed.is_none();

@@ -13,6 +13,7 @@
 //! | `inference`, `quantile` | errors, covariances, intervals, R squared and likelihood |
 //! | `model`, `rows` | models of a type or a closure; the sum over rows along SIMD lanes |
 //! | `levenberg_marquardt`, `triangle`, `dual` | down from a point: steps, least squares, derivatives |
+//! | `units` | numbers whose squares are none |
 //! | `gram` | models that are linear in their parameters, reduced to products of columns |
 //! | `synthetic` | data whose best fit is known |
 //!
@@ -42,6 +43,7 @@ mod run;
 mod statement;
 mod synthetic;
 mod triangle;
+mod units;
 
 pub use data::Data;
 pub use fitted::{Estimate, Fitted, Matrix, Prediction, Statistics, Status};

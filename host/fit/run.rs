@@ -222,6 +222,10 @@ impl Fit {
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Fitted> {
+        if let Some((fit, units)) = self.in_units()? {
+            let fitted = fit.run_kept(backend, resumed, saved, observe)?;
+            return Ok(fitted.out_of_units(self, units));
+        }
         let began = Instant::now();
         let mut fitted = self.run_once(backend, resumed, saved, &mut observe)?;
         for _ in 0..WIDENINGS {
@@ -433,6 +437,8 @@ impl Fit {
             descents,
             agreed: None,
             widened: Vec::new(),
+            unit: 1.0,
+            inner: None,
             outcome,
             elapsed: began.elapsed(),
             by_gram: self.gram,

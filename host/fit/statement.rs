@@ -84,7 +84,7 @@ pub(super) const USUAL_SHIFT: f64 = 50.0;
 const DECAYS: [&str; 3] = ["exponentials", "offset_exponentials", "gaussians_on_decay"];
 
 /// Magnitudes of targets whose squares, and those of their last digits, are numbers.
-const SQUARED: std::ops::RangeInclusive<f64> = 1e-140..=1e150;
+pub(super) const SQUARED: std::ops::RangeInclusive<f64> = 1e-140..=1e150;
 
 /// An exponential of more is not finite.
 const MOST_EXPONENT: f64 = 700.0;

@@ -188,8 +188,12 @@ fn numbers_whose_squares_or_exponentials_are_none_are_refused() {
         let decay = |i: u32| (start + f64::from(i), scale * (-0.1 * f64::from(i)).exp());
         (0..30).map(decay).collect::<Vec<_>>()
     };
+    // Of a function nobody knows what it is in other units.
     for scale in [1e-200, 1e200] {
-        let refused = message("exponentials", rows(scale, 0.0)).unwrap_err();
+        let line = move |p: &[f64], x: &[f64]| scale * (p[0] + p[1] * x[0]);
+        let bounds = [("a", -10.0, 10.0), ("b", -10.0, 10.0)];
+        let fit = Fit::from_fn(&bounds, Data::pairs(rows(scale, 0.0)).unwrap(), line).unwrap();
+        let refused = fit.run().unwrap_err().to_string();
         assert!(refused.contains("magnitude of the target") && refused.contains("power of ten"));
     }
     let refused = message("exponentials", rows(1.0, 1.7e9)).unwrap_err();
@@ -208,4 +212,50 @@ fn only_the_parameters_that_have_bounds_of_their_own_end_there() {
     let ends = |fitted: &flockwork::fit::Fitted| fitted.parameters[0].profile.unwrap();
     let (a, b) = (ends(&fit.run().unwrap()), ends(&bounded));
     assert!((a.0 - b.0).abs() < 1e-6 && (a.1 - b.1).abs() < 1e-6, "{a:?} {b:?}");
+}
+
+/// Targets and arguments whose squares are no numbers: the parameters in the user's units are those of usual
+/// numbers, in these units.
+#[test]
+fn numbers_of_any_size_are_fitted_in_their_own_units() {
+    // With a ripple that no decay explains.
+    let signal = |x: f64| 3.0 * (-0.4 * x).exp() + 1.0 + 0.01 * (7.0 * x).sin();
+    let fit = |name: &str, y: f64, x: f64| {
+        let rows = (0..40).map(|i| 0.25 * f64::from(i)).map(|at| (x * at, y * signal(at)));
+        Fit::named(name, Data::pairs(rows).unwrap()).unwrap()
+    };
+    let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-6 * b.abs(), "{a:e}, not {b:e}");
+    let usual = fit("offset_exponentials", 1.0, 1.0).run().unwrap();
+    for (y, x) in [(1e-200, 1.0), (1e200, 1.0), (1e-300, 1e-7), (1.0, 1e-200), (1e250, 1e180)] {
+        let fitted = fit("offset_exponentials", y, x).run().unwrap();
+        for (own, of_usual) in fitted.parameters.iter().zip(&usual.parameters) {
+            let unit = if own.name.starts_with("rate") { 1.0 / x } else { y };
+            close(own.value, unit * of_usual.value);
+            close(own.error, unit * of_usual.error);
+            close(own.confidence.1, unit * of_usual.confidence.1);
+        }
+        close(fitted.deviation, y * usual.deviation);
+        close(fitted.sum_of_squares, usual.sum_of_squares * (y / fitted.unit).powi(2));
+        let (r, of_usual) = (&fitted.statistics, &usual.statistics);
+        close(r.r_squared, of_usual.r_squared);
+        close(r.log_likelihood, of_usual.log_likelihood - 40.0 * y.ln());
+        close(r.aic, of_usual.aic + 80.0 * y.ln());
+        let (next, of_usual) = (fitted.predict(&[12.0 * x]), usual.predict(&[12.0]));
+        close(next.value, y * of_usual.value);
+        close(next.error, y * of_usual.error);
+        close(next.prediction.0, y * of_usual.prediction.0);
+        close(fitted.residuals()[7], y * usual.residuals()[7]);
+    }
+    // What was given is given in the user's units.
+    let bounded = |y: f64| {
+        let fit = fit("offset_exponentials", y, 1.0).fixed("rate1", 0.5).unwrap();
+        fit.bounds("amplitude1", 0.0, 2.0 * y).unwrap().run().unwrap()
+    };
+    let (usual, small) = (bounded(1.0), bounded(1e-200));
+    assert!(usual.parameters.iter().any(|parameter| parameter.is_at_bound()));
+    for (own, of_usual) in small.parameters.iter().zip(&usual.parameters) {
+        let unit = if own.name == "rate1" { 1.0 } else { 1e-200 };
+        close(own.value, unit * of_usual.value);
+        assert_eq!(own.status, of_usual.status);
+    }
 }

@@ -1,0 +1,173 @@
+//! Numbers whose squares f64 does not hold, in units in which it does.
+//!
+//! Units are powers of two, so that nothing is rounded, and a parameter's is the product of those of
+//! the target and of the arguments that its [`Range`] tells. A fit in other units is the same fit only if the
+//! model says so: see [`Fit::is_the_same`].
+
+use std::sync::Arc;
+
+use flockwork_device::fit::Range;
+
+use super::{Data, Fit, Fitted, Prediction, statement::SQUARED};
+use crate::Result;
+
+/// Powers of two that the target and the arguments are divided by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Units {
+    target: i32,
+    arguments: i32,
+}
+
+/// The same fit in other units, and what it found.
+#[derive(Clone, Debug)]
+pub(super) struct Inner {
+    fitted: Fitted,
+    units: Units,
+}
+
+/// A number times a power of two, in two steps: a single one may be none.
+fn times(x: f64, exponent: i32) -> f64 {
+    let half = exponent / 2;
+    x * 2f64.powi(half) * 2f64.powi(exponent - half)
+}
+
+/// The power of two next to the largest magnitude, if squares of that are no numbers, or else 0.
+fn exponent(magnitude: f64) -> i32 {
+    match magnitude > 0.0 && !SQUARED.contains(&magnitude) {
+        true => magnitude.log2().round() as i32,
+        false => 0,
+    }
+}
+
+impl Fit {
+    /// The fit in units in which squares are numbers; nothing if they are in its own, or if the model is
+    /// another one in other units.
+    pub(super) fn in_units(&self) -> Result<Option<(Self, Units)>> {
+        let magnitude = |column| {
+            let (low, high) = self.data.range(column);
+            low.abs().max(high.abs())
+        };
+        let columns = self.data.columns();
+        let units = Units {
+            target: exponent(magnitude(columns)),
+            arguments: exponent((0..columns).map(magnitude).fold(0.0, f64::max)),
+        };
+        let Units { target, arguments } = units;
+        // Of weights that are 1 / variance the unit is that of the target too.
+        if (target, arguments) == (0, 0) || target != 0 && self.inference.absolute_sigma {
+            return Ok(None);
+        }
+        let Some(powers) = self.powers(units) else { return Ok(None) };
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        for row in 0..self.data.rows() {
+            x.extend(self.data.arguments(row).iter().map(|&x| times(x, -arguments)));
+            y.push(times(self.data.target(row), -target));
+        }
+        let data = Data::new(columns, x, y)?;
+        let mut fit = self.clone();
+        fit.data = match self.data.names() {
+            [] => data,
+            names => data.named(names.to_vec())?,
+        };
+        fit.scale = times(self.scale, -target);
+        for (sought, power) in fit.sought.iter_mut().zip(powers) {
+            let bounds =
+                [&mut sought.lower, &mut sought.upper, &mut sought.reach.0, &mut sought.reach.1];
+            for number in bounds.into_iter().chain(&mut sought.fixed) {
+                *number = times(*number, -power);
+            }
+        }
+        Ok(self.is_the_same(&fit, units).then_some((fit, units)))
+    }
+
+    /// For each parameter the power of two that is its unit; nothing for a function, of which nobody knows.
+    fn powers(&self, Units { target, arguments }: Units) -> Option<Vec<i32>> {
+        let info = self.model.info()?;
+        let power = |index| match (info.parameter)(index, &self.shape).range {
+            Range::Plain(..) => 0,
+            Range::Scaled { y, x, .. } => target * y + arguments * x,
+            Range::WithinArguments => arguments,
+        };
+        Some((0..self.sought.len() as u32).map(power).collect())
+    }
+
+    /// Whether the model predicts the same in these units: tried at some rows and places of the box.
+    fn is_the_same(&self, other: &Self, units: Units) -> bool {
+        let place = |fit: &Self, nth: usize| -> Vec<f64> {
+            let within = |(j, sought): (usize, &super::statement::Sought)| {
+                let share = [0.375, 0.5, 0.625, 0.75][(nth + j) % 4];
+                sought.fixed.unwrap_or(sought.lower + share * (sought.upper - sought.lower))
+            };
+            fit.sought.iter().enumerate().map(within).collect()
+        };
+        let rows = self.data.rows();
+        let same = |nth, row| {
+            let mine = self.predict(&place(self, nth), self.data.arguments(row));
+            let others = other.predict(&place(other, nth), other.data.arguments(row));
+            let others = times(others, units.target);
+            // What is no number here may be one there.
+            !mine.is_normal() || (mine - others).abs() <= 1e-9 * mine.abs()
+        };
+        (0..8).all(|nth| [0, rows / 3, rows / 2, rows - 1].into_iter().all(|row| same(nth, row)))
+    }
+}
+
+impl Fitted {
+    /// What a fit in other units found, in those of `fit`.
+    pub(super) fn out_of_units(self, fit: &Fit, units: Units) -> Self {
+        let powers = fit.powers(units).expect("it has units");
+        let inner = Arc::new(Inner { fitted: self.clone(), units });
+        let mut fitted = Self { fit: fit.clone(), ..self };
+        for (estimate, &power) in fitted.parameters.iter_mut().zip(&powers) {
+            let pair = |(low, high): (f64, f64)| (times(low, power), times(high, power));
+            estimate.value = times(estimate.value, power);
+            estimate.error = times(estimate.error, power);
+            estimate.confidence = pair(estimate.confidence);
+            estimate.profile = estimate.profile.map(pair);
+            estimate.bounds = pair(estimate.bounds);
+        }
+        fitted.deviation = times(fitted.deviation, units.target);
+        fitted.unit = times(1.0, units.target);
+        let free: Vec<i32> = (fit.sought.iter().zip(&powers))
+            .filter(|(sought, _)| sought.fixed.is_none())
+            .map(|(_, &power)| power)
+            .collect();
+        let statistics = &mut fitted.statistics;
+        for (row, &of_row) in statistics.covariance.rows.iter_mut().zip(&free) {
+            for (number, &of_column) in row.iter_mut().zip(&free) {
+                *number = times(*number, of_row + of_column);
+            }
+        }
+        // The density of each target is one of its unit.
+        let shift = fit.counted() as f64 * f64::from(units.target) * std::f64::consts::LN_2;
+        statistics.log_likelihood -= shift;
+        for criterion in [
+            &mut statistics.aic,
+            &mut statistics.aicc,
+            &mut statistics.bic,
+            &mut statistics.lmfit_aic,
+            &mut statistics.lmfit_bic,
+        ] {
+            *criterion += 2.0 * shift;
+        }
+        fitted.inner = Some(inner);
+        fitted
+    }
+}
+
+impl Inner {
+    /// [`Fitted::predict`] in the user's units: variances of theirs are no numbers.
+    pub(super) fn predict(&self, arguments: &[f64]) -> Prediction {
+        let Units { target, arguments: of_arguments } = self.units;
+        let inside: Vec<f64> = arguments.iter().map(|&x| times(x, -of_arguments)).collect();
+        let predicted = self.fitted.predict(&inside);
+        let out = |x| times(x, target);
+        let pair = |(low, high)| (out(low), out(high));
+        Prediction {
+            value: out(predicted.value),
+            error: out(predicted.error),
+            confidence: pair(predicted.confidence),
+            prediction: pair(predicted.prediction),
+        }
+    }
+}
