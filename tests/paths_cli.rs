@@ -181,8 +181,9 @@ fn bad_input_gets_a_sentence() {
     fails("paths /no/such/file", &["/no/such/file: "]);
     let large = folder.file("large.gr", "p sp 9000000 1\na 1 2 1\n");
     fails(&format!("paths {large}"), &["of memory are needed"]);
-    fails("generate graph --density 2 /no/such/file", &["density is 2", "from 0 to 1"]);
-    fails("generate graph --weights 3,1 /no/such/file", &["weights is 3,1"]);
+    let new = folder.file("new.gr", "");
+    fails(&format!("generate graph --density 2 {new}"), &["density is 2", "from 0 to 1"]);
+    fails(&format!("generate graph --weights 3,1 {new}"), &["weights is 3,1"]);
     fails("generate graph -n 10 /no/such/file", &["/no/such/file: "]);
     let odd = folder.file("odd.txt", "0 1 9\n");
     // What cannot be written is refused before any work.

@@ -179,3 +179,29 @@ fn the_thesis_s_names_of_files_tell_their_sizes() {
         }
     }
 }
+
+/// g(t) = (1 - exp(-t)) / t is 1 at 0, and keeps its digits near it.
+#[test]
+fn a_yield_curve_begins_at_zero() {
+    use flockwork::fit::{Data, Fit, NelsonSiegelSvensson};
+
+    let at = |x: f64| {
+        let data = Data::pairs([(x, 1.0), (1.0, 1.0)]).unwrap();
+        let fit = Fit::new(NelsonSiegelSvensson, data).unwrap();
+        fit.predict(&[0.0, 1.0, 0.0, 0.0, 1.0, 2.0], &[x])
+    };
+    for (x, expected) in [
+        (0.0, 1.0),
+        (1e-9, 1.0 - 0.5e-9),
+        (0.03, 0.985_148_881_716_396_4),
+        (0.0313, 0.984_512_011_944_357_3),
+        (1.0, 1.0 - (-1.0_f64).exp()),
+    ] {
+        assert!((at(x) - expected).abs() < 1e-13, "{x}: {}", at(x));
+    }
+    // With a maturity of 0 among the rows.
+    let curve = |x: f64| 0.04 - 0.01 * at(x / 1.7) + 0.003 * (at(x / 1.7) - (-x / 1.7).exp());
+    let rows = (0..40).map(|i| 0.25 * f64::from(i)).map(|x| (x, curve(x)));
+    let fit = Fit::new(NelsonSiegelSvensson, Data::pairs(rows).unwrap()).unwrap();
+    assert!(fit.run().unwrap().sum_of_squares < 1e-15);
+}

@@ -12,10 +12,10 @@ const PARAMETERS: [Parameter; 6] = [
     Parameter::new("tau2", Range::Scaled { lower: 0.001, upper: 1.0, y: 0, x: 1 }),
 ];
 
-/// Yields against the time to maturity x, above 0: level, slope and two humps. The two time constants
-/// should be kept apart by bounds.
+/// Yields against the time to maturity x: level, slope and two humps. The two time constants should be kept
+/// apart by bounds. Near 0, where the difference in g loses its digits, its series is taken; g(0) is 1.
 ///
-/// Cost: two exponentials and two divisions.
+/// Cost: two exponentials, two series of seven terms and four divisions.
 ///
 /// ```
 /// use flockwork_device::fit::{Model, Shape, NelsonSiegelSvensson, predict};
@@ -23,6 +23,8 @@ const PARAMETERS: [Parameter; 6] = [
 /// let shape = Shape::of(&NelsonSiegelSvensson::INFO, 1);
 /// let value = predict(&NelsonSiegelSvensson, &[4.0, 1.0, 0.0, 0.0, 2.0, 1.0], &[2.0], &shape);
 /// assert!((value - (5.0 - f64::exp(-1.0))).abs() < 1e-12);
+/// let at_once = predict(&NelsonSiegelSvensson, &[4.0, 1.0, 0.5, 0.0, 2.0, 1.0], &[0.0], &shape);
+/// assert_eq!(at_once, 5.0);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -31,7 +33,7 @@ pub struct NelsonSiegelSvensson;
 impl Model for NelsonSiegelSvensson {
     const INFO: Info = Info {
         name: "nelson_siegel_svensson",
-        formula: "b0 + b1 g(x / tau1) + b2 (g(x / tau1) - exp(-x / tau1)) + b3 (g(x / tau2) - exp(-x / tau2)), g(t) = (1 - exp(-t)) / t",
+        formula: "b0 + b1 g(x / tau1) + b2 (g(x / tau1) - exp(-x / tau1)) + b3 (g(x / tau2) - exp(-x / tau2)), g(t) = (1 - exp(-t)) / t, g(0) = 1",
         source: "Nelson and Siegel 1987; Svensson 1994",
         columns: Columns::Exactly(1),
         sizes: &[],
@@ -53,7 +55,14 @@ impl Model for NelsonSiegelSvensson {
         let hump = |tau: T| {
             let time = x / tau;
             let left = (-time).exp();
-            ((one - left) / time, left)
+            // Where they meet the difference has lost less than two digits, and the series none.
+            let mut near = T::of(1.0 / 5040.0);
+            for factor in [720.0, 120.0, 24.0, 6.0, 2.0] {
+                near = near.fma(-time, T::of(1.0 / factor));
+            }
+            near = near.fma(-time, one);
+            let is_near = time.abs().less(T::of(0.03125));
+            (T::select(is_near, near, (one - left) / time), left)
         };
         let (first, first_left) = hump(parameters.at(4));
         let (second, second_left) = hump(parameters.at(5));
