@@ -429,7 +429,7 @@ fn graph<O: Sum>(
 }
 
 /// How far the plain swarm's fitness is from this project's at the same places, after some iterations: for up to 32
-/// terms not at all, as both sum them from the first to the last, and then both have the same best; else by n u of
+/// terms not at all, as both sum them from the first to the last, and then both have the same best; else by 2 n u of
 /// the terms' magnitudes at most.
 fn look<O: Sum>(
     plain: &mut Plain<O, f64>,
@@ -453,7 +453,7 @@ fn look<O: Sum>(
         return Err(wrong("CPU", size, says(found, plain.best), says(best.value, best.particle)));
     }
     let positions: Vec<f64> = plain.particles.iter().flat_map(|p| p.position.clone()).collect();
-    let bound = f64::from(plain.dims) * unit::<f64>();
+    let bound = 2.0 * f64::from(plain.dims) * unit::<f64>();
     let mut largest = 0.0_f64;
     for (nth, (particle, expected)) in
         plain.particles.iter().zip(swarm.evaluate(&positions)?).enumerate()
