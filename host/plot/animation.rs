@@ -507,9 +507,10 @@ fn draw_particle(sheet: &Sheet, at: (i32, i32), radius: i32) -> Drawn {
     Ok(())
 }
 
+/// A ring around the cross of a best that is there.
 fn draw_optimum(sheet: &Sheet, at: (i32, i32)) -> Drawn {
-    sheet.draw(&Circle::new(at, dots(8), DARK.stroke_width(9)))?;
-    sheet.draw(&Circle::new(at, dots(8), WHITE.stroke_width(5)))?;
+    sheet.draw(&Circle::new(at, dots(11), DARK.stroke_width(9)))?;
+    sheet.draw(&Circle::new(at, dots(11), WHITE.stroke_width(5)))?;
     Ok(())
 }
 
@@ -668,7 +669,7 @@ mod tests {
         assert_eq!(at(0, 4.0, -4.0), rgb(BEST));
         // Inside the ring there is the map, and on it is white.
         let pixel = 10.0 / SIDE;
-        assert_eq!(at(1, -4.0 + 8.0 * pixel, -4.0), white);
+        assert_eq!(at(1, -4.0 + 11.0 * pixel, -4.0), white);
         assert_eq!(at(1, -4.0, -4.0), map(-4.0, -4.0));
         // Colours of the map rise from the middle.
         assert_eq!((map(0.0, 0.0), map(-4.98, 4.98)), (rgb(band(0)), rgb(band(BANDS - 1))));

@@ -20,6 +20,9 @@ pub const LABELS: u32 = 46;
 /// plotters knows whole pixels only: an SVG has this many in each of its units.
 pub const SVG_SCALE: u32 = 10;
 pub const PNG_SCALE: u32 = 2;
+/// Dots drawn for each pixel of a PNG, across and down: plotters does not smooth the edges of wide
+/// lines and of circles.
+const PNG_FINE: u32 = 2;
 pub const TITLE: f64 = 19.0;
 pub const LABEL: f64 = 13.0;
 pub const TICK: f64 = 12.0;
@@ -58,9 +61,10 @@ pub trait Page {
 
     fn png(&self) -> io::Result<Vec<u8>> {
         let (width, height) = self.size(PNG_SCALE);
-        let mut pixels = vec![0; 3 * width as usize * height as usize];
-        let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
-        self.draw(backend, PNG_SCALE, true)?;
+        let size = self.size(PNG_SCALE * PNG_FINE);
+        let mut dots = vec![0; 3 * size.0 as usize * size.1 as usize];
+        self.draw(BitMapBackend::with_buffer(&mut dots, size), PNG_SCALE * PNG_FINE, true)?;
+        let pixels = means(&dots, width as usize, PNG_FINE as usize);
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, width, height);
         encoder.set_color(png::ColorType::Rgb);
@@ -75,6 +79,21 @@ pub trait Page {
             .and_then(|()| root.present());
         drawn.map_err(|error| io::Error::other(error.to_string()))
     }
+}
+
+/// The pixels of a picture this wide: each the mean of `fine` times `fine` dots.
+fn means(dots: &[u8], width: usize, fine: usize) -> Vec<u8> {
+    let mut pixels = Vec::with_capacity(dots.len() / (fine * fine));
+    let mut sums = vec![0_usize; 3 * width];
+    for rows in dots.chunks_exact(3 * width * fine * fine) {
+        sums.fill(0);
+        for (place, &dot) in rows.iter().enumerate() {
+            let column = place / 3 % (width * fine) / fine;
+            sums[3 * column + place % 3] += usize::from(dot);
+        }
+        pixels.extend(sums.iter().map(|sum| (sum / (fine * fine)) as u8));
+    }
+    pixels
 }
 
 /// Begins a page: white, with its head.
