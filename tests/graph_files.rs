@@ -179,7 +179,7 @@ fn bad_files_get_the_line_and_what_is_accepted() {
         (b"0 99999999999 2\n".to_vec(), "line 1: \"99999999999\" is no vertex"),
         (b"0 1 inf\n".to_vec(), "line 1: the weight is \"inf\""),
         (b"0,1,\n".to_vec(), "line 1: the weight is \"\""),
-        (b"0 1 2\n\xff\xfe\n".to_vec(), "line 2: it is no text"),
+        (b"0 1 2\n\xff\0\n".to_vec(), "line 2: it is no text"),
         (npy("<f8", false, "(2, 3)", &zeros[..48]), "2 rows and 3 columns; a graph has as many"),
         (npy("<f8", false, "(2,)", &zeros[..16]), "accepted are two dimensions"),
         (npy("<c8", false, "(2, 2)", &zeros[..32]), "it is an array of <c8; accepted are f2, f4"),

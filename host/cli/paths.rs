@@ -25,8 +25,9 @@ use super::{
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The graph: DIMACS (.gr), Matrix Market (.mtx), a list of edges (FROM TO WEIGHT in each line, by
-    /// blanks or commas), or a dense matrix (.npy; infinity is no edge). Its first bytes tell which.
+    /// The graph, or - for standard input: DIMACS (.gr), Matrix Market (.mtx), a list of edges (FROM TO
+    /// WEIGHT in each line, by blanks or commas), a dense matrix (.npy; infinity, or False, is no edge), or
+    /// a sparse one of SciPy (.npz). Its first bytes tell which; each also packed by gzip.
     graph: PathBuf,
     /// How the file numbers its vertices: as its format says, or, in a list of edges, from 0 if a 0
     /// occurs and from 1 otherwise (auto).
@@ -43,7 +44,7 @@ pub struct Arguments {
     /// A weight that means that there is no edge, as 0, -1 or 2147483647 in dense matrices.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     no_edge: Option<f64>,
-    /// Every edge leads both ways.
+    /// Every edge leads both ways; of several between two vertices the lightest counts.
     #[arg(long)]
     undirected: bool,
     /// The type to compute in. `auto` takes u16 or i32 if all weights are whole and no distance can be too
@@ -153,8 +154,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         undirected: arguments.undirected,
         renumber: arguments.renumber,
         no_edge: arguments.no_edge,
+        all_pairs: true,
     };
-    let ReadGraph { graph, first, names } = io::read_graph(&arguments.graph, hints)?;
+    let ReadGraph { graph, first, names, conflicts, .. } = io::read_graph(&arguments.graph, hints)?;
     let reading = began.elapsed().as_secs_f64();
     // What cannot be answered is said before anything is computed.
     let labels = Labels::new(first, names);
@@ -182,8 +184,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     };
     let distances = AnyDistances::compute(&graph, arguments.weights, &backend, options, watch);
     bar.finish_and_clear();
-    let found =
-        Found { arguments, graph: &graph, labels, queries, backend: &backend, cpu: &cpu, reading };
+    let found = Found {
+        arguments,
+        graph: &graph,
+        labels,
+        conflicts,
+        queries,
+        backend: &backend,
+        cpu: &cpu,
+        reading,
+    };
     match distances.map_err(|error| found.told(error))? {
         AnyDistances::F32(distances) => found.report(&distances, f32::INFINITY),
         AnyDistances::F64(distances) => found.report(&distances, f64::INFINITY),
@@ -209,11 +219,46 @@ fn renumbered(error: Error, first: usize) -> Error {
     }
 }
 
+/// A weight that evidently stands for no edge, as in a dense matrix it may: the only negative one, one far
+/// beyond all others, or a zero in many places.
+fn stand_in(graph: &Graph) -> Option<String> {
+    let n = graph.vertices();
+    // A list leaves out what is no edge.
+    if n < 2 || graph.edges() < n * (n - 1) / 2 {
+        return None;
+    }
+    let (least, most) = graph.range()?;
+    let weights = || (0..n).flat_map(|from| graph.edges_from(from).map(|(_, weight)| weight));
+    let among = |what: String, value: f64| {
+        Some(format!("{what}; if it means no edge in this file, give --no-edge {value}"))
+    };
+    if least < 0.0 {
+        let is_only = most > least && weights().all(|weight| weight == least || weight >= 0.0);
+        return if is_only {
+            among(format!("{least} is the only negative weight"), least)
+        } else {
+            None
+        };
+    }
+    let others = weights().filter(|&weight| weight < most).fold(0.0, f64::max);
+    // As 9999 among tens, 2147483647, or 1e9.
+    if others > 0.0 && most >= 999.0 && most >= 100.0 * others {
+        return among(format!("{most} is far beyond all other weights, up to {others}"), most);
+    }
+    let zeros = weights().filter(|&weight| weight == 0.0).count();
+    if least == 0.0 && 5 * zeros >= n * (n - 1) {
+        return among(format!("{zeros} of {} edges weigh 0", graph.edges()), 0.0);
+    }
+    None
+}
+
 /// What there is to report on.
 struct Found<'a> {
     arguments: &'a Arguments,
     graph: &'a Graph,
     labels: Labels,
+    /// Pairs of vertices whose edges have different weights, though they are undirected.
+    conflicts: usize,
     /// From and to, as the library numbers them.
     queries: Vec<(usize, usize)>,
     backend: &'a AnyBackend,
@@ -226,6 +271,15 @@ struct Found<'a> {
 impl Found<'_> {
     /// An error about the vertices as the file calls them, if it has others than the library.
     fn told(&self, error: Error) -> anyhow::Error {
+        let is_of_weights = matches!(error, Error::NegativeCycle { .. } | Error::Edge { .. });
+        let error = self.by_name(error);
+        match stand_in(self.graph).filter(|_| is_of_weights && self.arguments.no_edge.is_none()) {
+            Some(hint) => anyhow::anyhow!("{error}\nhint: {hint}"),
+            None => error,
+        }
+    }
+
+    fn by_name(&self, error: Error) -> anyhow::Error {
         let Some(names) = &self.labels.names else {
             return renumbered(error, self.labels.first).into();
         };
@@ -243,10 +297,26 @@ impl Found<'_> {
         anyhow::anyhow!("{error} (numbered anew from 0: {})", said.join(", "))
     }
 
-    /// Where nothing is far from anything.
-    fn hint(&self, diameter: Option<f64>) -> Option<&'static str> {
-        (diameter == Some(0.0) && self.arguments.no_edge.is_none())
-            .then_some("every distance is 0; if 0 means no edge in this file, give --no-edge 0")
+    /// What may be meant otherwise than it was taken.
+    fn hint(&self, diameter: Option<f64>) -> Option<String> {
+        let mut hints = Vec::new();
+        if self.arguments.no_edge.is_none() {
+            if diameter == Some(0.0) {
+                let zero = "every distance is 0; if 0 means no edge in this file, give --no-edge 0";
+                hints.push(zero.to_owned());
+            } else {
+                hints.extend(stand_in(self.graph));
+            }
+        }
+        if self.conflicts > 0 {
+            let pairs =
+                if self.conflicts == 1 { "pair of vertices has" } else { "pairs of vertices have" };
+            hints.push(format!(
+                "{} {pairs} undirected edges of different weights, of which the least counts",
+                self.conflicts
+            ));
+        }
+        (!hints.is_empty()).then(|| hints.join("; "))
     }
 
     /// `none` stands in files where there is no path.

@@ -1,6 +1,8 @@
 //! The format of the ninth DIMACS challenge: `p sp N M`, and `a FROM TO WEIGHT` for each edge.
 
-use super::graph::{First, GraphHints, List, MOST, lines, shown, stated_again, vertex, weight};
+use super::graph::{
+    First, GraphHints, List, MOST, lines, room, shown, stated_again, vertex, weight,
+};
 use crate::paths::Edge;
 
 /// Whether the first line that says something is one of this format.
@@ -51,6 +53,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                     ));
                 };
                 stated_again(Some(n), hints, number)?;
+                room(n, m, hints, number)?;
                 stated = Some((number, n, m));
             }
             Some("a") => {

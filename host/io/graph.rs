@@ -1,8 +1,8 @@
-//! Graphs: one door for four formats, which a file's first bytes tell.
+//! Graphs: one door for all formats, which a file's first bytes tell.
 
-use std::{fs, io::Write, path::Path};
+use std::{io::Write, path::Path};
 
-use super::{dimacs, edge_list, matrix_market, npy, whole};
+use super::{dimacs, edge_list, input, matrix_market, npy, npz, read_input, sparse, whole};
 use crate::{
     Error, Result, memory,
     paths::{Edge, Graph},
@@ -56,6 +56,9 @@ pub struct GraphHints {
     pub renumber: bool,
     /// A weight that means that there is no edge.
     pub no_edge: Option<f64>,
+    /// All distances are wanted, so that a file is refused where it announces more vertices than memory has
+    /// room for a matrix of.
+    pub all_pairs: bool,
 }
 
 /// A graph from a file.
@@ -69,6 +72,7 @@ pub struct GraphHints {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ReadGraph {
     /// The graph, with vertices from 0.
     pub graph: Graph,
@@ -77,10 +81,14 @@ pub struct ReadGraph {
     /// What the file calls each vertex, if [`GraphHints::renumber`] was asked for: ascending if all are
     /// numbers, and as they occur otherwise.
     pub names: Option<Vec<String>>,
+    /// Of an undirected graph, how many pairs of vertices have edges of different weights in the file, in
+    /// one direction or in both. The least counts.
+    pub conflicts: usize,
 }
 
-/// Reads a graph from a file: DIMACS (`.gr`), Matrix Market (`.mtx`), a list of edges, or a dense matrix
-/// in NumPy's format (`.npy`). The file's first bytes tell which it is.
+/// Reads a graph from a file, from a pipe, or, for the path `-`, from standard input: DIMACS (`.gr`), Matrix
+/// Market (`.mtx`), a list of edges, a dense matrix in NumPy's format (`.npy`, `.npz`), or a sparse one of
+/// SciPy (`.npz`). The first bytes tell which it is; each may be packed by gzip.
 ///
 /// - **DIMACS**: `p sp N M`, then a line `a FROM TO WEIGHT` for each of M edges, vertices from 1; comments
 ///   after `c`. The line with `p` may be missing: see [`First`].
@@ -90,8 +98,11 @@ pub struct ReadGraph {
 ///   semicolons, or by blanks, with or without quotes; an optional first line of names, by which columns are
 ///   found (`from` and `to` or `source` and `target`, `weight`, Gephi's `type`); lists of NetworkX with
 ///   `{'weight': 3.5}`; comments after `#` or `%`. Names of vertices take [`GraphHints::renumber`].
-/// - **NumPy**: a square matrix of floating-point or whole numbers. Infinity is no edge, and among whole
-///   numbers the greatest that their kind has; zero is an edge that weighs nothing, but for the diagonal.
+/// - **NumPy**: a square matrix of floating-point or whole numbers, or of truth values. Infinity is no edge,
+///   among whole numbers the greatest that their kind has, and `False`; zero is an edge that weighs nothing,
+///   but for the diagonal, and `True` weighs 1.
+/// - **SciPy**: what `scipy.sparse.save_npz` writes of a matrix in `csr`, `csc` or `coo` format. What it
+///   stores is an edge, even a zero.
 ///
 /// ```
 /// use flockwork::io::{GraphHints, read_graph};
@@ -112,9 +123,7 @@ pub struct ReadGraph {
 /// [`Error::File`] if it cannot be read; [`Error::Format`], with the line, if something in it is wrong or
 /// missing; [`Error::Memory`].
 pub fn read_graph(path: &Path, hints: GraphHints) -> Result<ReadGraph> {
-    let failed = |source| Error::File { path: path.to_owned(), source };
-    memory::check(fs::metadata(path).map_err(failed)?.len().into())?;
-    parse_graph(&fs::read(path).map_err(failed)?, path, hints)
+    parse_graph(&read_input(path)?, path, hints)
 }
 
 /// The same from bytes that are already there; `path` is for messages.
@@ -133,23 +142,28 @@ pub fn read_graph(path: &Path, hints: GraphHints) -> Result<ReadGraph> {
 /// As [`read_graph`].
 pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadGraph> {
     let wrong = |message| Error::Format { path: path.to_owned(), message };
+    let told = |error| match error {
+        Failure::Message(message) => wrong(message),
+        Failure::Other(error) => error,
+    };
     if npy::is(bytes) {
-        return dense(bytes, hints).map_err(|error| match error {
-            Failure::Message(message) => wrong(message),
-            Failure::Other(error) => error,
-        });
+        return dense(bytes, hints).map_err(told);
     }
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    renumbered_alone(hints).map_err(wrong)?;
+    if npz::is(bytes) {
+        let members = npz::members(bytes)?.map_err(wrong)?;
+        return match &*members {
+            [(_, only)] if npy::is(only) => dense(only, hints).map_err(told),
+            members => finished(sparse::read(members, hints).map_err(wrong)?, hints),
+        };
+    }
+    // Text in another encoding, as names of vertices may have it.
+    let text = input::decoded(bytes);
+    let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
     let count = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
     // The list while it is read, and the graph.
     let both = if hints.undirected || matrix_market::is(bytes) { 2 } else { 1 };
     memory::check(both * count as u128 * (size_of::<Edge>() as u128 + 12))?;
-    if hints.renumber && (hints.vertices.is_some() || hints.first != First::Auto) {
-        return Err(wrong(
-            "--renumber takes the vertices that occur; --vertices and --first do not go with it"
-                .to_owned(),
-        ));
-    }
     let list = if matrix_market::is(bytes) {
         matrix_market::read(bytes, hints)
     } else if let Some(message) = nothing_of_its_format(bytes, path) {
@@ -159,7 +173,21 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
     } else {
         edge_list::read(bytes, hints)
     };
-    let mut list = list.map_err(wrong)?;
+    finished(list.map_err(wrong)?, hints)
+}
+
+fn renumbered_alone(hints: GraphHints) -> Result<(), String> {
+    if hints.renumber && (hints.vertices.is_some() || hints.first != First::Auto) {
+        return Err(
+            "--renumber takes the vertices that occur; --vertices and --first do not go with it"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
+/// The graph of a list.
+fn finished(mut list: List, hints: GraphHints) -> Result<ReadGraph> {
     list.edges.retain(|edge| hints.no_edge != Some(edge.weight));
     if hints.renumber && list.names.is_none() {
         list.keep_what_occurs();
@@ -172,18 +200,48 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
             (edge.from, edge.to) = (edge.from - 1, edge.to - 1);
         }
     }
-    let graph = if symmetric || hints.undirected {
-        Graph::undirected(vertices, edges)?
-    } else {
-        Graph::new(vertices, edges)?
+    if !symmetric && !hints.undirected {
+        return Ok(ReadGraph { graph: Graph::new(vertices, edges)?, first, names, conflicts: 0 });
+    }
+    let conflicts = conflicts(&mut edges);
+    Ok(ReadGraph { graph: Graph::undirected(vertices, edges)?, first, names, conflicts })
+}
+
+/// How many pairs of vertices have edges of different weights, which are sorted for it.
+fn conflicts(edges: &mut [Edge]) -> usize {
+    for edge in &mut *edges {
+        (edge.from, edge.to) = (edge.from.min(edge.to), edge.from.max(edge.to));
+    }
+    let ends = |edge: &Edge| (edge.from, edge.to);
+    edges.sort_unstable_by_key(ends);
+    let pairs = edges.chunk_by(|one, other| ends(one) == ends(other));
+    // A loop leads nowhere, whatever it weighs.
+    let several = |pair: &&[Edge]| {
+        pair[0].from != pair[0].to && pair.iter().any(|edge| edge.weight != pair[0].weight)
     };
-    Ok(ReadGraph { graph, first, names })
+    pairs.filter(several).count()
+}
+
+/// Refuses numbers of vertices and of edges that a line announces and that memory cannot hold.
+pub(super) fn room(
+    vertices: usize,
+    edges: usize,
+    hints: GraphHints,
+    line: u64,
+) -> Result<(), String> {
+    let graph = vertices as u128 * 16 + edges as u128 * size_of::<Edge>() as u128;
+    // In the smallest type that distances are computed in.
+    let matrix = if hints.all_pairs { vertices as u128 * vertices as u128 * 2 } else { 0 };
+    memory::check(graph + matrix).map_err(|error| {
+        format!("line {line}: it announces {vertices} vertices and {edges} edges: {error}")
+    })
 }
 
 /// What is missing in a file without anything that its name promises.
 fn nothing_of_its_format(bytes: &[u8], path: &Path) -> Option<String> {
-    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-    match &*extension {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let (_, extension) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
+    match extension {
         "mtx" => Some(format!(
             "line 1: it does not begin with `{}`, as a Matrix Market file (.mtx) does",
             matrix_market::HEAD.trim_end()
@@ -260,7 +318,7 @@ impl From<Error> for Failure {
 }
 
 fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
-    let array = npy::array(bytes, npy::NUMBERS, "a row and a column for each vertex")?;
+    let array = npy::array(bytes, npy::ALL, "a row and a column for each vertex")?;
     let n = array.rows;
     if n != array.columns {
         return Err(Failure::Message(format!(
@@ -284,7 +342,8 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
     for row in 0..n {
         for column in 0..n {
             let mut weight = array.at(row, column);
-            if array.is_greatest(row, column) || hints.no_edge == Some(weight) {
+            let is_none = array.is_greatest(row, column) || array.is_false(row, column);
+            if is_none || hints.no_edge == Some(weight) {
                 weight = f64::INFINITY;
             } else if !array.is_exact(row, column) {
                 return Err(Failure::Message(format!(
@@ -301,17 +360,20 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
             weights.push(weight);
         }
     }
+    let mut conflicts = 0;
     if hints.undirected {
         for row in 0..n {
             for column in 0..row {
                 let (one, other) = (row * n + column, column * n + row);
                 let least = weights[one].min(weights[other]);
+                let most = weights[one].max(weights[other]);
+                conflicts += usize::from(least != most && most != f64::INFINITY);
                 (weights[one], weights[other]) = (least, least);
             }
         }
     }
     let first = if hints.first == First::One { 1 } else { 0 };
-    Ok(ReadGraph { graph: Graph::from_dense(n, &weights)?, first, names: None })
+    Ok(ReadGraph { graph: Graph::from_dense(n, &weights)?, first, names: None, conflicts })
 }
 
 /// The lines of a text with their numbers from 1, without blanks around them.
@@ -321,7 +383,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, &str), St
         let text = text.ok_or_else(|| {
             format!(
                 "line {number}: it is no text; accepted are DIMACS, Matrix Market, lists of edges, \
-                 and NumPy's .npy"
+                 and NumPy's .npy and .npz"
             )
         })?;
         Ok((number, text.trim()))

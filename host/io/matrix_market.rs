@@ -1,6 +1,8 @@
 //! Matrix Market: <https://math.nist.gov/MatrixMarket/formats.html>.
 
-use super::graph::{First, GraphHints, List, MOST, lines, shown, stated_again, vertex, weight};
+use super::graph::{
+    First, GraphHints, List, MOST, lines, room, shown, stated_again, vertex, weight,
+};
 use crate::paths::Edge;
 
 /// How a file begins that can be read.
@@ -60,8 +62,10 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         }
         let fields: Vec<_> = line.split_whitespace().collect();
         let Some((n, entries)) = stated else {
-            stated = Some(size(head, &fields, number, line)?);
-            stated_again(stated.map(|(n, _)| n), hints, number)?;
+            let (n, entries) = size(head, &fields, number, line)?;
+            stated_again(Some(n), hints, number)?;
+            room(n, entries, hints, number)?;
+            stated = Some((n, entries));
             place = (usize::from(head.symmetry == Symmetry::Skew), 0);
             continue;
         };

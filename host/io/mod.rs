@@ -24,6 +24,7 @@ mod matrix_market;
 mod npy;
 mod npz;
 mod points;
+mod sparse;
 mod table;
 pub(crate) mod whole;
 

@@ -47,6 +47,25 @@ pub fn columns<'a>(bytes: &'a [u8], accepted: &[&str]) -> Result<Array<'a>, Stri
     described(header, data, accepted, "or one", true)
 }
 
+/// The text in an array of a single one without dimensions, as NumPy keeps it: bytes, or code points.
+pub fn word(bytes: &[u8]) -> Result<String, String> {
+    let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
+    let Header { kind, sides, .. } = parsed(header)?;
+    let kind = kind.filter(|_| sides.is_empty());
+    let text = match kind.and_then(|kind| kind.get(..2)) {
+        Some("|S") => str::from_utf8(data).ok().map(str::to_owned),
+        Some("<U") => {
+            let points = data
+                .chunks(4)
+                .map(|four| char::from_u32(u32::from_le_bytes(four.try_into().ok()?)));
+            points.collect()
+        }
+        _ => None,
+    };
+    let text = text.ok_or("it is no array of a single text")?;
+    Ok(text.trim_end_matches('\0').to_owned())
+}
+
 const DAMAGED: &str = "its NumPy header is cut short or damaged";
 
 /// The header and the numbers, of a file without its first bytes.
@@ -263,6 +282,11 @@ impl Array<'_> {
             b'u' => bits == u64::MAX >> unused,
             _ => false,
         }
+    }
+
+    /// Whether a number is a truth value, and false.
+    pub fn is_false(&self, row: usize, column: usize) -> bool {
+        self.class == b'b' && self.at(row, column) == 0.0
     }
 
     fn little(&self, row: usize, column: usize) -> [u8; 8] {

@@ -12,7 +12,7 @@ pub fn is(bytes: &[u8]) -> bool {
 }
 
 /// A member's name without `.npy`, and what is in it.
-type Member<'a> = (String, Cow<'a, [u8]>);
+pub type Member<'a> = (String, Cow<'a, [u8]>);
 
 /// The arrays of an archive.
 pub fn members(bytes: &[u8]) -> Result<Result<Vec<Member<'_>>, String>> {

@@ -93,7 +93,8 @@ fn a_panic_in_a_closure_ends_the_run() {
             let after = minimize(&sphere, &options, &backend, watch).is_ok();
             sender.send((caught.is_err(), after)).unwrap();
         });
-        let ended = receiver.recv_timeout(Duration::from_secs(60));
+        // It only ends a hang.
+        let ended = receiver.recv_timeout(Duration::from_secs(1800));
         assert_eq!(ended, Ok((true, true)), "{threads} threads");
     }
 }

@@ -1,6 +1,6 @@
 //! Conditions to stop, and restarts.
 
-use std::{ops::ControlFlow, time::Duration};
+use std::ops::ControlFlow;
 
 use flockwork::{
     objective::{Rastrigin, Sphere},
@@ -118,7 +118,7 @@ fn time_and_the_observer_end_a_run() {
     options.iterations = u32::MAX - 1;
     let outcome = run(&wavy_problem(3), &options).unwrap();
     assert_eq!(outcome.stopped, StopReason::Time);
-    assert!(outcome.elapsed < Duration::from_secs(5));
+    assert!(outcome.iterations < options.iterations);
     options.stop.seconds = Some(0.0);
     assert_eq!(run(&wavy_problem(3), &options).unwrap().iterations, 0);
 

@@ -1,8 +1,6 @@
 //! Reading graphs, and asking for distances.
 
-#[cfg(target_os = "linux")]
-use crate::program::program;
-use crate::program::{fails, json};
+use crate::program::{fails, json, program};
 
 /// A path goes into JSON with what is no text replaced.
 #[cfg(target_os = "linux")]
@@ -178,4 +176,194 @@ fn whole_weights_are_exact_or_refused() {
         &format!("paths {}", folder.file("odd.npy", npy("<i8", 2, &entries))),
         &["row 0, column 1", "2^53"],
     );
+}
+
+/// As `gzip` packs it.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    gzip.finish().unwrap()
+}
+
+#[test]
+fn every_format_is_read_packed_and_from_standard_input() {
+    let folder = Folder::new();
+    let none = f64::INFINITY;
+    let dense = npy("<f8", 2, &[0.0, 2.5, none, 0.0].map(f64::to_le_bytes).concat());
+    let market = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 2.5\n";
+    for (name, bytes) in [
+        ("g.gr", &b"p sp 2 1\na 1 2 2.5\n"[..]),
+        ("g.mtx", market),
+        ("g.csv", b"0,1,2.5\n"),
+        ("g.npy", &dense),
+    ] {
+        let file = folder.file(&format!("{name}.gz"), packed(bytes));
+        assert_eq!(json(&format!("paths {file}"))["diameter"], 2.5, "{name}");
+        let mut child = program()
+            .args(["paths", "-", "--json"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), bytes).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(object["diameter"], 2.5, "{name}");
+    }
+    // What the name promises holds for what is packed, too.
+    let file = folder.file("c.gr.gz", packed(b"c nothing\n"));
+    fails(&format!("paths {file}"), &["line 1: ", "nothing but comments"]);
+}
+
+#[test]
+fn names_in_other_encodings_are_read() {
+    let folder = Folder::new();
+    let file = folder.file("cities.csv", b"K\xf6ln,Bonn,34\n");
+    let found = json(&format!("paths {file} --renumber"));
+    assert_eq!(found["vertex_names"], serde_json::json!(["K\u{f6}ln", "Bonn"]));
+}
+
+#[test]
+fn truth_values_and_halves_are_weights() {
+    let folder = Folder::new();
+    let file = folder.file("b.npy", npy("|b1", 3, &[1, 1, 0, 0, 0, 1, 0, 0, 0]));
+    let found = json(&format!("paths {file} --query 0,2"));
+    assert_eq!((&found["edges"], &found["queries"][0]["length"]), (&2.into(), &2.0.into()));
+    // 0, 2.5; infinity, 0.
+    let halves = [0_u16, 0x4100, 0x7c00, 0].map(u16::to_le_bytes).concat();
+    let found = json(&format!("paths {}", folder.file("h.npy", npy("<f2", 2, &halves))));
+    assert_eq!((&found["edges"], &found["diameter"]), (&1.into(), &2.5.into()));
+}
+
+/// A zip archive of arrays, stored: name, kind, shape, data.
+fn npz(members: &[(&str, &str, &str, Vec<u8>)]) -> Vec<u8> {
+    let (mut file, mut directory) = (Vec::new(), Vec::new());
+    for (name, kind, shape, data) in members {
+        let head = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let length = (head.len() as u16).to_le_bytes();
+        let array = [b"\x93NUMPY\x01\0", &length[..], head.as_bytes(), data].concat();
+        let mut sum = flate2::Crc::new();
+        sum.update(&array);
+        let name = format!("{name}.npy");
+        let at = (file.len() as u32).to_le_bytes();
+        // Without a method and a time.
+        let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        common.extend(sum.sum().to_le_bytes());
+        common.extend((array.len() as u32).to_le_bytes());
+        common.extend((array.len() as u32).to_le_bytes());
+        common.extend((name.len() as u16).to_le_bytes());
+        common.extend([0, 0]);
+        file.extend([b"PK\x03\x04", &*common, name.as_bytes(), &array].concat());
+        directory.extend([b"PK\x01\x02\x14\0", &*common, &[0; 10], &at, name.as_bytes()].concat());
+    }
+    let count = (members.len() as u16).to_le_bytes();
+    let (size, at) = (directory.len() as u32, file.len() as u32);
+    let end = [b"PK\x05\x06\0\0\0\0", &count[..], &count, &size.to_le_bytes(), &at.to_le_bytes()];
+    [file, directory, end.concat(), vec![0, 0]].concat()
+}
+
+#[test]
+fn sparse_matrices_of_scipy_are_read() {
+    let folder = Folder::new();
+    let whole = |numbers: &[i32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
+    let weights = || [7.0_f64, 0.5, 0.0].iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
+    let shape = || ("shape", "<i8", "(2,)", [3_i64, 3].map(i64::to_le_bytes).concat());
+    let format = |name: &str| ("format", "|S3", "()", name.as_bytes().to_vec());
+    // From 0 to 1, from 0 to 2, from 1 to 2; a zero that is stored is an edge.
+    let rows = [
+        ("indices", "<i4", "(3,)", whole(&[1, 2, 2])),
+        ("indptr", "<i4", "(4,)", whole(&[0, 2, 3, 3])),
+        format("csr"),
+        shape(),
+        ("data", "<f8", "(3,)", weights()),
+    ];
+    let pairs = [
+        ("row", "<i4", "(3,)", whole(&[0, 0, 1])),
+        ("col", "<i4", "(3,)", whole(&[1, 2, 2])),
+        format("coo"),
+        shape(),
+        ("data", "<f8", "(3,)", weights()),
+    ];
+    for members in [&rows[..], &pairs] {
+        let file = folder.file("s.npz", npz(members));
+        let found = json(&format!("paths {file} --query 0,1 --query 0,2 --query 1,2 --query 2,0"));
+        let lengths: Vec<_> = (0..4).map(|i| found["queries"][i]["length"].as_f64()).collect();
+        assert_eq!(lengths, [Some(7.0), Some(0.5), Some(0.0), None]);
+        assert_eq!(found["edges"], 3);
+        fails(&format!("paths {file} --vertices 4"), &["3 rows", "--vertices 4"]);
+    }
+    // By columns, each edge leads back.
+    let mut columns = rows.clone();
+    columns[2] = format("csc");
+    let found = json(&format!("paths {} --query 1,0", folder.file("c.npz", npz(&columns))));
+    assert_eq!(found["queries"][0]["length"], 7.0);
+    let one = [("m", "<f8", "(2, 2)", [0.0, 3.0, 4.0, 0.0_f64].map(f64::to_le_bytes).concat())];
+    assert_eq!(json(&format!("paths {}", folder.file("d.npz", npz(&one))))["diameter"], 4.0);
+    for (place, member, said) in [
+        (0, ("indices", "<i4", "(3,)", whole(&[1, 3, 2])), "entry 1 (from 0) of indices is 3"),
+        (1, ("indptr", "<i4", "(4,)", whole(&[0, 4, 3, 3])), "entry 1 (from 0) of indptr is 4"),
+        (1, ("indptr", "<i4", "(3,)", whole(&[0, 2, 3])), "its indptr does not lead"),
+        (2, format("bsr"), "the format \"bsr\"; accepted are"),
+        (3, ("shape", "<i8", "(2,)", [3_i64, 4].map(i64::to_le_bytes).concat()), "shape (3, 4)"),
+        (4, ("values", "<f8", "(3,)", weights()), "has no array data"),
+    ] {
+        let mut members = rows.clone();
+        members[place] = member;
+        fails(&format!("paths {}", folder.file("x.npz", npz(&members))), &[said]);
+    }
+}
+
+#[test]
+fn a_weight_that_evidently_means_no_edge_is_named() {
+    let folder = Folder::new();
+    for none in [2147483647.0, 1e9, 99999.0, 0.0] {
+        let entries = [0.0, 5.0, none, 6.0, 0.0, 7.0, none, none, 0.0].map(f64::to_le_bytes);
+        let file = folder.file("m.npy", npy("<f8", 3, &entries.concat()));
+        let hint = json(&format!("paths {file}"))["hint"].as_str().unwrap().to_owned();
+        assert!(hint.ends_with(&format!("give --no-edge {none}")), "{none}: {hint}");
+        assert!(json(&format!("paths {file} --no-edge {none}"))["hint"].is_null());
+    }
+    let entries = [0.0, 5.0, -1.0, 6.0, 0.0, 7.0, -1.0, -1.0, 0.0].map(f64::to_le_bytes);
+    let text = entries.map(|entry| f64::from_le_bytes(entry).to_string()).join("\n");
+    let text = format!("%%MatrixMarket matrix array real general\n3 3\n{text}\n");
+    for file in [folder.file("n.npy", npy("<f8", 3, &entries.concat())), folder.file("n.mtx", text)]
+    {
+        let line = format!("paths {file}");
+        let entries = folder.file("plain.csv", "0,1,5\n1,0,6\n1,2,7\n");
+        assert!(json(&format!("paths {entries}"))["hint"].is_null());
+        let output = program().args(line.split(' ')).output().unwrap();
+        let all = [output.stdout, output.stderr].concat();
+        assert!(String::from_utf8_lossy(&all).contains("--no-edge -1"), "{all:?}");
+    }
+}
+
+#[test]
+fn sizes_beyond_memory_are_refused_where_they_are_announced() {
+    let folder = Folder::new();
+    let file = folder.file("n.gr", "c\np sp 1000000000 1\na 1 2 3\n");
+    fails(&format!("paths {file}"), &["line 2: it announces 1000000000 vertices"]);
+    let file = folder.file("m.gr", "p sp 3 100000000000000\na 1 2 3\n");
+    fails(&format!("paths {file}"), &["line 1: ", "100000000000000 edges"]);
+    let head = "%%MatrixMarket matrix";
+    let file = folder
+        .file("n.mtx", format!("{head} coordinate real general\n1000000000 1000000000 1\n1 2 3\n"));
+    fails(&format!("paths {file}"), &["line 2: it announces 1000000000 vertices"]);
+    let file = folder.file("a.mtx", format!("{head} array real general\n100000000 100000000\n1\n"));
+    fails(&format!("paths {file}"), &["line 2: it announces 100000000 vertices"]);
+}
+
+#[test]
+fn undirected_edges_of_different_weights_are_said() {
+    let folder = Folder::new();
+    let file = folder.file("und.txt", "1 2 3\n2 1 5\n2 4 1\n4 2 1\n");
+    let found = json(&format!("paths {file} --undirected --query 2,1"));
+    assert_eq!(found["queries"][0]["length"], 3.0);
+    assert!(found["hint"].as_str().unwrap().starts_with("1 pair of vertices has undirected edges"));
+    assert!(json(&format!("paths {file}"))["hint"].is_null());
+    let entries = [0.0, 3.0, 5.0, 0.0].map(f64::to_le_bytes).concat();
+    let file = folder.file("und.npy", npy("<f8", 2, &entries));
+    let found = json(&format!("paths {file} --undirected"));
+    assert!(found["hint"].as_str().unwrap().starts_with("1 pair"), "{found}");
 }
