@@ -525,6 +525,7 @@ fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
         points: &points,
         residuals: &residuals,
         curve: &curve,
+        curve_name: if one { "the fitted curve" } else { "where the prediction is the target" },
     };
     Ok(plot::fitting(path, &picture)?)
 }

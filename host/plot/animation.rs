@@ -13,7 +13,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::{Axis, count, number};
 use super::convergence::side_by_side;
-use super::{FAINT_INK, INK, file, fit, text, width};
+use super::{FAINT_INK, INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
 
 /// A moment of a run.
@@ -144,6 +144,8 @@ pub fn animation(path: &Path, data: &Animation) -> Result<()> {
         });
     }
     let failed = |source| Error::File { path: path.to_owned(), source };
+    let [title, x, y] = &[data.title, data.axes[0], data.axes[1]].map(drawable);
+    let data = &Animation { title, axes: [x, y], ..*data };
     let scene = Scene::new(data).map_err(failed)?;
     let mut most = MOST_FRAMES;
     let bytes = loop {
@@ -247,10 +249,15 @@ impl<'a> Scene<'a> {
         limits.sort_by(f64::total_cmp);
         // Each band covers as much as any other, whatever powers of ten the values span.
         let limit = |band: usize| limits.get(limits.len() * band / BANDS).copied();
+        let ends = [limits.first().copied(), limits.last().copied()];
         let limits: Vec<f64> = (1..BANDS).filter_map(limit).collect();
         let lines = (1..BANDS).filter(|band| band % BANDS_BETWEEN_LINES == 0);
         let mut levels: Vec<(usize, f64)> =
             lines.filter_map(|band| Some((band, *limits.get(band - 1)?))).collect();
+        if let [Some(least), Some(greatest)] = ends {
+            levels.insert(0, (0, least));
+            levels.push((BANDS, greatest));
+        }
         levels.dedup_by_key(|level| level.1);
         let levels: Vec<(usize, String)> =
             levels.into_iter().map(|(band, level)| (band, number(level, 3))).collect();

@@ -9,7 +9,7 @@ use super::axis::{Axis, count, exact, number};
 use super::page::{
     self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
-use super::{FAINT_INK, file, fit, text, width};
+use super::{FAINT_INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
 
 /// The state of a run after an iteration. What is not known is NaN.
@@ -92,7 +92,11 @@ pub struct Convergence<'a> {
 /// ```
 pub fn convergence(path: &Path, data: &Convergence) -> Result<()> {
     let extension = file::extension(path, FORMATS)?;
-    page::save(path, extension, &Chart::new(data)?)
+    if extension == "svg" {
+        return page::save(path, extension, &Chart::new(data)?);
+    }
+    let data = Convergence { title: &drawable(data.title), ..*data };
+    page::save(path, extension, &Chart::new(&data)?)
 }
 
 /// Fewer samples than this are dots on their line.
@@ -101,8 +105,14 @@ const FEW: usize = 40;
 const GREEN: RGBColor = RGBColor(0x1b, 0x8a, 0x5a);
 const PURPLE: RGBColor = RGBColor(0x8e, 0x44, 0xad);
 
-/// A line in a panel: its name, its colour and a value for each sample.
-type Line = (&'static str, RGBColor, Vec<f64>);
+/// A line in a panel.
+struct Line {
+    name: &'static str,
+    colour: RGBColor,
+    width: u32,
+    /// One for each sample.
+    values: Vec<f64>,
+}
 
 /// Lines that share an axis.
 struct Panel {
@@ -115,8 +125,8 @@ struct Panel {
 impl Panel {
     /// Nothing, if no line has a point.
     fn new(label: &str, mut lines: Vec<Line>, logarithmic: bool, height: u32) -> Option<Self> {
-        lines.retain(|line| line.2.iter().any(|value| value.is_finite()));
-        let all = lines.iter().flat_map(|line| line.2.iter().copied());
+        lines.retain(|line| line.values.iter().any(|value| value.is_finite()));
+        let all = lines.iter().flat_map(|line| line.values.iter().copied());
         // The legend is there.
         let above = 28.0 * lines.len() as f64 / f64::from(height - LABELS);
         let axis = Axis::new(all, logarithmic, above)?;
@@ -181,8 +191,9 @@ impl<'a> Chart<'a> {
             subtitle += &format!("; at the optimum since iteration {iteration}");
         }
 
-        let mean =
-            ("mean of the particles' own best", ORANGE, from_optimum(of(|sample| sample.mean)));
+        let line = |name, colour, width, values| Line { name, colour, width, values };
+        let mean = from_optimum(of(|sample| sample.mean));
+        let mean = line("mean of the particles' own best", ORANGE, 2, mean);
         let label = match optimum {
             Some(optimum) if data.is_maximum => {
                 format!("optimum ({}) − value", number(optimum, 6))
@@ -191,11 +202,12 @@ impl<'a> Chart<'a> {
             None => "value".to_owned(),
         };
         // What is drawn last is over the others.
-        let values = vec![mean, ("best", BLUE, best)];
-        let spread = ("spread", GREEN, of(|sample| sample.spread));
-        let speed = ("speed", PURPLE, of(|sample| sample.speed));
+        let values = vec![mean, line("best", BLUE, 2, best)];
+        // They are often nearly the same: the wide one shows beside the other.
+        let spread = line("spread", GREEN, 5, of(|sample| sample.spread));
+        let speed = line("speed", PURPLE, 2, of(|sample| sample.speed));
         let values = Panel::new(&label, values, optimum.is_some(), UPPER);
-        let motion = Panel::new("share of the box", vec![speed, spread], false, LOWER);
+        let motion = Panel::new("share of the box", vec![spread, speed], false, LOWER);
 
         let axis = |of: fn(&Sample) -> f64| {
             let low = samples.iter().map(of).fold(f64::INFINITY, f64::min);
@@ -299,32 +311,32 @@ impl Page for Chart<'_> {
                     .draw()?;
             }
             // The legend needs no points.
-            for (name, colour, _) in panel.lines.iter().rev() {
-                let line = colour.stroke_width(2 * scale);
+            for &Line { name, colour, width, .. } in panel.lines.iter().rev() {
+                let line = colour.stroke_width(width * scale);
                 chart
                     .draw_series(LineSeries::new(None, line))?
-                    .label(*name)
+                    .label(name)
                     .legend(move |(x, y)| PathElement::new([(x, y), (x + scaled(24), y)], line));
             }
-            for (_, colour, values) in &panel.lines {
+            for Line { colour, width, values, .. } in &panel.lines {
                 let points = self.data.samples.iter().zip(values).map(|(sample, &value)| {
                     let x = self.iterations.place(sample.iteration.into());
                     value.is_finite().then(|| (x, panel.axis.place(value)))
                 });
                 let points: Vec<Option<(f64, f64)>> = points.collect();
-                let line = colour.stroke_width(2 * scale);
+                let line = colour.stroke_width(width * scale);
                 for run in points.split(Option::is_none) {
                     let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
                     // A line of one point is none.
                     if run.len() == 1 || points.len() < FEW {
-                        let dot = |&at| Circle::new(at, scaled(3), colour.filled());
+                        let dot = |&at| Circle::new(at, scaled(2 + width / 2), colour.filled());
                         chart.draw_series(run.iter().map(dot))?;
                     }
                     let run = self.thinned(&run);
                     // At sharp bends of a wide line in a bitmap, plotters draws spikes.
                     let piece = if pieces { 2 } else { run.len().max(2) };
                     if pieces {
-                        let join = |&at| Circle::new(at, scale, colour.filled());
+                        let join = |&at| Circle::new(at, width * scale / 2, colour.filled());
                         chart.draw_series(run.iter().map(join))?;
                     }
                     for piece in run.windows(piece) {

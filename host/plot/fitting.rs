@@ -10,7 +10,7 @@ use super::convergence::side_by_side;
 use super::page::{
     self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
-use super::{FAINT_INK, file, fit, text, width};
+use super::{FAINT_INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
 
 /// What [`fitting`] draws.
@@ -45,6 +45,8 @@ pub struct Fitting<'a> {
     pub residuals: &'a [[f64; 2]],
     /// The curve.
     pub curve: &'a dyn Fn(f64) -> f64,
+    /// What it is, for the legend: `the fitted curve`, or what else stands beside the points.
+    pub curve_name: &'a str,
 }
 
 /// Draws data and the curve fitted to them, and the residuals in a second panel, as an SVG or a PNG by
@@ -63,6 +65,7 @@ pub struct Fitting<'a> {
 ///     points: &points,
 ///     residuals: &residuals,
 ///     curve: &|x| x.sin(),
+///     curve_name: "the fitted curve",
 /// };
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("wave.svg");
@@ -75,7 +78,14 @@ pub struct Fitting<'a> {
 /// [`Error::File`] if the file cannot be written.
 pub fn fitting(path: &Path, data: &Fitting) -> Result<()> {
     let extension = file::extension(path, FORMATS)?;
-    page::save(path, extension, &Chart::new(data)?)
+    if extension == "svg" {
+        return page::save(path, extension, &Chart::new(data)?);
+    }
+    let Fitting { title, subtitle, x_label, y_label, curve_name, .. } = *data;
+    let [title, subtitle, x_label, y_label, curve_name] =
+        &[title, subtitle, x_label, y_label, curve_name].map(drawable);
+    let data = Fitting { title, subtitle, x_label, y_label, curve_name, ..*data };
+    page::save(path, extension, &Chart::new(&data)?)
 }
 
 /// The curve is drawn through so many of its points.
@@ -192,8 +202,8 @@ impl Page for Chart<'_> {
                 chart.draw_series(LineSeries::new(piece.iter().copied(), stroke))?;
             }
         }
-        let legend =
-            format!("{} points; line: the fitted curve", count(self.data.points.len() as u64));
+        let points = count(self.data.points.len() as u64);
+        let legend = format!("{points} points; line: {}", self.data.curve_name);
         let small = style(TICK).color(&FAINT_INK);
         let at = (scaled(WIDTH - MARGIN) - width(&legend, &small), scaled(MARGIN / 2 + 4));
         root.draw_text(&legend, &small, at)
@@ -225,6 +235,7 @@ mod tests {
             points,
             residuals: &residuals,
             curve,
+            curve_name: "the fitted curve",
         };
         Ok(String::from_utf8(Chart::new(&picture)?.svg().unwrap()).unwrap())
     }

@@ -35,6 +35,7 @@ mod page;
 
 use std::sync::Once;
 
+use ab_glyph::{Font, FontRef};
 use plotters::style::{FontStyle, IntoFont, RGBColor, TextStyle, register_font};
 
 pub use animation::{Animation, Frame, animation};
@@ -48,11 +49,33 @@ const FAINT_INK: RGBColor = RGBColor(0x66, 0x66, 0x66);
 /// The font's name, which an SVG asks its viewer for.
 const FONT: &str = "DejaVu Sans, sans-serif";
 
+const GLYPHS: &[u8] = include_bytes!("font.ttf");
+
+/// The text as a bitmap can show it: what the font has no glyph for by its number in Unicode. An SVG has other
+/// fonts.
+fn drawable(text: &str) -> String {
+    let Ok(font) = FontRef::try_from_slice(GLYPHS) else { return text.to_owned() };
+    let mut drawable = String::new();
+    let mut follows = false;
+    for character in text.chars() {
+        let missing = font.glyph_id(character).0 == 0;
+        if missing && follows {
+            drawable.push(' ');
+        }
+        match missing {
+            true => drawable += &format!("U+{:04X}", u32::from(character)),
+            false => drawable.push(character),
+        }
+        follows = missing;
+    }
+    drawable
+}
+
 /// A text of this size in pixels.
 fn text(size: f64) -> TextStyle<'static> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        let font = register_font(FONT, FontStyle::Normal, include_bytes!("font.ttf"));
+        let font = register_font(FONT, FontStyle::Normal, GLYPHS);
         assert!(font.is_ok(), "font.ttf is a font");
     });
     // What plotters takes for the size of a font is 1.24 em.
@@ -81,6 +104,13 @@ fn fit(text: &str, style: &TextStyle, longest: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_font_lacks_is_told_by_its_number() {
+        assert_eq!(drawable("x − y², é"), "x − y², é");
+        assert_eq!(drawable("温度 (°C)"), "U+6E29 U+5EA6 (°C)");
+        assert!(width(&drawable("温度"), &text(13.0)) > 20);
+    }
 
     #[test]
     fn long_texts_are_cut() {
