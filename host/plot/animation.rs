@@ -342,8 +342,8 @@ impl<'a> Scene<'a> {
         let label = style(LABEL).pos(Pos::new(HPos::Left, VPos::Center));
         let mut name = |sheet: &Sheet, name: &str| -> std::result::Result<(i32, i32), _> {
             let mark = (x + dots(8), y);
-            let drawn = sheet.draw_text(name, &label, (x + dots(24), y));
-            x += dots(44) + super::width(name, &label);
+            let drawn = sheet.draw_text(name, &label, (x + dots(26), y));
+            x += dots(46) + super::width(name, &label);
             drawn.map(|()| mark)
         };
         draw_particle(sheet, name(sheet, "particle")?, 5)?;

@@ -286,13 +286,15 @@ impl Page for Chart<'_> {
             if index == 0 {
                 builder.top_x_label_area_size(scaled(LABELS));
             }
+            // A panel below would have the upper one's name on its edge.
+            let is_last = index + 1 == self.panels.len();
             let above = self.evaluations.as_ref().unwrap_or(&self.iterations);
             let mut chart = builder
                 .build_cartesian_2d(self.iterations.clone(), panel.axis.clone())?
                 .set_secondary_coord(above.clone(), panel.axis.clone());
             chart
                 .configure_mesh()
-                .x_desc(self.iterations.title("iteration"))
+                .x_desc(if is_last { self.iterations.title("iteration") } else { String::new() })
                 .y_desc(&panel.label)
                 .label_style(style(TICK))
                 .axis_desc_style(style(LABEL))

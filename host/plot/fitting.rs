@@ -175,7 +175,9 @@ impl Page for Chart<'_> {
         let (_, mut rest) = root.split_vertically(scaled(HEAD));
         let x_label =
             fit(&self.x.title(self.data.x_label), &style(LABEL), scaled(WIDTH - 2 * MARGIN) / 2);
-        for (label, axis, height, points, line) in &self.panels {
+        for (nth, (label, axis, height, points, line)) in self.panels.iter().enumerate() {
+            // Both have it, and the upper one's would be on the edge of the lower one.
+            let x_label = if nth + 1 == self.panels.len() { x_label.as_str() } else { "" };
             let (area, below) = rest.split_vertically(scaled(*height));
             rest = below;
             let mut chart = ChartBuilder::on(&area)
@@ -186,7 +188,7 @@ impl Page for Chart<'_> {
                 .build_cartesian_2d(self.x.clone(), axis.clone())?;
             chart
                 .configure_mesh()
-                .x_desc(&x_label)
+                .x_desc(x_label)
                 .y_desc(label)
                 .label_style(style(TICK))
                 .axis_desc_style(style(LABEL))
