@@ -39,7 +39,7 @@ pub fn main() -> Result<()> {
     // wants evaluated, and is told their values.
     let problem = Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2])?;
     let mut swarm = AskTell::new(&problem, &Options { particles: 40, ..Options::default() })?;
-    for _ in 0..150 {
+    for _ in 0..300 {
         let values: Vec<f64> = swarm.ask().chunks_exact(2).map(simulate).collect();
         swarm.tell(&values)?;
     }
