@@ -49,11 +49,11 @@ pub fn main() -> Result<(), flockwork::Error> {
 }
 "#;
 
-/// A crate of one's own, outside the workspace: cargo's usual profile for development has no
+/// A crate of one's own, outside the workspace, in cargo's own profiles: that for development has no
 /// optimization, and a thread's usual stack is 2 MiB.
 #[test]
 #[ignore = "builds all dependencies once more; .ci/run runs it"]
-fn a_crate_of_ones_own_runs_without_optimization() {
+fn a_crate_of_ones_own_runs_in_both_profiles() {
     let folder = tempfile::tempdir().unwrap();
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     let mut programs = programs_of_readme();
@@ -80,16 +80,21 @@ fn a_crate_of_ones_own_runs_without_optimization() {
     fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     // The versions that are here already.
     fs::copy(here.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
-    let out = Command::new(env!("CARGO"))
-        .args(["run", "--offline", "--quiet"])
-        .current_dir(folder.path())
-        .env("CARGO_TARGET_DIR", here.join("target/outside"))
-        .env_remove("RUST_MIN_STACK")
-        .output()
-        .unwrap();
-    let (said, complaint) =
-        (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-    assert!(out.status.success() && said.ends_with("all ran\n"), "{said}{complaint}");
+    for profile in ["dev", "release"] {
+        let out = Command::new(env!("CARGO"))
+            .args(["run", "--offline", "--quiet", "--profile", profile])
+            .current_dir(folder.path())
+            .env("CARGO_TARGET_DIR", here.join("target/outside"))
+            .env_remove("RUST_MIN_STACK")
+            .output()
+            .unwrap();
+        let (said, complaint) =
+            (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        assert!(
+            out.status.success() && said.ends_with("all ran\n"),
+            "{profile}: {said}{complaint}"
+        );
+    }
 }
 
 /// What a safe caller may get wrong is an error, on every back end, and never an access out of bounds.
