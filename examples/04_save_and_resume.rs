@@ -37,9 +37,9 @@ pub fn main() -> Result<()> {
 
     // A function that lives elsewhere, in a simulator or on a cluster: the swarm says which points it
     // wants evaluated, and is told their values.
-    let problem = Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2])?;
+    let problem = Problem::elsewhere(vec![0.0; 2], vec![5.0; 2])?;
     let mut swarm = AskTell::new(&problem, &Options { particles: 40, ..Options::default() })?;
-    for _ in 0..300 {
+    for _ in 0..150 {
         let values: Vec<f64> = swarm.ask().chunks_exact(2).map(simulate).collect();
         swarm.tell(&values)?;
     }
@@ -52,6 +52,6 @@ pub fn main() -> Result<()> {
 /// What takes its time in truth.
 fn simulate(point: &[f64]) -> f64 {
     let [x, y] = point[..] else { unreachable!("two variables") };
-    // Himmelblau 1972: zero at four points.
+    // Himmelblau 1972: zero at four points, of which (3, 2) is in the box.
     (x * x + y - 11.0).powi(2) + (x + y * y - 7.0).powi(2)
 }
