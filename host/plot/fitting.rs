@@ -26,6 +26,7 @@ use crate::{Error, Result};
 ///     points: &[[0.0, 0.1], [1.0, 1.9]],
 ///     residuals: &[[0.0, 0.1], [1.0, -0.1]],
 ///     curve: &|x| 2.0 * x,
+///     curve_name: "2 x",
 /// };
 /// assert!(fitting("line.jpeg".as_ref(), &picture).is_err(), "an SVG or a PNG");
 /// ```
