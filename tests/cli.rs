@@ -895,6 +895,10 @@ fn shells_get_completions() {
         let script = succeeds(&format!("completions {shell}"));
         assert!(script.contains("flockwork") && script.contains("save-every"), "{shell}");
     }
+    for shell in ["bash", "zsh"] {
+        let script = succeeds(&format!("completions {shell}"));
+        assert!(script.contains("styblinski_tang") && script.contains("nelson_siegel"), "{shell}");
+    }
 }
 
 /// Under each heading of `--help`, every option says what happens without it.

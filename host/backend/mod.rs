@@ -707,7 +707,7 @@ impl AnyBackend {
                     let reason = Reason::new(choice, "a GPU was found".to_owned());
                     Ok(Self::Cuda(cuda.with_cpu_threads(threads), reason))
                 }
-                Err(Error::Cuda(why)) => Self::cpu(threads, &format!("no GPU: {why}")),
+                Err(Error::Cuda(why)) => Self::cpu(threads, &format!("no GPU: {}", why.brief())),
                 Err(error) => Err(error),
             },
         }

@@ -242,6 +242,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         backend: &backend,
         left_out,
         intervals: arguments.confidence.is_some() || arguments.profile,
+        profiles: arguments.profile,
     };
     let report = match arguments.json {
         true => report.json(),
@@ -553,6 +554,8 @@ struct Report<'a> {
     left_out: LeftOut,
     /// Whether confidence intervals are shown.
     intervals: bool,
+    /// Whether those by profile likelihood were asked for.
+    profiles: bool,
 }
 
 /// Correlations are shown of so many parameters at most: more do not fit in a line.
@@ -662,6 +665,15 @@ impl Report<'_> {
                 }
             }
             lines.push(line.trim_end().to_owned());
+        }
+        let estimated = fitted.parameters.iter().filter(|p| p.status == Status::Estimated);
+        let missing = estimated.filter(|p| p.profile.is_none()).map(|p| p.name.as_str());
+        let missing: Vec<&str> = missing.collect();
+        if self.profiles && !missing.is_empty() {
+            lines.push(format!(
+                "no interval by profile of {}: the run was ended first (by --seconds, or by hand)",
+                missing.join(", ")
+            ));
         }
         let why = |status: Status| fitted.parameters.iter().any(|p| p.status == status);
         if why(Status::NoDerivative) {

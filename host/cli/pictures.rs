@@ -26,7 +26,7 @@ pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         plot::Sample {
             iteration: sample.iteration,
             evaluations: sample.evaluations,
-            best,
+            best: reported(best, outcome),
             mean: sample.mean,
             spread: sample.spread,
             speed: sample.velocity,
@@ -58,7 +58,7 @@ pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
     let problem = run.problem;
     let frame = |frame: &flockwork::swarm::Frame| plot::Frame {
         iteration: frame.iteration,
-        best: frame.best,
+        best: reported(frame.best, outcome),
         best_position: pair(&frame.best_position),
         positions: frame.positions.as_chunks::<2>().0.to_vec(),
     };
@@ -88,6 +88,11 @@ pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
             delay: DELAY,
         },
     )
+}
+
+/// A best value as the report has it: it evaluates the last one again.
+fn reported(best: f64, outcome: &Outcome) -> f64 {
+    if best == outcome.found { outcome.value } else { best }
 }
 
 fn pair(point: &[f64]) -> [f64; 2] {

@@ -177,6 +177,17 @@ pub enum CudaError {
     Driver(#[from] DriverError),
 }
 
+impl CudaError {
+    /// What is missing, for a line that says why the CPU computes; the error itself says what to do about it.
+    pub(crate) fn brief(&self) -> String {
+        match self {
+            Self::NoLibrary { .. } => "no NVIDIA driver".to_owned(),
+            Self::NoDevice => "the NVIDIA driver found none".to_owned(),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// Why a launch was refused.
 ///
 /// ```

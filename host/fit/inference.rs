@@ -72,7 +72,8 @@ impl Fit {
     /// Whether confidence intervals by profile likelihood are computed too: each parameter is moved away
     /// from its estimate, and the others are fitted again, until the sum of squares has grown by what the F
     /// distribution with 1 and as many degrees of freedom as the fit has allows. As `confint` of R's `nls`
-    /// and lmfit's `conf_interval`.
+    /// and lmfit's `conf_interval`. Where the time or the observer ends the run first, what is missing stays
+    /// `None`.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, MichaelisMenten};
@@ -127,7 +128,8 @@ impl Fit {
         let number: usize = name.strip_prefix('b')?.parse().ok()?;
         let columns = self.data.columns() as usize;
         let is_factor = self.name == "linear" && (1..=columns).contains(&number);
-        is_factor.then(|| self.data.names().get(number - 1).cloned()).flatten()
+        let name = self.data.names().get(number.checked_sub(1)?)?;
+        (is_factor && !name.is_empty()).then(|| name.clone())
     }
 
     /// Rows that count.
@@ -152,6 +154,11 @@ impl Fit {
         } else {
             f64::NAN
         }
+    }
+
+    /// Whether there will be intervals by profile likelihood: robust losses have none.
+    pub(super) fn profiles(&self) -> bool {
+        self.inference.profile && self.loss == Loss::Squares && self.polish
     }
 
     pub(super) fn inferred(&self, target: &Target, parameters: &[f64]) -> Summary {
@@ -191,16 +198,14 @@ impl Fit {
         let ranked = triangle.map(|triangle| triangle.of(&some).ranked(tolerance));
         let moving: Vec<usize> = some.iter().map(|&nth| free[nth]).collect();
         let is_robust = self.loss != Loss::Squares;
+        // Of a fit that leaves nothing, every covariance is 0; the correlations are those of the shape.
+        let scale = if absolute || is_robust { 1.0 } else { variance.sqrt() };
         let factors: Option<Vec<Vec<f64>>> = match ranked {
             Some(ranked) if is_robust => {
                 let target = Target { free: &moving, lower: &[], upper: &[], ..*target };
                 self.sandwich(&target, parameters, &ranked, counted, freedom)
             }
-            Some(Ranked { inverse, .. }) => {
-                let scale = if absolute { 1.0 } else { variance.sqrt() };
-                let scaled = |row: Vec<f64>| row.into_iter().map(|x| scale * x).collect();
-                Some(inverse.into_iter().map(scaled).collect())
-            }
+            Some(Ranked { inverse, .. }) => Some(inverse),
             None => None,
         };
         if factors.is_none() {
@@ -208,17 +213,19 @@ impl Fit {
                 *status = Status::NoCurvature;
             }
         }
-        // Covariances are products of these.
+        // Covariances are products of these, scaled.
         let mut factor = vec![None; self.sought.len()];
         for (j, row) in moving.iter().zip(factors.unwrap_or_default()) {
             if status[*j] == Status::Estimated {
                 factor[*j] = Some(row);
             }
         }
-        let product = |a: usize, b: usize| match (&factor[a], &factor[b]) {
-            (Some(a), Some(b)) => a.iter().zip(b).map(|(a, b)| a * b).sum(),
+        let of = |scale: f64, a: usize, b: usize| match (&factor[a], &factor[b]) {
+            (Some(a), Some(b)) => a.iter().zip(b).map(|(a, b)| (scale * a) * (scale * b)).sum(),
             _ => f64::NAN,
         };
+        let product = |a: usize, b: usize| of(scale, a, b);
+        let shape = |a: usize, b: usize| of(1.0, a, b);
         let reach = self.reach(freedom);
         let estimate = |j: usize| {
             let (sought, value) = (&self.sought[j], parameters[j]);
@@ -254,26 +261,32 @@ impl Fit {
             if a == b && factor[a].is_some() {
                 return 1.0;
             }
-            (product(a, b) / (product(a, a) * product(b, b)).sqrt()).clamp(-1.0, 1.0)
+            (shape(a, b) / (shape(a, a) * shape(b, b)).sqrt()).clamp(-1.0, 1.0)
         });
         let statistics = Statistics {
             covariance,
             correlation,
             ..self.goodness(&squares, sum_of_squares, counted, rank)
         };
-        if self.inference.profile && !is_robust && self.polish {
-            let scale = if absolute { 1.0 } else { variance.sqrt() };
+        if self.profiles() {
             let whole = |j: usize, ends: &mut Estimate| {
                 let end = |sign: f64| {
-                    let step = |k: usize| product(j, k) / product(j, j);
+                    let step = |k: usize| shape(j, k) / shape(j, j);
                     let growth = (sum_of_squares, scale, reach);
                     self.profiled(&squares, parameters, j, sign * ends.error, growth, &step)
                 };
                 ends.profile = Some((end(-1.0), end(1.0)));
             };
             for (j, ends) in estimates.iter_mut().enumerate() {
+                if target.watch.is_over() {
+                    break;
+                }
                 if ends.status == Status::Estimated {
                     whole(j, ends);
+                }
+                // What was under way then is no end of an interval.
+                if target.watch.is_over() {
+                    ends.profile = None;
                 }
             }
         }
@@ -492,6 +505,9 @@ impl Fit {
         let mut far = within(parameters[j] + reach * step);
         let mut above = f64::NAN;
         for _ in 0..40 {
+            if target.watch.is_over() {
+                return f64::NAN;
+            }
             let (height, place) = judged(far, &near);
             if height >= 0.0 {
                 above = height;
@@ -514,6 +530,9 @@ impl Fit {
             let x = near[j] + share * apart;
             if apart.abs() <= 1e-12 * far.abs() || x == near[j] || x == far {
                 return x;
+            }
+            if target.watch.is_over() {
+                return f64::NAN;
             }
             let (height, place) = judged(x, &near);
             if height.abs() <= 1e-10 * goal {

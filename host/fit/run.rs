@@ -326,6 +326,7 @@ impl Fit {
         if let Some(certain) = certain {
             let outcome = Outcome {
                 value: certain.descent.value,
+                found: certain.descent.value,
                 position: free.iter().map(|&j| certain.descent.parameters[j]).collect(),
                 iterations: 0,
                 evaluations: 0,
@@ -338,7 +339,7 @@ impl Fit {
                 evaluations_timed: 0,
             };
             let Certain { descent, descents, agreed } = certain;
-            let fitted = self.fitted(&target, cpu, descent, descents, outcome, began);
+            let fitted = self.fitted(&target, cpu, descent, descents, outcome, began, observe);
             return Ok(Fitted { agreed, ..fitted });
         }
         watch.forget();
@@ -407,7 +408,7 @@ impl Fit {
             });
             descents += found.iterations - before;
         }
-        let fitted = self.fitted(&target, cpu, found, descents, outcome, began);
+        let fitted = self.fitted(&target, cpu, found, descents, outcome, began, &mut observe);
         if fitted.value.is_finite() {
             return Ok(fitted);
         }
@@ -415,6 +416,9 @@ impl Fit {
         Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
     }
 
+    /// What a descent found, and what follows from it. The observer is asked meanwhile: intervals by profile
+    /// likelihood are fits of their own.
+    #[allow(clippy::too_many_arguments)]
     fn fitted(
         &self,
         target: &Target,
@@ -423,9 +427,25 @@ impl Fit {
         descents: u32,
         outcome: Outcome,
         began: Instant,
+        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Fitted {
         let parameters = self.sorted(target, found.parameters);
-        let summary = cpu.install(|| self.widened(&parameters).inferred(target, &parameters));
+        let infer = || cpu.install(|| self.widened(&parameters).inferred(target, &parameters));
+        let look = |_| {
+            observe(&Progress {
+                iteration: outcome.iterations,
+                iterations: self.options.iterations,
+                value: found.value,
+                evaluations: outcome.evaluations,
+                restarts: outcome.restarts,
+                elapsed: began.elapsed(),
+                samples: &[],
+            })
+        };
+        let summary = match self.profiles() {
+            true => attended(target.watch, look, infer),
+            false => infer(),
+        };
         Fitted {
             value: summary.value,
             sum_of_squares: summary.sum_of_squares,

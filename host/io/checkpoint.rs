@@ -351,9 +351,9 @@ fn check(bytes: &[u8]) -> Result<Parts, String> {
     let mut rest = Cursor { bytes: content, at: MAGIC.len() };
     let version = rest.u32()?;
     if whole && version != VERSION {
+        let by = if version > VERSION { ", written by a newer flockwork" } else { "" };
         return Err(format!(
-            "it is a saved run of version {version}, written by a newer flockwork; this one reads \
-             version {VERSION}"
+            "it is a saved run of version {version}{by}; this one reads version {VERSION}"
         ));
     }
     let sections = rest.u32()?;
@@ -577,9 +577,15 @@ mod tests {
         bytes.truncate(100);
         let message = message(&summed(bytes));
         assert!(
-            message.contains("of version 9") && message.contains("reads version 1"),
+            message.contains("of version 9, written by a newer")
+                && message.contains("reads version 1"),
             "{message}"
         );
+        let mut bytes = sample();
+        bytes[8..12].copy_from_slice(&0_u32.to_le_bytes());
+        bytes.truncate(100);
+        let message = self::message(&summed(bytes));
+        assert!(message.contains("of version 0; this one reads version 1"), "{message}");
     }
 
     #[test]

@@ -209,8 +209,13 @@ pub struct Frame {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The best value found: the lowest, or the highest where that is sought.
+    /// The best value found: the lowest, or the highest where that is sought. That of a run in f32 has
+    /// been taken again in f64, at the same place, so that it is no better than the function can be; a
+    /// closure's is what the closure said, rounded.
     pub value: f64,
+    /// The same in the run's precision: as the history, the frames and the target have it.
+    #[serde(skip)]
+    pub found: f64,
     /// Where. Integer variables are whole numbers.
     pub position: Vec<f64>,
     /// Iterations done, after the start; those of swarms before a restart counted.

@@ -11,6 +11,7 @@ use std::{
 };
 
 use flockwork_device::{
+    math::Scalar,
     random::{Draw, Purpose, philox},
     swarm::{settings::Variable, update::Bound, view},
 };
@@ -25,7 +26,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    backend::{Backend, Best, Number, Plan, Record, Swarm},
+    backend::{Backend, Best, Cpu, Number, Plan, Record, Swarm},
     memory,
 };
 
@@ -688,13 +689,17 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
 
     fn outcome(self, stopped: StopReason) -> Result<Outcome> {
         let (iterations, evaluations) = (self.iterations(), self.evaluations());
+        let elapsed = self.called.elapsed() - self.startup;
         let best = self.best();
         let Some((fitness, position)) = self.ledger.best.filter(|(best, _)| best.is_finite())
         else {
             return Err(no_best::<T>(self.problem, best, evaluations));
         };
+        let again = in_f64::<T>(self.problem, self.options, &position, vec![fitness])?[0];
+        let [found, value] = [fitness, again].map(|fitness| sign(self.problem.goal()) * fitness);
         Ok(Outcome {
-            value: sign(self.problem.goal()) * fitness,
+            value,
+            found,
             position: reported(self.problem, &self.plan, &position),
             iterations,
             evaluations,
@@ -703,10 +708,30 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             history: self.history,
             frames: self.frames,
             startup: self.startup,
-            elapsed: self.called.elapsed() - self.startup,
+            elapsed,
             evaluations_timed: evaluations - self.evaluations_before,
         })
     }
+}
+
+/// What a run in `T` found, as it is reported: the fitness at `points`, one after the other, in f64. In
+/// f32 it can be below every value that the function has. A closure's values are what it said, and a
+/// fit's sum is taken again by what made it a fit.
+fn in_f64<T: Number>(
+    problem: &Problem,
+    options: &Options,
+    points: &[f64],
+    fitness: Vec<f64>,
+) -> Result<Vec<f64>> {
+    let function = problem.function();
+    if T::NAME == f64::NAME || function.info().info.is_none() || function.as_fit().is_some() {
+        return Ok(fitness);
+    }
+    let one = Options { particles: 1, edge: options.edge, ..Options::default() };
+    let plan = Plan::<f64>::new(problem, &one)?;
+    let mut swarm = Cpu::new(1)?.swarm(function, plan)?;
+    let again = swarm.evaluate(points)?.into_iter().zip(fitness);
+    Ok(again.map(|(again, found)| if again.is_finite() { again } else { found }).collect())
 }
 
 /// Why there is no best: nowhere a finite value, or somewhere one that nothing can be better than.
@@ -833,20 +858,23 @@ fn minimize_many_in<T: Number>(
     let records = swarm.take_records()?;
     let evaluations = |iteration| u64::from(options.particles) * (u64::from(iteration) + 1);
     let size = (options.particles, problem.dims());
-    let outcome = |(nth, best): (usize, &Best<T>)| {
-        let fitness = best.value.to_f64();
-        let evaluations_done = evaluations(options.iterations);
-        if !fitness.is_finite() {
-            return Err(no_best::<T>(problem, fitness, evaluations_done));
-        }
+    let evaluations_done = evaluations(options.iterations);
+    let found: Vec<_> = bests.iter().map(|best| best.value.to_f64()).collect();
+    if let Some(&fitness) = found.iter().find(|fitness| !fitness.is_finite()) {
+        return Err(no_best::<T>(problem, fitness, evaluations_done));
+    }
+    let places = bests.iter().flat_map(|best| best.position.iter().map(|x| x.to_f64()));
+    let fitness = in_f64::<T>(problem, options, &places.collect::<Vec<_>>(), found)?;
+    let outcome = |(nth, (best, fitness)): (usize, (&Best<T>, f64))| {
         let own = records.iter().skip(nth).step_by(variations.len());
         let sample = |record: &Record| {
             let when = (record.iteration, evaluations(record.iteration));
             Sample::new(record, when, size, problem.goal())
         };
         let position: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
-        Ok(Outcome {
+        Outcome {
             value: sign(problem.goal()) * fitness,
+            found: sign(problem.goal()) * best.value.to_f64(),
             position: reported(problem, &plan, &position),
             iterations: options.iterations,
             evaluations: evaluations_done,
@@ -857,7 +885,7 @@ fn minimize_many_in<T: Number>(
             startup,
             elapsed,
             evaluations_timed: evaluations_done - evaluations(0),
-        })
+        }
     };
-    bests.iter().enumerate().map(outcome).collect()
+    Ok(bests.iter().zip(fitness).enumerate().map(outcome).collect())
 }

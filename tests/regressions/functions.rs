@@ -1,9 +1,14 @@
 //! Functions that are what their sources say.
 
-use std::fs;
+use std::{fs, ops::ControlFlow};
 
-use flockwork::objective::{
-    Context, CoupledSines, Michalewicz, Objective, SumOfSines, TargetDistance, evaluation::evaluate,
+use flockwork::{
+    backend::Cpu,
+    objective::{
+        Context, CoupledSines, Michalewicz, Objective, SumOfSines, TargetDistance,
+        evaluation::evaluate,
+    },
+    swarm::{Options, Problem, Variation, minimize, minimize_many},
 };
 use flockwork_device::gpu::memory::ReadOnly;
 use serde_json::Value;
@@ -204,4 +209,23 @@ fn a_yield_curve_begins_at_zero() {
     let rows = (0..40).map(|i| 0.25 * f64::from(i)).map(|x| (x, curve(x)));
     let fit = Fit::new(NelsonSiegelSvensson, Data::pairs(rows).unwrap()).unwrap();
     assert!(fit.run().unwrap().sum_of_squares < 1e-15);
+}
+
+#[test]
+fn single_precision_finds_no_value_below_the_least() {
+    for (name, dims) in [("schwefel", 2), ("schwefel", 12), ("styblinski_tang", 5), ("levy", 4)] {
+        let problem = Problem::named(name, dims).unwrap();
+        let least = problem.optimum().unwrap().value;
+        let options = Options { particles: 256, iterations: 300, ..Options::default() };
+        let cpu = Cpu::new(2).unwrap();
+        let outcome = minimize(&problem, &options, &cpu, |_| ControlFlow::Continue(())).unwrap();
+        assert!(outcome.value >= least - 1e-9, "{name}: {} and {least}", outcome.value);
+        let (coefficients, seed) = (None, options.seed);
+        let one = [Variation { seed, coefficients }];
+        let together = minimize_many(&problem, &options, &one, &cpu).unwrap();
+        assert_eq!(together[0].value, outcome.value);
+    }
+    // The report says what the library says.
+    let object = json("optimize schwefel -d 2 -p 256 -i 300 --seed 3");
+    assert!(object["result"]["value"].as_f64().unwrap() >= 0.0);
 }

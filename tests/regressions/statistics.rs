@@ -1,7 +1,12 @@
 //! What a fit reports besides its parameters. The expected numbers are those of NumPy, SciPy and lmfit.
 
-use std::{fmt::Write, fs};
+use std::{fmt::Write, fs, ops::ControlFlow};
 
+use flockwork::{
+    backend::Cpu,
+    fit::{Data, Fit},
+    swarm::{Progress, StopReason},
+};
 use serde_json::Value;
 
 use crate::program::{fails, json, succeeds};
@@ -197,4 +202,35 @@ fn parameters_of_a_linear_model_name_their_columns() {
     assert_eq!(parameter(&object, "b2")["column"], "age");
     let names = &object["result"]["statistics"]["covariance"]["columns"];
     assert_eq!(*names, serde_json::json!(["rooms", "age", "other"]));
+}
+
+#[test]
+fn an_observer_that_ends_a_fit_ends_its_profiles() {
+    let measured = [(0.5, 1.7), (1.0, 2.9), (2.0, 4.2), (4.0, 5.6), (8.0, 6.8), (16.0, 7.3)];
+    let fit = Fit::named("michaelis_menten", Data::pairs(measured).unwrap()).unwrap();
+    let fit = fit.profile(true);
+    let cpu = Cpu::new(2).unwrap();
+    let whole = fit.run_on(&cpu, |_| ControlFlow::Continue(())).unwrap();
+    assert!(whole.parameters.iter().all(|parameter| parameter.profile.is_some()));
+    // Finite once there is an end: what follows then are the profiles.
+    let look = |progress: &Progress| match progress.value.is_finite() {
+        false => ControlFlow::Continue(()),
+        true => ControlFlow::Break(()),
+    };
+    let ended = fit.run_on(&cpu, look).unwrap();
+    assert_eq!(ended.outcome.stopped, StopReason::Certain);
+    for (whole, ended) in whole.parameters.iter().zip(&ended.parameters) {
+        assert_eq!((whole.value, whole.error), (ended.value, ended.error));
+        assert_eq!(ended.profile, None);
+    }
+}
+
+#[test]
+fn a_fit_that_leaves_nothing_has_correlations() {
+    let rows: Vec<_> = (0..8).map(f64::from).map(|x| (x, 3.0 + 2.0 * x)).collect();
+    let fitted = Fit::named("polynomial", Data::pairs(rows).unwrap()).unwrap();
+    let fitted = fitted.size("degree", 1).unwrap().run().unwrap();
+    let correlation = fitted.statistics.correlation.rows[1][0];
+    // - mean(x) / sqrt(mean(x^2)), whatever y is.
+    assert!((correlation + 3.5 / 17.5_f64.sqrt()).abs() < 1e-9, "{correlation}");
 }
