@@ -503,15 +503,15 @@ fn list(as_json: bool) -> anyhow::Result<()> {
 
 /// Draws a fit of one argument as a curve, and of more against the prediction.
 fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
-    let (data, values) = (fit.data(), fitted.values());
+    let (data, predictions) = (fit.data(), fitted.predictions());
     let one = data.columns() == 1;
-    let predicted = |row| fit.predict(&values, data.arguments(row));
+    let predicted = |row: usize| predictions[row];
     let rows = 0..data.rows();
     let place = |row| if one { data.arguments(row)[0] } else { predicted(row) };
     let points: Vec<[f64; 2]> = rows.clone().map(|row| [place(row), data.target(row)]).collect();
     let residuals: Vec<[f64; 2]> =
         rows.map(|row| [place(row), data.target(row) - predicted(row)]).collect();
-    let curve = |x: f64| if one { fit.predict(&values, &[x]) } else { x };
+    let curve = |x: f64| if one { fitted.predict(&[x]).value } else { x };
     let names = data.names();
     let x_label = if one { names[0].clone() } else { "prediction".to_owned() };
     let title = format!("{}, {} rows", fit.model_name(), data.rows());

@@ -145,7 +145,7 @@ impl Fit {
     }
 
     /// What a standard error is multiplied by for an interval.
-    fn reach(&self, degrees_of_freedom: f64) -> f64 {
+    pub(super) fn reach(&self, degrees_of_freedom: f64) -> f64 {
         let Inference { level, absolute_sigma, .. } = self.inference;
         if absolute_sigma {
             quantile::normal(level)
@@ -597,8 +597,15 @@ impl Fitted {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn predictions(&self) -> Vec<f64> {
-        let (fit, values) = (&self.fit, self.values());
-        (0..self.rows).map(|row| fit.predict(&values, fit.data.arguments(row))).collect()
+        (0..self.rows).map(|row| self.predicted(self.fit.data.arguments(row))).collect()
+    }
+
+    /// The value of [`Fitted::predict`], without the rest.
+    pub(super) fn predicted(&self, arguments: &[f64]) -> f64 {
+        match &self.inner {
+            Some(inner) => inner.predicted(arguments),
+            None => self.fit.predict(&self.values(), arguments),
+        }
     }
 
     /// For each row its target less the prediction, not weighted.

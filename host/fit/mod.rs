@@ -14,6 +14,7 @@
 //! | `model`, `rows` | models of a type or a closure; the sum over rows along SIMD lanes |
 //! | `levenberg_marquardt`, `triangle`, `dual` | down from a point: steps, least squares, derivatives |
 //! | `units` | numbers whose squares are none |
+//! | `origin` | polynomials whose arguments are far from zero |
 //! | `gram` | models that are linear in their parameters, reduced to products of columns |
 //! | `synthetic` | data whose best fit is known |
 //!
@@ -37,6 +38,7 @@ mod gram;
 mod inference;
 mod levenberg_marquardt;
 mod model;
+mod origin;
 mod quantile;
 mod rows;
 mod run;

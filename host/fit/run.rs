@@ -226,6 +226,10 @@ impl Fit {
             let fitted = fit.run_kept(backend, resumed, saved, observe)?;
             return Ok(fitted.out_of_units(self, units));
         }
+        if let Some((fit, origin)) = self.about_origin()? {
+            let fitted = fit.run_kept(backend, resumed, saved, observe)?;
+            return Ok(fitted.about_zero(self, origin));
+        }
         let began = Instant::now();
         let mut fitted = self.run_once(backend, resumed, saved, &mut observe)?;
         for _ in 0..WIDENINGS {

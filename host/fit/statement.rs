@@ -89,6 +89,9 @@ pub(super) const SQUARED: std::ops::RangeInclusive<f64> = 1e-140..=1e150;
 /// An exponential of more is not finite.
 const MOST_EXPONENT: f64 = 700.0;
 
+/// As a share of the largest rate that makes sense.
+const NO_RATE: f64 = 1e-6;
+
 /// A parameter of a fit.
 #[derive(Clone, Debug)]
 pub(super) struct Sought {
@@ -115,6 +118,8 @@ enum Widens {
     ByPlace,
     /// The upper one alone.
     Upwards,
+    /// By a power of ten, and from zero to so far below it: what decays may also grow.
+    ThroughZero(f64),
 }
 
 impl Sought {
@@ -131,13 +136,19 @@ impl Sought {
     /// With wider bounds, if this place is at one of them and they may.
     pub fn widened_at(&self, x: f64) -> Option<Self> {
         let (lower, upper) = self.reach;
+        // A rate of next to nothing is none: differences of such exponentials make straight lines.
+        let x = match self.widens {
+            Widens::ThroughZero(most) if lower == 0.0 && x <= NO_RATE * most => 0.0,
+            _ => x,
+        };
         if self.given || self.fixed.is_some() || (lower < x && x < upper) {
             return None;
         }
         let apart = upper - lower;
         let (lower, upper) = match self.widens {
             Widens::Never => return None,
-            Widens::ByScale => (
+            Widens::ThroughZero(most) if x == 0.0 => (-most, upper),
+            Widens::ByScale | Widens::ThroughZero(_) => (
                 if lower > 0.0 { lower / 10.0 } else { 10.0 * lower },
                 if upper < 0.0 { upper / 10.0 } else { 10.0 * upper },
             ),
@@ -311,6 +322,8 @@ impl Fit {
         let x = (0..self.data.columns()).map(magnitude).fold(0.0, f64::max);
         let arguments = self.data.range(0);
         let far = self.is_far_from_zero(info);
+        let grows = DECAYS.contains(&info.name) || info.name == "saturation";
+        let farthest = x;
         let sought = |index: u32| {
             let parameter = (info.parameter)(index, &self.shape);
             let span = arguments.1 - arguments.0;
@@ -333,6 +346,9 @@ impl Fit {
             sought.widens = match (parameter.name, parameter.range) {
                 ("rho", _) => Widens::Never,
                 ("period", _) => Widens::Upwards,
+                ("rate", _) if lower == 0.0 && grows => {
+                    Widens::ThroughZero(upper.min(MOST_EXPONENT / farthest))
+                }
                 (_, Range::WithinArguments) => Widens::ByPlace,
                 _ => Widens::ByScale,
             };

@@ -18,11 +18,20 @@ pub(super) struct Units {
     arguments: i32,
 }
 
-/// The same fit in other units, and what it found.
+/// How a fit differs from the one that the user stated.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Change {
+    /// Its numbers are in other units.
+    Units(Units),
+    /// Its argument is counted from here.
+    Origin(f64),
+}
+
+/// The same fit otherwise stated, and what it found.
 #[derive(Clone, Debug)]
 pub(super) struct Inner {
-    fitted: Fitted,
-    units: Units,
+    pub fitted: Fitted,
+    pub change: Change,
 }
 
 /// A number times a power of two, in two steps: a single one may be none.
@@ -116,7 +125,7 @@ impl Fitted {
     /// What a fit in other units found, in those of `fit`.
     pub(super) fn out_of_units(self, fit: &Fit, units: Units) -> Self {
         let powers = fit.powers(units).expect("it has units");
-        let inner = Arc::new(Inner { fitted: self.clone(), units });
+        let inner = Arc::new(Inner { fitted: self.clone(), change: Change::Units(units) });
         let mut fitted = Self { fit: fit.clone(), ..self };
         for (estimate, &power) in fitted.parameters.iter_mut().zip(&powers) {
             let pair = |(low, high): (f64, f64)| (times(low, power), times(high, power));
@@ -156,18 +165,36 @@ impl Fitted {
 }
 
 impl Inner {
-    /// [`Fitted::predict`] in the user's units: variances of theirs are no numbers.
+    /// [`Fitted::predict`] in the user's terms: in those, variances may be no numbers, and values may be
+    /// differences of far larger ones.
     pub(super) fn predict(&self, arguments: &[f64]) -> Prediction {
-        let Units { target, arguments: of_arguments } = self.units;
-        let inside: Vec<f64> = arguments.iter().map(|&x| times(x, -of_arguments)).collect();
-        let predicted = self.fitted.predict(&inside);
-        let out = |x| times(x, target);
-        let pair = |(low, high)| (out(low), out(high));
+        let predicted = self.fitted.predict(&self.inside(arguments));
+        let pair = |(low, high)| (self.outside(low), self.outside(high));
         Prediction {
-            value: out(predicted.value),
-            error: out(predicted.error),
+            value: self.outside(predicted.value),
+            error: self.outside(predicted.error),
             confidence: pair(predicted.confidence),
             prediction: pair(predicted.prediction),
+        }
+    }
+
+    /// [`Fitted::predicted`] in the user's terms.
+    pub(super) fn predicted(&self, arguments: &[f64]) -> f64 {
+        self.outside(self.fitted.predicted(&self.inside(arguments)))
+    }
+
+    fn inside(&self, arguments: &[f64]) -> Vec<f64> {
+        let inside = |&x| match self.change {
+            Change::Units(units) => times(x, -units.arguments),
+            Change::Origin(origin) => x - origin,
+        };
+        arguments.iter().map(inside).collect()
+    }
+
+    fn outside(&self, number: f64) -> f64 {
+        match self.change {
+            Change::Units(units) => times(number, units.target),
+            Change::Origin(_) => number,
         }
     }
 }

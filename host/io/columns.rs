@@ -210,7 +210,11 @@ impl Sources {
             if let Some(index) = index(&column.text)? {
                 return Ok(Source { index, of: None, name: called(index) });
             }
-            let missing = |name| format!("there is no column {}; {}", quoted(name), known());
+            let missing = |name: &str| {
+                let several =
+                    if name.contains(',') { "; several are named one by one" } else { "" };
+                format!("there is no column {}; {}{several}", quoted(name), known())
+            };
             let Some((of, name)) = column.function() else { return Err(missing(&column.text)) };
             let index = index(name)?.ok_or_else(|| missing(name))?;
             Ok(Source { index, of: Some(of), name: format!("{}({})", of.name(), called(index)) })

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use flockwork::{
     backend::Cpu,
-    fit::{Data, Fit},
+    fit::{Data, Fit, Status},
     swarm::{Progress, StopReason},
 };
 
@@ -258,4 +258,75 @@ fn numbers_of_any_size_are_fitted_in_their_own_units() {
         close(own.value, unit * of_usual.value);
         assert_eq!(own.status, of_usual.status);
     }
+}
+
+#[test]
+fn a_polynomial_far_from_zero_is_the_one_about_its_middle() {
+    let day = 86_400.0;
+    for (origin, step, degree) in [(1955.0, 0.125, 5), (1.7e9, day, 3), (-2.5e6, 1.0, 4)] {
+        let wave = |i: i32| (f64::from(i) / 9.0).sin() + 0.1 * f64::from(i * i % 7);
+        let rows = |from: f64| (-40..=40).map(move |i| (from + step * f64::from(i), wave(i)));
+        let fit = |from: f64| {
+            let fit = Fit::named("polynomial", Data::pairs(rows(from)).unwrap()).unwrap();
+            fit.size("degree", degree).unwrap().profile(true).run().unwrap()
+        };
+        let (far, near) = (fit(origin), fit(0.0));
+        let close = |a: f64, b: f64| assert!((a - b).abs() <= 1e-8 * b.abs(), "{a} and {b}");
+        close(far.sum_of_squares, near.sum_of_squares);
+        close(far.deviation, near.deviation);
+        close(far.statistics.aic, near.statistics.aic);
+        // What multiplies the highest power is the same; the next one is what the binomial theorem says.
+        let n = degree as usize;
+        let [last, before] = [n, n - 1].map(|k| (&far.parameters[k], &near.parameters[k]));
+        close(last.0.value, last.1.value);
+        close(last.0.error, last.1.error);
+        close(last.0.confidence.0, last.1.confidence.0);
+        let slope = f64::from(degree) * origin;
+        close(before.0.value, before.1.value - slope * last.1.value);
+        let covariance = &near.statistics.covariance.rows;
+        let variance = covariance[n - 1][n - 1] - 2.0 * slope * covariance[n][n - 1]
+            + slope * slope * covariance[n][n];
+        close(before.0.error, variance.sqrt());
+        for parameter in &far.parameters {
+            assert_eq!(parameter.status, Status::Estimated);
+            close(parameter.profile.unwrap().1, parameter.confidence.1);
+        }
+        for i in [-50, -3, 17, 60] {
+            let [far, near] = [(&far, origin), (&near, 0.0)]
+                .map(|(fitted, from)| fitted.predict(&[from + step * f64::from(i)]));
+            close(far.value, near.value);
+            close(far.error, near.error);
+            close(far.prediction.0, near.prediction.0);
+        }
+        close(far.residuals()[7], near.residuals()[7]);
+    }
+}
+
+#[test]
+fn too_few_places_far_from_zero_leave_a_polynomial_undetermined() {
+    let rows = (0..12).map(|i| (1990.0 + f64::from(i % 3), f64::from(i * i % 5)));
+    let fit = Fit::named("polynomial", Data::pairs(rows).unwrap()).unwrap();
+    let fitted = fit.size("degree", 4).unwrap().run().unwrap();
+    assert!(fitted.parameters.iter().any(|p| p.status == Status::Undetermined));
+    assert_eq!(fitted.degrees_of_freedom, 12 - 3);
+    assert!(fitted.parameters.iter().all(|p| p.value.is_finite()));
+}
+
+#[test]
+fn what_grows_is_found_beyond_a_usual_rate_of_zero() {
+    for (model, from) in
+        [("exponentials", 0.0), ("exponentials", 1949.0), ("offset_exponentials", 0.0)]
+    {
+        let rows =
+            (0..60).map(|i| 0.2 * f64::from(i)).map(|x| (from + x, 100.0 * (0.12 * x).exp()));
+        let fitted = Fit::named(model, Data::pairs(rows).unwrap()).unwrap().run().unwrap();
+        let rate = fitted.value("rate1").unwrap();
+        assert!((rate + 0.12).abs() < 1e-6, "{model}: {rate}");
+        assert!(fitted.widened.contains(&"rate1".to_owned()), "{:?}", fitted.widened);
+    }
+    // Zero is still what a bound of one's own says.
+    let rows = (0..60).map(|i| 0.2 * f64::from(i)).map(|x| (x, 100.0 * (0.12 * x).exp()));
+    let fit = Fit::named("exponentials", Data::pairs(rows).unwrap()).unwrap();
+    let fitted = fit.bounds("rate1", 0.0, 5.0).unwrap().run().unwrap();
+    assert_eq!(fitted.value("rate1"), Some(0.0));
 }

@@ -1,0 +1,131 @@
+//! Polynomials whose arguments are far from zero, as years and seconds since 1970 are.
+//!
+//! Powers of such arguments are nearly the same columns. About an origin among the arguments they are not: there
+//! the polynomial is fitted, and its coefficients are those about zero by the binomial theorem, which is
+//! linear. So the covariances go along, and the best curve is the same.
+
+use std::sync::Arc;
+
+use super::{
+    Data, Fit, Fitted, Status,
+    units::{Change, Inner},
+};
+use crate::Result;
+
+/// Powers of arguments so many times as far from zero as from their middle are left as they are. Least
+/// squares lose half of an f64's digits there, and those that are left do for errors.
+const FAR: f64 = 1e8;
+
+impl Fit {
+    /// The same polynomial about an origin among the arguments, and that origin; nothing if they are near
+    /// enough to zero, or if something is said of a coefficient, which means the one about zero.
+    pub(super) fn about_origin(&self) -> Result<Option<(Self, f64)>> {
+        let is_free = self.sought.iter().all(|sought| !sought.given && sought.fixed.is_none());
+        if self.model.info().is_none_or(|info| info.name != "polynomial") || !is_free || self.gram {
+            return Ok(None);
+        }
+        let (low, high): (f64, f64) = self.data.range(0);
+        let half = high / 2.0 - low / 2.0;
+        let degree = self.sought.len() as i32 - 1;
+        let farthest = low.abs().max(high.abs());
+        if half <= 0.0 || !((farthest / half).powi(degree) > FAR) {
+            return Ok(None);
+        }
+        // Of few binary digits, so that hardly any difference to it is rounded.
+        let grain = 2f64.powi(half.log2().floor() as i32);
+        let origin = ((low + half) / grain).round() * grain;
+        if !factor(origin, 0, degree as usize).is_finite() {
+            return Ok(None);
+        }
+        let rows = 0..self.data.rows();
+        let x = rows.clone().map(|row| self.data.arguments(row)[0] - origin).collect();
+        let data = Data::new(1, x, rows.map(|row| self.data.target(row)).collect())?;
+        let mut fit = self.clone();
+        fit.data = match self.data.names() {
+            [] => data,
+            names => data.named(names.to_vec())?,
+        };
+        Ok(Some((fit, origin)))
+    }
+}
+
+/// What coefficient `of` about an origin is multiplied by in coefficient `k` about zero.
+fn factor(origin: f64, k: usize, of: usize) -> f64 {
+    let choose = (0..k).fold(1.0, |choose, i| choose * (of - i) as f64 / (i + 1) as f64);
+    choose * (-origin).powi((of - k) as i32)
+}
+
+impl Fitted {
+    /// What a fit about an origin found, about zero.
+    pub(super) fn about_zero(self, fit: &Fit, origin: f64) -> Self {
+        let inner = Arc::new(Inner { fitted: self.clone(), change: Change::Origin(origin) });
+        let terms = self.parameters.len();
+        let mixed = |values: &[f64], k: usize| -> f64 {
+            (k..terms).map(|of| factor(origin, k, of) * values[of]).sum()
+        };
+        let values = self.values();
+        let covariances = &self.statistics.covariance.rows;
+        // Rows first: those of a mixture, for each coefficient about the origin.
+        let rows: Vec<Vec<f64>> = (0..terms)
+            .map(|k| {
+                let column = |j: usize| covariances.iter().map(|row| row[j]).collect::<Vec<_>>();
+                (0..terms).map(|j| mixed(&column(j), k)).collect()
+            })
+            .collect();
+        let covariance: Vec<Vec<f64>> =
+            rows.iter().map(|row| (0..terms).map(|k| mixed(row, k)).collect()).collect();
+        let reach = fit.reach(self.degrees_of_freedom as f64);
+        let mut fitted = Self { fit: fit.clone(), inner: Some(inner), ..self };
+        for (k, estimate) in fitted.parameters.iter_mut().enumerate() {
+            estimate.value = mixed(&values, k);
+            estimate.bounds = (fit.sought[k].lower, fit.sought[k].upper);
+        }
+        // One is known as well as all that it is made of.
+        for k in (0..terms.saturating_sub(1)).rev() {
+            if fitted.parameters[k].status == Status::Estimated {
+                fitted.parameters[k].status = fitted.parameters[k + 1].status;
+            }
+        }
+        for (k, estimate) in fitted.parameters.iter_mut().enumerate() {
+            estimate.error = match estimate.status {
+                Status::Estimated => covariance[k][k].sqrt(),
+                Status::Undetermined => f64::INFINITY,
+                _ => f64::NAN,
+            };
+            let ends =
+                (estimate.value - reach * estimate.error, estimate.value + reach * estimate.error);
+            let is_known = estimate.status == Status::Estimated;
+            estimate.confidence = if is_known { ends } else { (f64::NAN, f64::NAN) };
+            // The sum of squares is a parabola: both intervals are the same.
+            estimate.profile = estimate.profile.filter(|_| is_known).map(|_| ends);
+        }
+        let is_known = |k: usize| fitted.parameters[k].status == Status::Estimated;
+        let of = |of: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
+            let number = |a, b| if is_known(a) && is_known(b) { of(a, b) } else { f64::NAN };
+            (0..terms).map(|a| (0..terms).map(|b| number(a, b)).collect()).collect()
+        };
+        let correlation = of(&|a, b| match a == b {
+            true => 1.0,
+            false => {
+                let both = (covariance[a][a] * covariance[b][b]).sqrt();
+                (covariance[a][b] / both).clamp(-1.0, 1.0)
+            }
+        });
+        let covariance = of(&|a, b| covariance[a][b]);
+        fitted.statistics.covariance.rows = covariance;
+        fitted.statistics.correlation.rows = correlation;
+        fitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_power_about_an_origin_is_the_sum_of_its_terms() {
+        // (x - 3)^4 at 5.
+        let sum: f64 = (0..=4).map(|k| factor(3.0, k, 4) * 5f64.powi(k as i32)).sum();
+        assert_eq!(sum, 16.0);
+    }
+}
