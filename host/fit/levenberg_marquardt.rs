@@ -105,6 +105,9 @@ pub(super) struct Descent {
 
 /// Where a reduction is lost in rounding, as a share of the sum.
 const NEGLIGIBLE: f64 = 1e-14;
+/// Steps with the linear parameters eliminated, and what they have to be good for, as a share of the sum.
+const PROJECTED_STEPS: u32 = 200;
+const PROJECTED_GAIN: f64 = 1e-10;
 /// Undamped steps at the end, which no longer lower the sum measurably but get nearer to where its
 /// slope vanishes.
 const LAST_STEPS: u32 = 6;
@@ -268,6 +271,62 @@ impl Target<'_> {
             *left = *x - before;
         }
         (moved, left)
+    }
+
+    /// Goes on with the linear parameters eliminated (variable projection: Golub and Pereyra 1973; the steps are
+    /// Kaufman's of 1975): where another parameter can nearly stand in for a linear one, damped steps creep.
+    /// `linear` are some of those that are looked for. Whether that leads down by more than rounding; otherwise
+    /// nothing changes. Of squares alone: a robust loss has no least squares.
+    pub fn project(&self, descent: &mut Descent, linear: &[usize]) -> bool {
+        let eliminated: Vec<usize> =
+            (0..self.free.len()).filter(|&nth| linear.contains(&self.free[nth])).collect();
+        let is_square = self.setup.loss.kind == super::Loss::Squares;
+        if eliminated.is_empty() || eliminated.len() == self.free.len() || !is_square {
+            return false;
+        }
+        let (mut place, mut least) = (descent.parameters.clone(), descent.value);
+        let mut damping = 1e-3;
+        'down: for _ in 0..PROJECTED_STEPS {
+            let Some(triangle) = self.triangle(&place) else { break };
+            let moving = self.moving(&place, &triangle);
+            let part = triangle.of(&moving);
+            descent.iterations += 1;
+            let mut growth = 2.0;
+            loop {
+                let damped = |&nth: &usize| match eliminated.contains(&nth) {
+                    true => 0.0,
+                    false => f64::sqrt(damping) * triangle.norm(nth),
+                };
+                let step = part.solve(&moving.iter().map(damped).collect::<Vec<_>>());
+                let (mut trial, step) = self.moved(&place, &moving, &step);
+                if self.watch.is_over() || part.gain(&step) <= PROJECTED_GAIN * least {
+                    break 'down;
+                }
+                if let Some(there) = self.triangle(&trial) {
+                    let solved = there.of(&eliminated).least_squares();
+                    for (&nth, step) in eliminated.iter().zip(solved) {
+                        let x = &mut trial[self.free[nth]];
+                        *x = (*x + step).clamp(self.lower[nth], self.upper[nth]);
+                    }
+                }
+                let value = self.sum(&trial);
+                if value < least {
+                    (place, least) = (trial, value);
+                    damping = f64::max(damping / 10.0, 1e-18);
+                    break;
+                }
+                damping *= growth;
+                growth *= 2.0;
+                if damping > 1e12 {
+                    break 'down;
+                }
+            }
+        }
+        let is_better = least < descent.value * (1.0 - PROJECTED_GAIN);
+        if is_better {
+            (descent.parameters, descent.value) = (place, least);
+        }
+        is_better
     }
 
     /// The last digits: undamped steps as long as the slope gets smaller and the sum does not grow but

@@ -85,7 +85,7 @@ const EXPLAINED: f64 = 0.5;
 const ENDS: usize = 3;
 
 /// How often usual bounds are widened.
-const WIDENINGS: usize = 3;
+const WIDENINGS: usize = 8;
 
 /// How often the observer is asked while descents go on.
 const LOOK: Duration = Duration::from_millis(20);
@@ -374,7 +374,7 @@ impl Fit {
                 if self.polish {
                     descents += self.hop(&target, projection.as_deref(), &mut best);
                     let before = best.iterations;
-                    target.refine(&mut best);
+                    self.finish(&target, &mut best);
                     descents += best.iterations - before;
                 }
                 Ok((best, descents))
@@ -551,7 +551,7 @@ impl Fit {
         }
         let mut descent = ends.swap_remove(0);
         let before = descent.iterations;
-        target.refine(&mut descent);
+        self.finish(target, &mut descent);
         descents += descent.iterations - before;
         let (of_mean, of_zero) = self.variation();
         let slack = descent.value * 1e-9 + 1e-18 * of_zero;
@@ -562,6 +562,15 @@ impl Fit {
             && !target.watch.is_over();
         let agreed = Some((agreeing as u32, SCOUTS));
         Ok(is_certain.then_some(Certain { descent, descents, agreed }))
+    }
+
+    /// The last steps.
+    fn finish(&self, target: &Target, descent: &mut Descent) {
+        target.refine(descent);
+        let (linear, _) = self.parted(target.free);
+        if target.project(descent, &linear) {
+            target.refine(descent);
+        }
     }
 
     /// The sums of weighted squares of the target, about its mean and about zero.
