@@ -26,7 +26,8 @@ pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         plot::Sample {
             iteration: sample.iteration,
             evaluations: sample.evaluations,
-            best: reported(best, outcome),
+            // By rounding a swarm in f32 sees better values than there are.
+            best: if is_maximum { best.min(outcome.value) } else { best.max(outcome.value) },
             mean: sample.mean,
             spread: sample.spread,
             speed: sample.velocity,
@@ -58,7 +59,7 @@ pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
     let problem = run.problem;
     let frame = |frame: &flockwork::swarm::Frame| plot::Frame {
         iteration: frame.iteration,
-        best: reported(frame.best, outcome),
+        best: if frame.best == outcome.found { outcome.value } else { frame.best },
         best_position: pair(&frame.best_position),
         positions: frame.positions.as_chunks::<2>().0.to_vec(),
     };
@@ -88,11 +89,6 @@ pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
             delay: DELAY,
         },
     )
-}
-
-/// A best value as the report has it: it evaluates the last one again.
-fn reported(best: f64, outcome: &Outcome) -> f64 {
-    if best == outcome.found { outcome.value } else { best }
 }
 
 fn pair(point: &[f64]) -> [f64; 2] {

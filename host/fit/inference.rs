@@ -7,7 +7,7 @@ use super::{
     levenberg_marquardt::Target,
     quantile,
     rows::Setup,
-    triangle::{ROUNDING, Ranked, Triangle},
+    triangle::{ROUNDING, Ranked, Triangle, length},
 };
 use crate::{Error, Result, backend::Simd};
 
@@ -213,26 +213,30 @@ impl Fit {
                 *status = Status::NoCurvature;
             }
         }
-        // Covariances are products of these, scaled.
+        // Covariances are products of these: a direction of length 1, and how long it is.
         let mut factor = vec![None; self.sought.len()];
         for (j, row) in moving.iter().zip(factors.unwrap_or_default()) {
             if status[*j] == Status::Estimated {
-                factor[*j] = Some(row);
+                let length = length(row.iter().copied());
+                let direction: Vec<f64> = row.iter().map(|x| x / length).collect();
+                factor[*j] = Some((direction, length));
             }
         }
-        let of = |scale: f64, a: usize, b: usize| match (&factor[a], &factor[b]) {
-            (Some(a), Some(b)) => a.iter().zip(b).map(|(a, b)| (scale * a) * (scale * b)).sum(),
+        let cosine = |a: usize, b: usize| match (&factor[a], &factor[b]) {
+            (Some((a, _)), Some((b, _))) => a.iter().zip(b).map(|(a, b)| a * b).sum(),
             _ => f64::NAN,
         };
-        let product = |a: usize, b: usize| of(scale, a, b);
-        let shape = |a: usize, b: usize| of(1.0, a, b);
+        let long = |a: usize| factor[a].as_ref().map_or(f64::NAN, |(_, length)| *length);
+        let product = |a: usize, b: usize| {
+            (scale * long(a)) * (scale * long(b)) * f64::clamp(cosine(a, b), -1.0, 1.0)
+        };
         let reach = self.reach(freedom);
         let estimate = |j: usize| {
             let (sought, value) = (&self.sought[j], parameters[j]);
             let error = match status[j] {
                 Status::Given => 0.0,
                 Status::Undetermined => f64::INFINITY,
-                Status::Estimated => f64::sqrt(product(j, j)),
+                Status::Estimated => scale * long(j),
                 _ => f64::NAN,
             };
             let confidence = match status[j] {
@@ -247,7 +251,12 @@ impl Fit {
                 status: status[j],
                 confidence,
                 profile: None,
-                bounds: sought.fixed.map_or((sought.lower, sought.upper), |x| (x, x)),
+                bounds: match (sought.fixed, sought.reach) {
+                    (Some(x), _) => (x, x),
+                    // Nothing holds it.
+                    (None, (f64::NEG_INFINITY, f64::INFINITY)) => sought.reach,
+                    _ => (sought.lower, sought.upper),
+                },
             }
         };
         let mut estimates: Vec<Estimate> = (0..self.sought.len()).map(estimate).collect();
@@ -261,7 +270,7 @@ impl Fit {
             if a == b && factor[a].is_some() {
                 return 1.0;
             }
-            (shape(a, b) / (shape(a, a) * shape(b, b)).sqrt()).clamp(-1.0, 1.0)
+            f64::clamp(cosine(a, b), -1.0, 1.0)
         });
         let statistics = Statistics {
             covariance,
@@ -271,7 +280,7 @@ impl Fit {
         if self.profiles() {
             let whole = |j: usize, ends: &mut Estimate| {
                 let end = |sign: f64| {
-                    let step = |k: usize| shape(j, k) / shape(j, j);
+                    let step = |k: usize| cosine(j, k) * long(k) / long(j);
                     let growth = (sum_of_squares, scale, reach);
                     self.profiled(&squares, parameters, j, sign * ends.error, growth, &step)
                 };
@@ -466,14 +475,17 @@ impl Fit {
         }
         let kept = |nth: &usize| target.free[*nth] != j;
         let others: Vec<usize> = (0..target.free.len()).filter(kept).collect();
-        // Bounds that nobody asked for say where to look first, and not what is possible.
-        let bounds = |bounds: &[f64], open: f64| -> Vec<f64> {
-            let given = |nth: usize| self.sought[target.free[nth]].given;
-            others.iter().map(|&nth| if given(nth) { bounds[nth] } else { open }).collect()
+        // Bounds that nobody asked for say where to look first, and not what is possible; but those that
+        // hold the fit hold its profiles.
+        let walls = |nth: &usize| {
+            let j = target.free[*nth];
+            let (lowest, highest) = self.sought[j].walls();
+            let (lower, upper) = (target.lower[*nth], target.upper[*nth]);
+            let x = parameters[j];
+            (if x <= lower { lower } else { lowest }, if x >= upper { upper } else { highest })
         };
         let free: Vec<usize> = others.iter().map(|&nth| target.free[nth]).collect();
-        let (lower, upper) =
-            (bounds(target.lower, f64::NEG_INFINITY), bounds(target.upper, f64::INFINITY));
+        let (lower, upper): (Vec<f64>, Vec<f64>) = others.iter().map(walls).unzip();
         let part = Target { free: &free, lower: &lower, upper: &upper, ..*target };
         // How far the sum is below (negative) or above what is sought, and where the others are.
         let judged = |x: f64, from: &[f64]| -> (f64, Vec<f64>) {
@@ -494,12 +506,8 @@ impl Fit {
             part.descend(&mut descent, PROFILE_ITERATIONS);
             ((descent.value - least).max(0.0).sqrt() - goal, descent.parameters)
         };
-        let nth = target.free.iter().position(|&k| k == j).unwrap_or(0);
-        let bound = match (self.sought[j].given, step > 0.0) {
-            (true, true) => target.upper[nth],
-            (true, false) => target.lower[nth],
-            (false, _) => step.signum() * f64::INFINITY,
-        };
+        let (lowest, highest) = self.sought[j].walls();
+        let bound = if step > 0.0 { highest } else { lowest };
         let within = |x: f64| if step > 0.0 { x.min(bound) } else { x.max(bound) };
         let (mut near, mut below) = (parameters.to_vec(), -goal);
         let mut far = within(parameters[j] + reach * step);

@@ -78,7 +78,7 @@ impl Fitted {
         let mut fitted = Self { fit: fit.clone(), inner: Some(inner), ..self };
         for (k, estimate) in fitted.parameters.iter_mut().enumerate() {
             estimate.value = mixed(&values, k);
-            estimate.bounds = (fit.sought[k].lower, fit.sought[k].upper);
+            estimate.bounds = fit.sought[k].reach;
         }
         // One is known as well as all that it is made of.
         for k in (0..terms.saturating_sub(1)).rev() {

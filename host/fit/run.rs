@@ -325,23 +325,15 @@ impl Fit {
             };
             attended(&watch, look, || cpu.install(|| self.certain(&target, &watch)))?
         } else {
-            None
+            Err(None)
         };
-        if let Some(certain) = certain {
-            let outcome = Outcome {
-                value: certain.descent.value,
-                found: certain.descent.value,
-                position: free.iter().map(|&j| certain.descent.parameters[j]).collect(),
-                iterations: 0,
-                evaluations: 0,
-                restarts: 0,
-                stopped: StopReason::Certain,
-                history: Vec::new(),
-                frames: Vec::new(),
-                startup: Duration::ZERO,
-                elapsed: Duration::ZERO,
-                evaluations_timed: 0,
-            };
+        let scouted = match &certain {
+            Ok(_) => None,
+            Err(scouted) => scouted.clone().filter(|_| watch.is_over()),
+        };
+        if let Ok(certain) = certain {
+            let position = free.iter().map(|&j| certain.descent.parameters[j]).collect();
+            let outcome = without_swarm(certain.descent.value, position, StopReason::Certain);
             let Certain { descent, descents, agreed } = certain;
             let fitted = self.fitted(&target, cpu, descent, descents, outcome, began, observe);
             return Ok(Fitted { agreed, ..fitted });
@@ -352,6 +344,16 @@ impl Fit {
             false => observe(progress),
         };
         let (mut outcome, own_bests) = match self.gram {
+            // A swarm's start takes as many passes over the rows as it has particles.
+            _ if let Some(place) = scouted => {
+                let stopped = match watch.is_interrupted() {
+                    true => StopReason::Interrupted,
+                    false => StopReason::Time,
+                };
+                let value = cpu.install(|| target.sum(&place));
+                let position = free.iter().map(|&j| place[j]).collect();
+                (without_swarm(value, position, stopped), Vec::new())
+            }
             true => {
                 let by_gram = self.problem_by_gram(&problem, cpu)?;
                 self.search(by_gram, cpu, resumed, saved, &mut observe)?
@@ -484,8 +486,12 @@ impl Fit {
             && self.options.settled(dims) == usual.settled(dims)
     }
 
-    /// The end of a search that needs no swarm, if this is one.
-    fn certain(&self, target: &Target, watch: &Arc<Watch>) -> Result<Option<Certain>> {
+    /// The end of a search that needs no swarm, if this is one; otherwise the best place that it saw.
+    fn certain(
+        &self,
+        target: &Target,
+        watch: &Arc<Watch>,
+    ) -> Result<Result<Certain, Option<Vec<f64>>>> {
         let inside = |descent: &Descent, some: &[usize]| {
             let mut places = target.free.iter().enumerate().filter(|(_, j)| some.contains(j));
             places.all(|(nth, &j)| {
@@ -501,11 +507,14 @@ impl Fit {
                 && inside(&descent, target.free)
                 && !target.watch.is_over();
             let descents = descent.iterations;
-            return Ok(is_certain.then_some(Certain { descent, descents, agreed: None }));
+            return Ok(match is_certain {
+                true => Ok(Certain { descent, descents, agreed: None }),
+                false => Err(Some(descent.parameters)),
+            });
         }
         let (linear, others) = self.parted(target.free);
         if others.len() > SCOUTED_PARAMETERS {
-            return Ok(None);
+            return Ok(Err(None));
         }
         let sample = self.sampled()?;
         let setup = sample.setup();
@@ -536,7 +545,7 @@ impl Fit {
         let same = |a: &Descent, b: &Descent| b.value <= a.value * (1.0 + 1e-6) + 1e-18 * of_zero;
         let agreeing = scouts.iter().filter(|scout| same(&scouts[0], scout)).count();
         if agreeing < CERTAIN {
-            return Ok(None);
+            return Ok(Err(scouts.into_iter().next().map(|scout| scout.parameters)));
         }
         // Of all rows another one may be the lowest.
         let mut ends: Vec<Descent> = Vec::new();
@@ -561,7 +570,10 @@ impl Fit {
             && inside(&descent, &projection.others)
             && !target.watch.is_over();
         let agreed = Some((agreeing as u32, SCOUTS));
-        Ok(is_certain.then_some(Certain { descent, descents, agreed }))
+        Ok(match is_certain {
+            true => Ok(Certain { descent, descents, agreed }),
+            false => Err(Some(descent.parameters)),
+        })
     }
 
     /// The last steps.
@@ -1101,6 +1113,24 @@ impl Projection {
             whole[j] = x.clamp(sought.reach.0, sought.reach.1);
         }
         Some((target.sum(&whole), whole))
+    }
+}
+
+/// What is found where no swarm searched.
+fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome {
+    Outcome {
+        value,
+        found: value,
+        position,
+        iterations: 0,
+        evaluations: 0,
+        restarts: 0,
+        stopped,
+        history: Vec::new(),
+        frames: Vec::new(),
+        startup: Duration::ZERO,
+        elapsed: Duration::ZERO,
+        evaluations_timed: 0,
     }
 }
 

@@ -133,6 +133,21 @@ impl Sought {
         self.given = true;
     }
 
+    /// What no widening passes: bounds that were given, zero, and where the model makes no sense.
+    pub fn walls(&self) -> (f64, f64) {
+        let (lower, upper) = self.reach;
+        let open = (f64::NEG_INFINITY, f64::INFINITY);
+        match self.widens {
+            _ if self.given => (lower, upper),
+            Widens::Never => (lower, upper),
+            Widens::ByScale => {
+                (if lower >= 0.0 { 0.0 } else { open.0 }, if upper <= 0.0 { 0.0 } else { open.1 })
+            }
+            Widens::ByPlace | Widens::ThroughZero(_) => open,
+            Widens::Upwards => (lower, open.1),
+        }
+    }
+
     /// With wider bounds, if this place is at one of them and they may.
     pub fn widened_at(&self, x: f64) -> Option<Self> {
         let (lower, upper) = self.reach;

@@ -4,6 +4,8 @@
 //! parameters, whatever the number of rows, and the condition is that of the Jacobian and not its
 //! square, as with normal equations.
 
+use super::statement::SQUARED;
+
 /// The upper triangle of a matrix with `size` columns, the last of which is the right-hand side.
 #[derive(Clone, Debug)]
 pub(super) struct Triangle {
@@ -31,6 +33,23 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     let rest: f64 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
     let [a, b, c, d, e, f, g, h] = sums;
     ((a + b) + (c + d)) + ((e + f) + (g + h)) + rest
+}
+
+/// What numbers are divided by before they are squared: 1, or the largest magnitude among them, rounded to
+/// a power of two, if its square or that of its last digits is none.
+fn unit(numbers: impl Iterator<Item = f64>) -> f64 {
+    let most = numbers.fold(0.0, |most: f64, x| most.max(x.abs()));
+    match most > 0.0 && most.is_finite() && !SQUARED.contains(&most) {
+        // Neither it nor its inverse is subnormal.
+        true => 2f64.powi((most.log2().floor() as i32).clamp(-1000, 1000)),
+        false => 1.0,
+    }
+}
+
+/// The root of the sum of squares.
+pub(super) fn length(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
+    let unit = unit(numbers.clone());
+    unit * numbers.map(|x| (x / unit).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Triangle {
@@ -63,17 +82,22 @@ impl Triangle {
         }
         for j in 0..size {
             let (column, after) = block[j * rows..].split_at_mut(rows);
+            let diagonal = self.numbers[j * size + j];
+            let unit = unit(column.iter().copied().chain([diagonal]));
+            if unit != 1.0 {
+                column.iter_mut().for_each(|x| *x /= unit);
+            }
+            let diagonal = diagonal / unit;
             let below = dot(column, column);
             if below == 0.0 {
                 continue;
             }
-            let diagonal = self.numbers[j * size + j];
             let norm = (diagonal * diagonal + below).sqrt();
             let turned = if diagonal > 0.0 { -norm } else { norm };
-            // The reflection's vector: this, and the column below.
+            // The reflection's vector, in that unit: this, and the column below.
             let head = diagonal - turned;
             let factor = 2.0 / (head * head + below);
-            self.numbers[j * size + j] = turned;
+            self.numbers[j * size + j] = turned * unit;
             for (l, other) in (j + 1..size).zip(after.chunks_exact_mut(rows)) {
                 let top = &mut self.numbers[j * size + l];
                 let share = factor * (head * *top + dot(column, other));
@@ -114,7 +138,7 @@ impl Triangle {
 
     /// Length of a parameter's column.
     pub fn norm(&self, column: usize) -> f64 {
-        (0..=column).map(|row| self.at(row, column).powi(2)).sum::<f64>().sqrt()
+        length((0..=column).map(|row| self.at(row, column)))
     }
 
     /// The product of a parameter's column with the right-hand side.
@@ -286,6 +310,27 @@ mod tests {
                 .map(|x| 2.0 + 3.0 * x + if (*x as u32).is_multiple_of(2) { 0.5 } else { -0.5 }),
         );
         block
+    }
+
+    #[test]
+    fn columns_have_any_size() {
+        let plain = block(0..40);
+        let mut triangle = Triangle::new(2);
+        triangle.absorb(&mut plain.clone());
+        for scale in [1e-250, 1e-160, 1e160, 1e290] {
+            let mut scaled = plain.clone();
+            scaled[40..80].iter_mut().for_each(|x| *x *= scale);
+            let mut other = Triangle::new(2);
+            // In pieces: the second meets a diagonal of that size.
+            for rows in [0..25, 25..40] {
+                let piece = (0..3).flat_map(|column| scaled[40 * column..][rows.clone()].to_vec());
+                other.absorb(&mut piece.collect::<Vec<_>>());
+            }
+            let [a, b] = [triangle.least_squares(), other.least_squares()];
+            assert!((a[0] - b[0]).abs() < 1e-12 && (a[1] / (b[1] * scale) - 1.0).abs() < 1e-12);
+            assert!((triangle.rest() - other.rest()).abs() < 1e-12);
+            assert!((other.norm(1) / scale / triangle.norm(1) - 1.0).abs() < 1e-12);
+        }
     }
 
     #[test]

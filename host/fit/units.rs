@@ -40,9 +40,9 @@ fn times(x: f64, exponent: i32) -> f64 {
     x * 2f64.powi(half) * 2f64.powi(exponent - half)
 }
 
-/// The power of two next to the largest magnitude, if squares of that are no numbers, or else 0.
-fn exponent(magnitude: f64) -> i32 {
-    match magnitude > 0.0 && !SQUARED.contains(&magnitude) {
+/// The power of two next to the largest magnitude, if squares of its power are no numbers, or else 0.
+fn exponent(magnitude: f64, power: i32) -> i32 {
+    match magnitude > 0.0 && !SQUARED.contains(&magnitude.powi(power)) {
         true => magnitude.log2().round() as i32,
         false => 0,
     }
@@ -58,8 +58,8 @@ impl Fit {
         };
         let columns = self.data.columns();
         let units = Units {
-            target: exponent(magnitude(columns)),
-            arguments: exponent((0..columns).map(magnitude).fold(0.0, f64::max)),
+            target: exponent(magnitude(columns), 1),
+            arguments: exponent((0..columns).map(magnitude).fold(0.0, f64::max), self.power()),
         };
         let Units { target, arguments } = units;
         // Of weights that are 1 / variance the unit is that of the target too.
@@ -89,10 +89,22 @@ impl Fit {
         Ok(self.is_the_same(&fit, units).then_some((fit, units)))
     }
 
+    /// The highest power of the arguments that a parameter is multiplied by.
+    fn power(&self) -> i32 {
+        let Some(info) = self.model.info() else { return 1 };
+        let power = |index| match (info.parameter)(index, &self.shape).range {
+            Range::Scaled { x, .. } => x.abs(),
+            Range::Plain(..) | Range::WithinArguments => 1,
+        };
+        (0..self.sought.len() as u32).map(power).fold(1, i32::max)
+    }
+
     /// For each parameter the power of two that is its unit; nothing for a function, of which nobody knows.
     fn powers(&self, Units { target, arguments }: Units) -> Option<Vec<i32>> {
         let info = self.model.info()?;
         let power = |index| match (info.parameter)(index, &self.shape).range {
+            // Its range is that of the source, and not the data's.
+            Range::Plain(..) if info.name == "linear" => target - arguments,
             Range::Plain(..) => 0,
             Range::Scaled { y, x, .. } => target * y + arguments * x,
             Range::WithinArguments => arguments,

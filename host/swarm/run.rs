@@ -180,6 +180,8 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
     startup: Duration,
     /// Evaluations when the clock started.
     evaluations_before: u64,
+    /// A best fitness, and the same as it would be reported.
+    again: Option<(f64, f64)>,
 }
 
 impl<'a, B: Backend, T: Number> Run<'a, B, T> {
@@ -247,6 +249,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             called,
             startup,
             evaluations_before: 0,
+            again: None,
         })
     }
 
@@ -401,7 +404,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.ledger.improved = self.iterations();
         }
         let stop = &self.options.stop;
-        if self.is_at_target() {
+        if self.is_at_target()? {
             return Ok(Some(StopReason::Target));
         }
         let restart = self.options.restart;
@@ -459,10 +462,20 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
     }
 
-    /// Whether the best of all is as good as asked for.
-    fn is_at_target(&self) -> bool {
-        let target = self.options.stop.target.map(|target| sign(self.problem.goal()) * target);
-        target.is_some_and(|target| self.best() <= target)
+    /// Whether the best of all is as good as asked for: as it would be reported.
+    fn is_at_target(&mut self) -> Result<bool> {
+        let Some(target) = self.options.stop.target else { return Ok(false) };
+        let target = sign(self.problem.goal()) * target;
+        let Some((found, position)) = &self.ledger.best else { return Ok(false) };
+        if *found > target {
+            return Ok(false);
+        }
+        let again = match self.again {
+            Some((of, again)) if of == *found => again,
+            _ => in_f64::<T>(self.problem, self.options, position, vec![*found])?[0],
+        };
+        self.again = Some((*found, again));
+        Ok(again <= target)
     }
 
     /// Evaluations that the run may still do.
@@ -544,7 +557,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             if over {
                 self.note_sample()?;
             }
-            if self.is_at_target() {
+            if self.is_at_target()? {
                 return Ok(Some(StopReason::Target));
             }
         }

@@ -229,3 +229,14 @@ fn single_precision_finds_no_value_below_the_least() {
     let object = json("optimize schwefel -d 2 -p 256 -i 300 --seed 3");
     assert!(object["result"]["value"].as_f64().unwrap() >= 0.0);
 }
+
+#[test]
+fn a_target_is_reached_where_the_report_says_so() {
+    // In f32 the swarm sees 0, which no position of f32 has.
+    let line = "optimize rastrigin -d 3 -p 256 -i 400 --check-every 1 --backend cpu --target";
+    let never = json(&format!("{line} 0"));
+    assert_eq!(never["result"]["stopped"], "iterations");
+    let reached = json(&format!("{line} 1e-10"));
+    assert_eq!(reached["result"]["stopped"], "target");
+    assert!(reached["result"]["value"].as_f64().unwrap() <= 1e-10);
+}

@@ -330,3 +330,89 @@ fn what_grows_is_found_beyond_a_usual_rate_of_zero() {
     let fitted = fit.bounds("rate1", 0.0, 5.0).unwrap().run().unwrap();
     assert_eq!(fitted.value("rate1"), Some(0.0));
 }
+
+#[test]
+fn a_polynomial_takes_arguments_of_any_size() {
+    for (degree, unit) in [(12, 1e14), (12, 1e-14), (9, 1e-17), (6, 1e27), (4, 1e-39), (2, 1e78)] {
+        let wave = |i: u32| (f64::from(i) / 6.0).sin() + 0.1 * f64::from(i * i % 7);
+        let fit = |unit: f64| {
+            let x = |i: u32| unit * (1.0 + 0.1 * f64::from(i));
+            let rows = (0..56).map(move |i| (x(i), wave(i)));
+            let fit = Fit::named("polynomial", Data::pairs(rows).unwrap()).unwrap();
+            fit.size("degree", degree).unwrap().run().unwrap()
+        };
+        let (plain, scaled) = (fit(1.0), fit(unit));
+        let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{unit}: {a} and {b}");
+        close(scaled.sum_of_squares, plain.sum_of_squares);
+        close(scaled.statistics.r_squared, plain.statistics.r_squared);
+        for (k, (a, b)) in scaled.parameters.iter().zip(&plain.parameters).enumerate() {
+            assert_eq!(a.status, Status::Estimated);
+            let power = unit.powi(k as i32);
+            close(a.value * power, b.value);
+            close(a.error * power, b.error);
+        }
+        let columns = plain.statistics.correlation.rows.iter().flatten();
+        for (a, b) in scaled.statistics.correlation.rows.iter().flatten().zip(columns) {
+            close(*a, *b);
+        }
+    }
+}
+
+#[test]
+fn a_column_has_any_size() {
+    for unit in [1e-200, 1e-160, 1e154, 1e200] {
+        let rows = (1..30).map(|i| (f64::from(i) * unit, 3.0 * f64::from(i) + f64::from(i % 3)));
+        let fitted = Fit::named("linear", Data::pairs(rows).unwrap()).unwrap().run().unwrap();
+        let rows = (1..30).map(|i| (f64::from(i), 3.0 * f64::from(i) + f64::from(i % 3)));
+        let plain = Fit::named("linear", Data::pairs(rows).unwrap()).unwrap().run().unwrap();
+        let (a, b) = (&fitted.parameters[0], &plain.parameters[0]);
+        assert!((a.value * unit / b.value - 1.0).abs() < 1e-12, "{unit}");
+        assert!((a.error * unit / b.error - 1.0).abs() < 1e-9, "{unit}: {}", a.error);
+        assert!((fitted.sum_of_squares / plain.sum_of_squares - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn a_profile_keeps_to_the_bounds_that_hold_the_fit() {
+    // Of a negative constant the sum would fall much further.
+    let rows = [(1.0, 5.1), (2.0, 4.4), (3.0, 4.1), (4.0, 3.7), (5.0, 3.9), (6.0, 3.4)];
+    let fit = Fit::named("michaelis_menten", Data::pairs(rows).unwrap()).unwrap().profile(true);
+    let usual = fit.clone().run().unwrap();
+    assert_eq!(usual.value("half"), Some(0.0));
+    let stated = fit.bounds("half", 0.0, 100.0).unwrap().run().unwrap();
+    let [usual, stated] = [&usual, &stated].map(|fitted| fitted.parameters[0].profile.unwrap());
+    assert!((usual.0 - stated.0).abs() < 1e-6 && (usual.1 - stated.1).abs() < 1e-6, "{usual:?}");
+}
+
+#[test]
+fn damped_steps_do_not_creep() {
+    // An exponent over years nearly stands in for the factor.
+    let rows = (0..40).map(|i| 1950.0 + 0.25 * f64::from(i)).map(|x| (x, (x / 1960.0).powf(46.5)));
+    let noisy = rows.enumerate().map(|(i, (x, y))| (x, y * (1.0 + 0.01 * (i as f64 * 1.7).sin())));
+    let data = Data::pairs(noisy).unwrap();
+    let fit = Fit::named("power_law", data).unwrap();
+    let fitted = fit.run().unwrap();
+    let exponent = fitted.value("exponent").unwrap();
+    // That of the least squares with the factor eliminated, by bisection of the slope.
+    let slope = |b: f64| {
+        let rows: Vec<_> = (0..40).map(|row| fit.data().arguments(row)[0] / 1960.0).collect();
+        let y = |row: usize| fit.data().target(row);
+        let power: Vec<f64> = rows.iter().map(|x| x.powf(b)).collect();
+        let (mut py, mut pp) = (0.0, 0.0);
+        for (row, p) in power.iter().enumerate() {
+            py += p * y(row);
+            pp += p * p;
+        }
+        let factor = py / pp;
+        let terms = power.iter().zip(&rows).enumerate();
+        terms.map(|(row, (p, x))| (factor * p - y(row)) * p * x.ln()).sum::<f64>()
+    };
+    let (mut low, mut high) = (40.0, 55.0);
+    assert!(slope(low) < 0.0 && slope(high) > 0.0);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if slope(middle) < 0.0 { low = middle } else { high = middle }
+    }
+    assert!((exponent - low).abs() < 1e-5, "{exponent} and {low}");
+    assert!(fitted.parameters[1].error > 1e-3, "{:?}", fitted.parameters[1]);
+}
