@@ -1,6 +1,7 @@
 //! `flockwork paths`: every distance in a graph.
 
 use std::{
+    borrow::Cow,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Instant,
@@ -67,7 +68,8 @@ pub struct Arguments {
     /// Write all predecessors: a matrix of i4, vertices from 0, -9999 where there is none (as SciPy).
     #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
     predecessors: Option<PathBuf>,
-    /// Print a shortest path, with vertices as the file numbers them; may be given several times.
+    /// Print a shortest path, with vertices as the file numbers or names them; may be given several times. A
+    /// name that holds a comma goes in double quotes, as in CSV: --query '"Paris, Texas",Dallas'.
     #[arg(long, value_name = "FROM,TO", value_parser = pair, help_heading = "Results")]
     query: Vec<(String, String)>,
     /// Print each vertex's greatest distance to another that it can reach.
@@ -83,10 +85,50 @@ pub struct Arguments {
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
-    text.split_once(',')
-        .map(|(from, to)| (from.trim().to_owned(), to.trim().to_owned()))
-        .filter(|(from, to)| !from.is_empty() && !to.is_empty())
-        .ok_or_else(|| format!("{text:?} is no pair of vertices; expected two of them, as 0,17"))
+    let both = || {
+        let (from, to) = match in_quotes(text.trim()) {
+            Some((from, rest)) => (from, rest.strip_prefix(',')?.trim()),
+            None => {
+                let (from, to) = text.split_once(',')?;
+                (from.trim().to_owned(), to.trim())
+            }
+        };
+        let to = match in_quotes(to) {
+            Some((to, rest)) => rest.is_empty().then_some(to)?,
+            None => to.to_owned(),
+        };
+        (!from.is_empty() && !to.is_empty()).then_some((from, to))
+    };
+    both().ok_or_else(|| {
+        format!(
+            "{text:?} is no pair of vertices; expected two of them, as 0,17; a name that holds a comma goes in \
+             double quotes"
+        )
+    })
+}
+
+/// The name in double quotes that a text begins with, and what follows it.
+fn in_quotes(text: &str) -> Option<(String, &str)> {
+    let mut rest = text.strip_prefix('"')?;
+    let mut name = String::new();
+    loop {
+        let (part, after) = rest.split_once('"')?;
+        name += part;
+        // A quote within is doubled.
+        match after.strip_prefix('"') {
+            Some(after) => rest = after,
+            None => return Some((name, after.trim_start())),
+        }
+        name.push('"');
+    }
+}
+
+/// A name as a query has it.
+fn as_asked(name: &str) -> Cow<'_, str> {
+    match name.contains(',') || name.starts_with('"') {
+        true => format!("\"{}\"", name.replace('"', "\"\"")).into(),
+        false => name.into(),
+    }
 }
 
 /// What the file calls its vertices.
@@ -132,8 +174,13 @@ impl Labels {
     fn known(&self, vertices: usize) -> String {
         match (vertices, &self.names) {
             (0, _) => "there are none".to_owned(),
-            (1.., Some(names)) if vertices <= 10 => format!("they are {}", names.join(", ")),
-            (n, Some(names)) => format!("they are {n}, {} to {}", names[0], names[n - 1]),
+            (1.., Some(names)) if vertices <= 10 => {
+                let names: Vec<_> = names.iter().map(|name| as_asked(name)).collect();
+                format!("they are {}", names.join(", "))
+            }
+            (n, Some(names)) => {
+                format!("they are {n}, {} to {}", as_asked(&names[0]), as_asked(&names[n - 1]))
+            }
             (n, None) => format!("they are {} to {}", self.first, n - 1 + self.first),
         }
     }
@@ -156,7 +203,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         no_edge: arguments.no_edge,
         all_pairs: true,
     };
-    let ReadGraph { graph, first, names, conflicts, .. } = io::read_graph(&arguments.graph, hints)?;
+    let ReadGraph { graph, first, names, conflicts, assumed_columns, .. } =
+        io::read_graph(&arguments.graph, hints)?;
     let reading = began.elapsed().as_secs_f64();
     // What cannot be answered is said before anything is computed.
     let labels = Labels::new(first, names);
@@ -165,6 +213,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let find = |label: &str| {
             labels.find(label, graph.vertices()).ok_or_else(|| {
                 let known = labels.known(graph.vertices());
+                let [from, to, label] = [&**from, to, label].map(as_asked);
                 anyhow::anyhow!("--query {from},{to}: there is no vertex {label}; {known}")
             })
         };
@@ -189,6 +238,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         graph: &graph,
         labels,
         conflicts,
+        assumed_columns,
         queries,
         backend: &backend,
         cpu: &cpu,
@@ -259,6 +309,8 @@ struct Found<'a> {
     labels: Labels,
     /// Pairs of vertices whose edges have different weights, though they are undirected.
     conflicts: usize,
+    /// Names of columns that do not say what they are.
+    assumed_columns: Option<Vec<String>>,
     /// From and to, as the library numbers them.
     queries: Vec<(usize, usize)>,
     backend: &'a AnyBackend,
@@ -315,6 +367,10 @@ impl Found<'_> {
                 "{} {pairs} undirected edges of different weights, of which the least counts",
                 self.conflicts
             ));
+        }
+        if let Some(names) = &self.assumed_columns {
+            let ends = if names.len() == 2 { "from, to" } else { "from, to, weight" };
+            hints.push(format!("columns {} taken as {ends}", names.join(", ")));
         }
         (!hints.is_empty()).then(|| hints.join("; "))
     }

@@ -277,7 +277,7 @@ fn hint(field: &str, decimal_comma: bool) -> &'static str {
 }
 
 /// A comma with just three digits after it may stand between thousands.
-fn may_be_thousands(field: &str) -> bool {
+pub fn may_be_thousands(field: &str) -> bool {
     let Some((before, after)) = field.trim_start_matches(['+', '-']).split_once(',') else {
         return true;
     };

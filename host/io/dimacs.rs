@@ -5,13 +5,23 @@ use super::graph::{
 };
 use crate::paths::Edge;
 
-/// Whether the first line that says something is one of this format.
-pub fn is(bytes: &[u8]) -> bool {
-    let said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
-    said.filter(|line| !line.is_empty() && !line.starts_with('c'))
-        .map(|line| line.split_whitespace().next().unwrap_or_default())
-        .next()
-        .is_some_and(|word| matches!(word, "p" | "a"))
+/// Whether the first line that says something is one of this format. Unless the file is `named` as one, that
+/// line must be no edge of a list whose first vertex is called `p` or `a`.
+pub fn is(bytes: &[u8], named: bool) -> bool {
+    let mut said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
+    let Some(line) = said.find(|line| !line.is_empty() && !line.starts_with('c')) else {
+        return false;
+    };
+    let count = |field: &str| field.bytes().all(|byte| byte.is_ascii_digit());
+    let number = |field: &str| field.replacen(',', ".", 1).parse::<f64>().is_ok();
+    match *line.split_whitespace().collect::<Vec<_>>() {
+        ["p" | "a", ..] if named => true,
+        ["p", "sp", _, _] => true,
+        // Another kind of problem gets a message of this format.
+        ["p", _, n, m] => count(n) && count(m),
+        ["a", from, to, weight] => [from, to, weight].into_iter().all(number),
+        _ => false,
+    }
 }
 
 pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
@@ -94,7 +104,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             ));
         }
         let first = if hints.first == First::Zero { 0 } else { 1 };
-        return Ok(List { edges, vertices, first, symmetric: false, names: None });
+        return Ok(List { edges, vertices, first, symmetric: false, names: None, taken: None });
     }
     unstated(edges, span, hints, last)
 }
@@ -159,5 +169,5 @@ pub fn unstated(
             edges.len()
         ));
     }
-    Ok(List { edges, vertices, first, symmetric: false, names: None })
+    Ok(List { edges, vertices, first, symmetric: false, names: None, taken: None })
 }

@@ -3,6 +3,7 @@
 use std::{borrow::Cow, collections::HashMap};
 
 use super::{
+    delimited::may_be_thousands,
     dimacs::{Span, unstated},
     graph::{First, GraphHints, List, MOST, lines, shown, vertex, weight},
 };
@@ -13,6 +14,7 @@ const FROM: &[&str] = &[
     "from",
     "source",
     "src",
+    "origin",
     "fromnode",
     "fromnodeid",
     "fromid",
@@ -53,10 +55,14 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     // Columns, and the line that told it.
     let mut columns: Option<(usize, u64)> = None;
     let (mut places, mut first_line, mut last) = (None, None, 0);
+    // Names that tell no places.
+    let mut taken: Option<Vec<String>> = None;
     let mut names = Names::default();
     // What may be counts of vertices and edges, before the first edge.
     let mut counts: Option<Counts> = None;
     let mut most_after = 0;
+    let in_numbers = commas_in_numbers(bytes);
+    let mut marks = DecimalMarks::default();
     for line in lines(bytes) {
         let (number, line) = line?;
         let line = without_comment(line);
@@ -64,7 +70,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             continue;
         }
         last = number;
-        let fields = fields(line, number)?;
+        let fields = fields(line, number, in_numbers)?;
         let is_first = first_line.is_none();
         if is_first {
             first_line = Some((number, line));
@@ -79,6 +85,8 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                 }
                 if found.is_some() {
                     columns = Some((fields.len(), number));
+                } else if !are_ends(&fields) {
+                    taken = Some(fields.iter().map(|field| field.to_string()).collect());
                 }
                 places = found;
                 continue;
@@ -104,12 +112,23 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             _ => {
                 return Err(format!(
                     "line {number}: it is {}; expected FROM TO WEIGHT or FROM TO, separated by commas, \
-                     semicolons or blanks, or a first line of names as from,to,weight",
+                     semicolons or blanks, or a first line of names as from,to,weight; a name with blanks or \
+                     commas goes in double quotes",
                     shown(line)
                 ));
             }
         };
         let (from, to) = (&*fields[from], &*fields[to]);
+        if in_numbers
+            && !line.contains('"')
+            && let Some(name) = [from, to].into_iter().find(|name| name.contains(','))
+        {
+            return Err(format!(
+                "line {number}: {} is no vertex, as commas are decimal marks here; a name with commas goes in \
+                 double quotes",
+                shown(name)
+            ));
+        }
         let (from, to) = if hints.renumber {
             (names.number(from, number)?, names.number(to, number)?)
         } else {
@@ -133,7 +152,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             }
             (from, to)
         };
-        let weight = weighs.map_or(Ok(1.0), |weighs| weight(&fields[weighs], number))?;
+        let weight = weighs.map_or(Ok(1.0), |weighs| marks.weight(&fields[weighs], number))?;
         span.has(from, to, number);
         if !edges.is_empty() {
             most_after = most_after.max(from).max(to);
@@ -168,6 +187,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         }
         None => {}
     }
+    marks.sure()?;
     if let Some(counts) = counts
         && counts.edges + 1 == edges.len() as u64
         && counts.vertices >= u64::from(most_after)
@@ -175,10 +195,13 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     {
         return Err(counts.not_an_edge());
     }
-    if hints.renumber {
-        return Ok(names.list(edges));
-    }
-    unstated(edges, span, hints, last)
+    let list = match hints.renumber {
+        true => names.list(edges),
+        false => unstated(edges, span, hints, last)?,
+    };
+    // Of another number of words, the line is a title.
+    let taken = taken.filter(|names| columns.is_some_and(|(count, _)| count == names.len()));
+    Ok(List { taken, ..list })
 }
 
 /// What a first line may count, as other programs write it.
@@ -252,7 +275,14 @@ impl Names {
             edge.to = places[edge.to as usize];
         }
         let names: Vec<_> = names.into_iter().map(|(name, _)| name).collect();
-        List { edges, vertices: names.len(), first: 0, symmetric: false, names: Some(names) }
+        List {
+            edges,
+            vertices: names.len(),
+            first: 0,
+            symmetric: false,
+            names: Some(names),
+            taken: None,
+        }
     }
 }
 
@@ -266,9 +296,138 @@ fn without_comment(line: &str) -> &str {
     line[..end.unwrap_or(line.len())].trim()
 }
 
-/// The fields of a line: by semicolons, commas or blanks, in or without quotes; of NetworkX's lists, with
-/// the weight from the dictionary at their ends.
-fn fields(line: &str, number: u64) -> Result<Vec<Cow<'_, str>>, String> {
+/// What separates the fields of a line, blanks where it is `None`; `Err` if a quote is not closed.
+fn mark(line: &str, in_numbers: bool) -> Result<Option<char>, ()> {
+    let (mut quoted, mut semicolon, mut comma, mut bar, mut blank) =
+        (false, false, false, false, false);
+    for c in line.chars() {
+        quoted ^= c == '"';
+        semicolon |= !quoted && c == ';';
+        comma |= !quoted && c == ',';
+        bar |= !quoted && c == '|';
+        blank |= !quoted && c.is_whitespace();
+    }
+    match (semicolon, comma && !in_numbers, bar && !blank) {
+        _ if quoted => Err(()),
+        (true, ..) => Ok(Some(';')),
+        (_, true, _) => Ok(Some(',')),
+        // Beside blanks it is part of a name.
+        (_, _, bar) => Ok(bar.then_some('|')),
+    }
+}
+
+/// The fields of a line, with their quotes.
+fn split(line: &str, mark: Option<char>) -> Vec<&str> {
+    let mut fields = Vec::new();
+    let (mut start, mut quoted) = (0, false);
+    let ends = |c: char| mark.map_or(c.is_whitespace(), |mark| c == mark);
+    for (at, c) in line.char_indices().chain([(line.len(), mark.unwrap_or(' '))]) {
+        quoted ^= c == '"';
+        if !quoted && ends(c) {
+            let field = line[start..at].trim();
+            start = at + c.len_utf8();
+            // Several blanks are one.
+            if mark.is_some() || !field.is_empty() {
+                fields.push(field);
+            }
+        }
+    }
+    fields
+}
+
+/// Whether commas separate no fields, but stand in numbers between other marks: what the first line with
+/// commas says.
+fn commas_in_numbers(bytes: &[u8]) -> bool {
+    let said = lines(bytes).map_while(Result::ok).map(|(_, line)| without_comment(line));
+    for line in said.filter(|line| line.contains(',') && !line.contains('{')) {
+        let Ok(mark) = mark(line, true) else { return false };
+        if mark == Some(';') {
+            continue;
+        }
+        let fields = split(line, mark);
+        let mut commas =
+            fields.iter().filter(|field| !field.starts_with('"') && field.contains(',')).peekable();
+        if commas.peek().is_some() {
+            let alone = line.matches(',').count() == 1;
+            return fields.len() > 2 && commas.all(|field| is_number(field, alone));
+        }
+    }
+    false
+}
+
+/// Whether a field with commas is a number: with one for its decimal mark, `alone` in its line if there are no
+/// digits before it, or with some between thousands.
+fn is_number(field: &str, alone: bool) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let unsigned = field.trim_start_matches(['+', '-']);
+    let whole = unsigned.split_once('.').map_or(unsigned, |(whole, _)| whole);
+    let mut groups = whole.split(',');
+    let first = groups.next().unwrap_or_default();
+    let between_thousands =
+        digits(first) && first.len() <= 3 && groups.all(|group| digits(group) && group.len() == 3);
+    between_thousands || decimal(field).is_some() && (alone || !unsigned.starts_with(','))
+}
+
+/// A number whose decimal mark is a comma, with a point in its place.
+fn decimal(field: &str) -> Option<String> {
+    let (_, after) = field.split_once(',')?;
+    let with_point = field.replacen(',', ".", 1);
+    (after.starts_with(|c: char| c.is_ascii_digit()) && with_point.parse::<f64>().is_ok())
+        .then_some(with_point)
+}
+
+/// What the weights of a list have for their decimal mark.
+#[derive(Default)]
+struct DecimalMarks {
+    /// The first weight with each, and its line.
+    comma: Option<(u64, String)>,
+    point: Option<(u64, String)>,
+    /// A comma that cannot stand between thousands.
+    sure: bool,
+}
+
+impl DecimalMarks {
+    fn weight(&mut self, field: &str, line: u64) -> Result<f64, String> {
+        let value = match decimal(field) {
+            Some(with_point) => {
+                self.sure |= !may_be_thousands(field) || field.contains(['e', 'E']);
+                self.comma.get_or_insert_with(|| (line, field.to_owned()));
+                weight(&with_point, line)?
+            }
+            None => {
+                if field.contains('.') {
+                    self.point.get_or_insert_with(|| (line, field.to_owned()));
+                }
+                weight(field, line)?
+            }
+        };
+        let (Some(comma), Some(point)) = (&self.comma, &self.point) else { return Ok(value) };
+        let (before, other) = if comma.0 < point.0 { comma } else { point };
+        Err(format!(
+            "line {line}: the weight is {}, and on line {before} it is {}; accepted is one decimal mark for all",
+            shown(field),
+            shown(other)
+        ))
+    }
+
+    /// Refuses commas that may stand between thousands, if there are no others.
+    fn sure(&self) -> Result<(), String> {
+        match &self.comma {
+            Some((line, field)) if !self.sure => Err(format!(
+                "line {line}: the weight is {}, whose comma may be a decimal mark or stand between thousands; \
+                 accepted are weights as {} or {}",
+                shown(field),
+                field.replacen(',', ".", 1),
+                field.replacen(',', "", 1)
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The fields of a line: by semicolons, commas (unless these stand in numbers), bars or blanks, in or without
+/// quotes; of NetworkX's lists, with the weight from the dictionary at their ends.
+fn fields(line: &str, number: u64, in_numbers: bool) -> Result<Vec<Cow<'_, str>>, String> {
     if let Some((ends, data)) = line.split_once('{')
         && let Some(data) = data.strip_suffix('}')
     {
@@ -290,35 +449,16 @@ fn fields(line: &str, number: u64) -> Result<Vec<Cow<'_, str>>, String> {
         }
         return Ok(fields);
     }
-    let (mut quoted, mut semicolon, mut comma) = (false, false, false);
-    for c in line.chars() {
-        quoted ^= c == '"';
-        semicolon |= !quoted && c == ';';
-        comma |= !quoted && c == ',';
-    }
-    if quoted {
-        return Err(format!("line {number}: a quote is not closed in {}", shown(line)));
-    }
-    let mark = if semicolon { Some(';') } else { comma.then_some(',') };
-    let mut fields = Vec::new();
-    let mut start = 0;
-    let ends = |c: char| mark.map_or(c.is_whitespace(), |mark| c == mark);
-    for (at, c) in line.char_indices().chain([(line.len(), mark.unwrap_or(' '))]) {
-        quoted ^= c == '"';
-        if !quoted && ends(c) {
-            let field = line[start..at].trim();
-            start = at + c.len_utf8();
-            // Several blanks are one.
-            if mark.is_some() || !field.is_empty() {
-                let inside = field.strip_prefix('"').and_then(|field| field.strip_suffix('"'));
-                fields.push(match inside {
-                    Some(inside) if inside.contains("\"\"") => inside.replace("\"\"", "\"").into(),
-                    inside => Cow::Borrowed(inside.unwrap_or(field)),
-                });
-            }
+    let mark = mark(line, in_numbers)
+        .map_err(|()| format!("line {number}: a quote is not closed in {}", shown(line)))?;
+    let fields = split(line, mark).into_iter().map(|field| {
+        let inside = field.strip_prefix('"').and_then(|field| field.strip_suffix('"'));
+        match inside {
+            Some(inside) if inside.contains("\"\"") => inside.replace("\"\"", "\"").into(),
+            inside => Cow::Borrowed(inside.unwrap_or(field)),
         }
-    }
-    Ok(fields)
+    });
+    Ok(fields.collect())
 }
 
 /// Whether a first line has the names of columns.
@@ -332,11 +472,29 @@ fn is_names(fields: &[Cow<str>], hints: GraphHints) -> bool {
     words && named_all && (!hints.renumber || fields.len() > 2 || named(fields).is_some())
 }
 
+/// Letters and digits, in lower case.
+fn plain(field: &str) -> String {
+    field.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Whether the first two names of columns are usual ones of ends, though they might be vertices as well.
+fn are_ends(fields: &[Cow<str>]) -> bool {
+    const USUAL: &[[&str; 2]] = &[
+        ["a", "b"],
+        ["i", "j"],
+        ["row", "col"],
+        ["row", "column"],
+        ["node1", "node2"],
+        ["nodea", "nodeb"],
+        ["vertex1", "vertex2"],
+        ["v1", "v2"],
+    ];
+    let ends: Vec<_> = fields.iter().take(2).map(|field| plain(field)).collect();
+    USUAL.iter().any(|usual| ends == usual)
+}
+
 /// Where columns of known names are.
 fn named(fields: &[Cow<str>]) -> Option<Places> {
-    let plain = |field: &str| -> String {
-        field.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-    };
     let fields: Vec<_> = fields.iter().map(|field| plain(field)).collect();
     let place = |names: &[&str]| fields.iter().position(|field| names.contains(&&**field));
     let (from, to) = (place(FROM)?, place(TO)?);

@@ -84,6 +84,9 @@ pub struct ReadGraph {
     /// Of an undirected graph, how many pairs of vertices have edges of different weights in the file, in
     /// one direction or in both. The least counts.
     pub conflicts: usize,
+    /// Names of columns that tell no ends of edges, so that the columns were taken for those from which and to
+    /// which an edge leads, and its weight if there are three.
+    pub assumed_columns: Option<Vec<String>>,
 }
 
 /// Reads a graph from a file, from a pipe, or, for the path `-`, from standard input: DIMACS (`.gr`), Matrix
@@ -95,7 +98,8 @@ pub struct ReadGraph {
 /// - **Matrix Market**: `coordinate` matrices of `real` or `integer` numbers or of a `pattern` (weights of
 ///   1), and `array` matrices, `general`, `symmetric` or `skew-symmetric`, vertices from 1.
 /// - **Lists of edges**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) in each line, separated by commas, by
-///   semicolons, or by blanks, with or without quotes; an optional first line of names, by which columns are
+///   semicolons, or by blanks, with or without quotes; commas that do not separate may be the decimal marks of
+///   weights; an optional first line of names, by which columns are
 ///   found (`from` and `to` or `source` and `target`, `weight`, Gephi's `type`); lists of NetworkX with
 ///   `{'weight': 3.5}`; comments after `#` or `%`. Names of vertices take [`GraphHints::renumber`].
 /// - **NumPy**: a square matrix of floating-point or whole numbers, or of truth values. Infinity is no edge,
@@ -160,7 +164,8 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
     // Text in another encoding, as names of vertices may have it.
     let text = input::decoded(bytes);
     let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
-    let count = 1 + bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let ends = |end| bytes.iter().filter(|&&byte| byte == end).count();
+    let count = 1 + ends(b'\n').max(ends(b'\r'));
     // The list while it is read, and the graph.
     let both = if hints.undirected || matrix_market::is(bytes) { 2 } else { 1 };
     memory::check(both * count as u128 * (size_of::<Edge>() as u128 + 12))?;
@@ -168,7 +173,7 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
         matrix_market::read(bytes, hints)
     } else if let Some(message) = nothing_of_its_format(bytes, path) {
         Err(message)
-    } else if dimacs::is(bytes) {
+    } else if dimacs::is(bytes, extension(path).as_deref() == Some("gr")) {
         dimacs::read(bytes, hints)
     } else {
         edge_list::read(bytes, hints)
@@ -192,7 +197,7 @@ fn finished(mut list: List, hints: GraphHints) -> Result<ReadGraph> {
     if hints.renumber && list.names.is_none() {
         list.keep_what_occurs();
     }
-    let List { mut edges, vertices, first, symmetric, names } = list;
+    let List { mut edges, vertices, first, symmetric, names, taken } = list;
     // Where each vertex's edges start, and a copy while they are sorted.
     memory::check(vertices as u128 * 16)?;
     if first == 1 {
@@ -201,10 +206,12 @@ fn finished(mut list: List, hints: GraphHints) -> Result<ReadGraph> {
         }
     }
     if !symmetric && !hints.undirected {
-        return Ok(ReadGraph { graph: Graph::new(vertices, edges)?, first, names, conflicts: 0 });
+        let graph = Graph::new(vertices, edges)?;
+        return Ok(ReadGraph { graph, first, names, conflicts: 0, assumed_columns: taken });
     }
     let conflicts = conflicts(&mut edges);
-    Ok(ReadGraph { graph: Graph::undirected(vertices, edges)?, first, names, conflicts })
+    let graph = Graph::undirected(vertices, edges)?;
+    Ok(ReadGraph { graph, first, names, conflicts, assumed_columns: taken })
 }
 
 /// How many pairs of vertices have edges of different weights, which are sorted for it.
@@ -237,11 +244,16 @@ pub(super) fn room(
     })
 }
 
-/// What is missing in a file without anything that its name promises.
-fn nothing_of_its_format(bytes: &[u8], path: &Path) -> Option<String> {
+/// What a file's name says of its format, in lower case; what is packed has a name within the name.
+fn extension(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let (_, extension) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
-    match extension {
+    Some(extension.to_owned())
+}
+
+/// What is missing in a file without anything that its name promises.
+fn nothing_of_its_format(bytes: &[u8], path: &Path) -> Option<String> {
+    match &*extension(path)? {
         "mtx" => Some(format!(
             "line 1: it does not begin with `{}`, as a Matrix Market file (.mtx) does",
             matrix_market::HEAD.trim_end()
@@ -283,6 +295,8 @@ pub(super) struct List {
     pub symmetric: bool,
     /// Of vertices that are numbered anew, from 0.
     pub names: Option<Vec<String>>,
+    /// Names of columns that were taken for an edge's in their order, though they do not say so.
+    pub taken: Option<Vec<String>>,
 }
 
 impl List {
@@ -373,12 +387,18 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
         }
     }
     let first = if hints.first == First::One { 1 } else { 0 };
-    Ok(ReadGraph { graph: Graph::from_dense(n, &weights)?, first, names: None, conflicts })
+    let graph = Graph::from_dense(n, &weights)?;
+    Ok(ReadGraph { graph, first, names: None, conflicts, assumed_columns: None })
 }
 
-/// The lines of a text with their numbers from 1, without blanks around them.
+/// The lines of a text with their numbers from 1, without blanks around them. LF, CR LF, and CR alone end a
+/// line.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, &str), String>> {
-    bytes.split(|&byte| byte == b'\n').zip(1_u64..).map(|(line, number)| {
+    let split = bytes.split(|&byte| byte == b'\n').flat_map(|line| {
+        let end = line.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
+        line[..end].split(|&byte| byte == b'\r')
+    });
+    split.zip(1_u64..).map(|(line, number)| {
         let text = str::from_utf8(line).ok().filter(|line| !line.contains('\0'));
         let text = text.ok_or_else(|| {
             format!(

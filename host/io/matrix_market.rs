@@ -41,7 +41,7 @@ enum Symmetry {
 }
 
 pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
-    let first_line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let first_line = bytes.split(|byte| b"\r\n".contains(byte)).next().unwrap_or_default();
     let first_line = String::from_utf8_lossy(first_line);
     let head = header(&first_line)?;
     // Rows, and entries that must follow.
@@ -139,6 +139,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         first,
         symmetric: head.symmetry == Symmetry::Symmetric,
         names: None,
+        taken: None,
     })
 }
 

@@ -127,7 +127,14 @@ pub fn read(members: &[npz::Member<'_>], hints: GraphHints) -> Result<List, Stri
             }
         }
     }
-    Ok(List { edges, vertices: n, first: first as usize, symmetric: false, names: None })
+    Ok(List {
+        edges,
+        vertices: n,
+        first: first as usize,
+        symmetric: false,
+        names: None,
+        taken: None,
+    })
 }
 
 /// Kinds of indices.

@@ -99,7 +99,7 @@ fn lists_of_other_programs_are_read_by_their_names() {
     for (text, said) in [
         ("4 3\n1 2\n2 3\n3 4\n", "line 1: it seems to say that there are 4 vertices and 3 edges"),
         ("4 2\n1 2 5\n2 3 5\n", "line 1: it seems to say that there are 4 vertices and 2 edges"),
-        ("1;2;3,5\n", "line 1: the weight is \"3,5\"; accepted are finite numbers"),
+        ("1;2;3,5,7\n", "line 1: the weight is \"3,5,7\"; accepted are finite numbers"),
         ("a,b,c,d\n1,2,3,4\n", "Accepted are from and to"),
         ("\"1,2,3\n", "line 1: a quote is not closed"),
     ] {
@@ -366,4 +366,143 @@ fn undirected_edges_of_different_weights_are_said() {
     let file = folder.file("und.npy", npy("<f8", 2, &entries));
     let found = json(&format!("paths {file} --undirected"));
     assert!(found["hint"].as_str().unwrap().starts_with("1 pair"), "{found}");
+}
+
+#[test]
+fn commas_beside_other_separators_are_decimal_marks() {
+    let folder = Folder::new();
+    for text in [
+        "0 1 2,5\n1 2 3,5\n",
+        "0\t1\t2,5\n1\t2\t3,5\n",
+        "# a, b\nfrom to weight\n0 1 2,5\n1 2 3,5\n",
+        "weight from to\n2,5 0 1\n3,5 1 2\n",
+        "0;1;2,5\n1;2;3,5\n",
+        "0|1|2,5\n1|2|3,5\n",
+        "0,1,\"2,5\"\n1,2,\"3,5\"\n",
+        "0 1 +2,50\n1 2 35e-1\n",
+    ] {
+        let file = folder.file("dc.txt", text);
+        for renumber in ["", " --renumber"] {
+            let found = json(&format!("paths {file}{renumber} --query 0,1 --query 0,2"));
+            assert_eq!(found["vertices"], 3, "{text:?}");
+            let length = |query: usize| found["queries"][query]["length"].as_f64();
+            assert_eq!((length(0), length(1)), (Some(2.5), Some(6.0)), "{text:?}");
+        }
+    }
+    let names = folder.file("names.txt", "A B ,5\n\"B, C\" A 1,5\n");
+    let found = json(&format!("paths {names} --renumber"));
+    assert_eq!(found["vertex_names"], serde_json::json!(["A", "B", "B, C"]));
+    assert_eq!(found["least_weight"], 0.5);
+    for (text, said) in [
+        // Between thousands, perhaps.
+        ("A B 1,250\n", "line 1: the weight is \"1,250\", whose comma may be"),
+        ("A B 1,250,000\n", "line 1: the weight is \"1,250,000\""),
+        ("A B 1,250.5\n", "line 1: the weight is \"1,250.5\""),
+        ("A B 2,5\nB C 3.5\n", "line 2: the weight is \"3.5\", and on line 1 it is \"2,5\""),
+        ("A B 2,5\nB,C,3\n", "line 2: it has 1 fields; line 1 has 3"),
+        ("A 1,2 5\n", "line 1: \"1,2\" is no vertex, as commas are decimal marks here"),
+        ("New York Boston 2,5\n", "a name with blanks or commas goes in double quotes"),
+    ] {
+        fails(&format!("paths {} --renumber", folder.file("dc.txt", text)), &[said]);
+    }
+    // Commas that separate still do.
+    for text in ["Main St,Oak St,5\n", "Hall 1,Hall 2,5\n", "Hall 1 , Hall 2 , 5\n", "A, B, 5\n"] {
+        let found = json(&format!("paths {} --renumber", folder.file("c.csv", text)));
+        assert_eq!((&found["vertices"], &found["diameter"]), (&2.into(), &5.0.into()), "{text:?}");
+    }
+}
+
+#[test]
+fn vertices_may_have_the_names_of_lines_in_dimacs() {
+    let folder = Folder::new();
+    for text in ["a b 2\nb c 3\n", "p q 2\nq r 3\n", "p sp 2\nsp q 3\n", "p 1 2\n1 2 3\n"] {
+        let found = json(&format!("paths {} --renumber", folder.file("ab.txt", text)));
+        assert_eq!((&found["vertices"], &found["diameter"]), (&3.into(), &5.0.into()), "{text:?}");
+    }
+    let pairs = folder.file("pairs.txt", "a b\nb c\n");
+    assert_eq!(json(&format!("paths {pairs} --renumber"))["edges"], 2);
+    fails(
+        &format!("paths {}", folder.file("ab.txt", "a b 2\nb c 3\n")),
+        &["line 1: \"a\" is no vertex", "--renumber"],
+    );
+    // By the name of the file, or by what can be no list.
+    for (name, text) in
+        [("ab.gr", "a b 2\n"), ("ab.gr.gz", "a b 2\n"), ("ab.txt", "a 1 2 3\na b 2\n")]
+    {
+        let file = match name.ends_with("gz") {
+            true => folder.file(name, packed(text.as_bytes())),
+            false => folder.file(name, text),
+        };
+        fails(&format!("paths {file} --renumber"), &["expected `a FROM TO WEIGHT`"]);
+    }
+}
+
+#[test]
+fn names_with_commas_are_asked_for_in_quotes() {
+    let folder = Folder::new();
+    let text = "\"Paris, Texas\",Dallas,2\nDallas,\"a \"\"b\"\", c\",3\n";
+    let file = folder.file("cities.csv", text);
+    let asked = |query: &str| {
+        let line = ["paths", &file, "--renumber", "--json", "--query", query];
+        program().args(line).output().unwrap()
+    };
+    for (query, length) in [
+        ("\"Paris, Texas\",Dallas", 2.0),
+        (" \"Paris, Texas\" , \"Dallas\"", 2.0),
+        ("\"Paris, Texas\",\"a \"\"b\"\", c\"", 5.0),
+        // All after the first comma is one name.
+        ("Dallas,a \"b\", c", 3.0),
+    ] {
+        let output = asked(query);
+        assert!(output.status.success(), "{query}: {}", String::from_utf8_lossy(&output.stderr));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(found["queries"][0]["length"], length, "{query}");
+    }
+    for (query, said) in [
+        ("Paris, Texas,Dallas", "no vertex Paris; they are \"Paris, Texas\", Dallas, "),
+        ("\"Paris, Texas\" Dallas", "a name that holds a comma goes in double quotes"),
+        ("Dallas,\"Paris\" x", "a name that holds a comma goes in double quotes"),
+    ] {
+        let errors = asked(query).stderr;
+        assert!(String::from_utf8_lossy(&errors).contains(said), "{query}: {errors:?}");
+    }
+}
+
+#[test]
+fn lines_may_end_in_cr_alone() {
+    let folder = Folder::new();
+    let market = "%%MatrixMarket matrix coordinate real general\r% x\r3 3 2\r1 2 2.5\r2 3 4\r";
+    for (name, text) in [
+        ("e.txt", "# from to\r1 2 2.5\r2 3 4\r"),
+        ("e.csv", "from,to,weight\r1,2,2.5\r2,3,4"),
+        ("e.gr", "c x\rp sp 3 2\ra 1 2 2.5\r\ra 2 3 4\r"),
+        ("e.mtx", market),
+        ("both.txt", "1 2 2.5\r2 3 4\r\n"),
+        ("twice.txt", "1 2 2.5\r\r\n2 3 4\r\r\n"),
+    ] {
+        let found = json(&format!("paths {}", folder.file(name, text)));
+        assert_eq!((&found["vertices"], &found["diameter"]), (&3.into(), &6.5.into()), "{name}");
+    }
+    fails(
+        &format!("paths {}", folder.file("e.txt", "1 2 2.5\r2 x 4\r")),
+        &["line 2: \"x\" is no vertex"],
+    );
+}
+
+#[test]
+fn columns_that_do_not_say_what_they_are_are_named() {
+    let folder = Folder::new();
+    for (text, said) in [
+        ("id,name,value\n1,2,3\n", "columns id, name, value taken as from, to, weight"),
+        ("x y\n1 2\n", "columns x, y taken as from, to"),
+    ] {
+        let found = json(&format!("paths {}", folder.file("c.csv", text)));
+        assert_eq!(found["hint"], said);
+    }
+    for text in ["source,target,value\n1,2,3\n", "node1,node2,w\n1,2,3\n", "edges\n1 2 3\n"] {
+        let found = json(&format!("paths {}", folder.file("c.csv", text)));
+        assert!(found["hint"].is_null(), "{text:?}: {found}");
+    }
+    let back = folder.file("back.csv", "destination,origin,cost\n1,2,3\n");
+    assert_eq!(json(&format!("paths {back} --query 2,1"))["queries"][0]["length"], 3.0);
 }
