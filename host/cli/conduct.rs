@@ -46,29 +46,34 @@ pub fn conduct(
 
     // What fails now must not take the result along: it is printed first.
     let logged = log.map_or(Ok(()), Log::finish);
-    let drawn = draw(run, records, &outcome);
+    let mut written: Vec<&Path> = Vec::new();
+    if logged.is_ok() {
+        written.extend(records.log.as_deref());
+    }
+    let drawn = draw(run, records, &outcome, &mut written);
     let report = if records.json {
         run.json(&outcome)
     } else {
-        let files: &[Option<&Path>] = match &drawn {
-            Ok(()) => {
-                &[records.log.as_deref(), records.plot.as_deref(), records.animate.as_deref()]
-            }
-            Err(_) => &[records.log.as_deref()],
-        };
-        let files: Vec<_> = files.iter().flatten().copied().collect();
-        run.text(&outcome, &files, kept.as_deref())
+        run.text(&outcome, &written, kept.as_deref())
     };
     super::print(&report)?;
     logged.and(drawn)
 }
 
-fn draw(run: &Run, records: &Records, outcome: &Outcome) -> anyhow::Result<()> {
+/// Draws what was asked for; `written` grows by each picture that is there.
+fn draw<'a>(
+    run: &Run,
+    records: &'a Records,
+    outcome: &Outcome,
+    written: &mut Vec<&'a Path>,
+) -> anyhow::Result<()> {
     if let Some(path) = &records.plot {
         pictures::plot(path, run, outcome)?;
+        written.push(path);
     }
     if let Some(path) = &records.animate {
         pictures::animate(path, run, outcome)?;
+        written.push(path);
     }
     Ok(())
 }

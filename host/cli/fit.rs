@@ -8,7 +8,7 @@ use std::{
 };
 
 use anyhow::{Context, bail};
-use clap::{Args, Parser};
+use clap::{ArgGroup, Args, Parser};
 use flockwork::{
     Error,
     backend::{AnyBackend, Backend},
@@ -35,6 +35,7 @@ const DATA: &str = "Data";
 const MODEL: &str = "Model";
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("kept").args(["save", "resume"]).multiple(true)))]
 pub struct Arguments {
     /// The data, or - for standard input: text (columns separated by commas, semicolons, tabs or blanks, with or
     /// without names), .npy or .npz arrays, or the binary layout of Hosala's thesis; each also packed by gzip.
@@ -143,7 +144,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
     save: Option<PathBuf>,
     /// How often to write that file; it is also written when the swarm ends.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds, help_heading = "What to keep and to show")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds, requires = "kept", help_heading = "What to keep and to show")]
     save_every: f64,
     /// Go on with the swarm that --save kept in FILE, of the same data and model: the result is that of a fit that
     /// was not interrupted. Its swarm's options are in the file; when it ends may be changed.
@@ -177,6 +178,21 @@ fn bounds(text: &str) -> Result<(Option<String>, (f64, f64)), String> {
         None => (None, text),
     };
     Ok((name, super::parse::bounds(rest)?))
+}
+
+/// Refuses two values of one name.
+fn agree<T: PartialEq>(
+    what: &str,
+    given: &[(&str, T)],
+    shown: impl Fn(&T) -> String,
+) -> anyhow::Result<()> {
+    for (nth, (name, value)) in given.iter().enumerate() {
+        let before = given[..nth].iter().find(|(other, first)| other == name && first != value);
+        if let Some((_, first)) = before {
+            bail!("{what} {name} is given as {} and as {}: give one", shown(first), shown(value));
+        }
+    }
+    Ok(())
 }
 
 /// The models with their formulas, for `--help`.
@@ -250,7 +266,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
             let drawn = arguments.plot.as_deref().filter(|_| drawn.is_ok());
             // What ended without a swarm has left none.
             let kept = kept.as_deref().filter(|kept| outputs::is_saved(kept));
-            report.text(arguments.log.as_deref(), drawn, kept)
+            report.text(arguments.log.as_deref().filter(|_| logged.is_ok()), drawn, kept)
         }
     };
     super::print(&report)?;
@@ -342,7 +358,9 @@ impl Arguments {
         let short =
             [("terms", self.terms), ("degree", self.degree), ("denominator", self.denominator)];
         let short = short.into_iter().filter_map(|(name, n)| Some((name, n?)));
-        for (name, n) in self.size.iter().map(|(name, n)| (&**name, *n)).chain(short) {
+        let sizes: Vec<_> = self.size.iter().map(|(name, n)| (&**name, *n)).chain(short).collect();
+        agree("the size", &sizes, u32::to_string)?;
+        for (name, n) in sizes {
             fit = fit.size(name, n)?;
         }
         let (by_name, in_order): (Vec<_>, Vec<_>) =
@@ -354,11 +372,27 @@ impl Arguments {
                 format!("--bounds without names must be given once for each of {names}")
             })?;
         }
+        let names = fit.names();
+        let in_order = names.iter().zip(&in_order).map(|(name, (_, bounds))| (&**name, *bounds));
+        let by_name = by_name.iter().filter_map(|(name, bounds)| Some((name.as_deref()?, *bounds)));
+        let bounds: Vec<_> = in_order.chain(by_name.clone()).collect();
+        agree("--bounds of", &bounds, |(lower, upper)| format!("{lower:?} to {upper:?}"))?;
         for (name, (lower, upper)) in by_name {
-            fit = fit.bounds(name.as_deref().unwrap_or_default(), *lower, *upper)?;
+            fit = fit.bounds(name, lower, upper)?;
         }
-        for (name, value) in &self.fix {
-            fit = fit.fixed(name, *value)?;
+        let fixed: Vec<_> = self.fix.iter().map(|(name, value)| (&**name, *value)).collect();
+        agree("--fix of", &fixed, |value| format!("{value:?}"))?;
+        for (name, value) in fixed {
+            fit = fit.fixed(name, value)?;
+            let own = bounds.iter().find(|(bounded, _)| *bounded == name);
+            if let Some((_, (lower, upper))) = own
+                && !(*lower..=*upper).contains(&value)
+            {
+                bail!(
+                    "--fix takes {name} as {value:?}, but --bounds of {name} are {lower:?} to \
+                     {upper:?}: give only one of the two"
+                );
+            }
         }
         if self.loss.has_scale() && self.loss_scale.is_none() {
             bail!(
@@ -483,7 +517,9 @@ fn list(as_json: bool) -> anyhow::Result<()> {
         ));
     }
     let mut text = String::from(
-        "Usual bounds are by the data: Y is the largest magnitude of the target, X of the arguments.\n\n",
+        "Usual bounds are by the data: Y is the largest magnitude of the target, X of the arguments.\n\
+         Parameters that a model is linear in are solved for, so that their usual bounds are only where a swarm \
+         begins to look;\nother usual bounds widen where a fit ends at one.\n\n",
     );
     for info in MODELS {
         text += &format!(
@@ -515,9 +551,16 @@ fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
     let names = data.names();
     let x_label = if one { names[0].clone() } else { "prediction".to_owned() };
     let title = format!("{}, {} rows", fit.model_name(), data.rows());
-    let shown =
-        fitted.parameters.iter().take(6).map(|p| format!("{} {:.6}", p.name, Shown(p.value)));
-    let subtitle = shown.collect::<Vec<_>>().join(", ");
+    const MOST: usize = 6;
+    let shown = fitted.parameters.iter().take(MOST).map(|p| {
+        let digits = digits(p.value, p.error, 6);
+        format!("{} {:.digits$}", p.name, Shown(p.value))
+    });
+    let mut shown: Vec<_> = shown.collect();
+    if fitted.parameters.len() > MOST {
+        shown.push("...".to_owned());
+    }
+    let subtitle = shown.join(", ");
     let picture = Fitting {
         title: &title,
         subtitle: &subtitle,
@@ -529,6 +572,20 @@ fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
         curve_name: if one { "the fitted curve" } else { "where the prediction is the target" },
     };
     Ok(plot::fitting(path, &picture)?)
+}
+
+/// How many digits a number needs so that its rounding is below a hundredth of its standard error: `usual`,
+/// or more, where it is large beside that.
+fn digits(value: f64, error: f64, usual: usize) -> usize {
+    // As many tell every number from all others.
+    const ALL: f64 = 17.0;
+    if value == 0.0 || !value.is_finite() || !error.is_finite() || error <= 0.0 {
+        return usual;
+    }
+    // The last digit's unit, of which rounding takes up to a half.
+    let unit = (0.02 * error).log10();
+    let needed = (value.abs().log10().floor() - unit).floor() + 2.0;
+    usual.max(needed.clamp(0.0, ALL) as usize)
 }
 
 /// A number with so many digits, whatever its size.
@@ -657,11 +714,13 @@ impl Report<'_> {
                 Status::Estimated => format!("+- {:.6}", Shown(parameter.error)),
                 _ => String::new(),
             };
-            let mut line = format!("{label:<widest$}  {:>18.10}  {known}", Shown(parameter.value));
+            let digits = digits(parameter.value, parameter.error, 10);
+            let value = format!("{:.digits$}", Shown(parameter.value));
+            let mut line = format!("{label:<widest$}  {value:>18}  {known}");
             if self.intervals && parameter.status == Status::Estimated {
-                line += &self.interval("", parameter.confidence);
+                line += &self.interval("", parameter.confidence, parameter.error);
                 if let Some(ends) = parameter.profile {
-                    line += &self.interval("by profile ", ends);
+                    line += &self.interval("by profile ", ends, parameter.error);
                 }
             }
             lines.push(line.trim_end().to_owned());
@@ -750,10 +809,10 @@ impl Report<'_> {
         lines.join("\n") + "\n"
     }
 
-    /// A confidence interval, as it stands after a parameter.
-    fn interval(&self, by: &str, (low, high): (f64, f64)) -> String {
+    /// A confidence interval, as it stands after a parameter with that standard error.
+    fn interval(&self, by: &str, (low, high): (f64, f64), error: f64) -> String {
         let end = |end: f64| match end.is_finite() {
-            true => format!("{:.6}", Shown(end)),
+            true => format!("{:.*}", digits(end, error, 6), Shown(end)),
             false => "no end".to_owned(),
         };
         // A level such as 0.999 is shown as 99.9, and not as 99.9 and its rounding.

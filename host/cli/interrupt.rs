@@ -39,6 +39,16 @@ pub fn listen() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Takes from the signal for a file that grows beyond the limit (`ulimit -f`) its power to end the program:
+/// the write fails instead, which is reported, and what was written of the file is removed.
+pub fn outlive_file_size_limit() {
+    // SAFETY: no handler is set, only that the signal is ignored.
+    #[cfg(unix)]
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+    }
+}
+
 /// Whether the program was started to go on after its terminal, as by `nohup`.
 fn hangups_are_ignored() -> bool {
     // SAFETY: zeros are a value of this structure; without a new action the call only writes the old one

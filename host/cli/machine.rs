@@ -6,7 +6,7 @@ use flockwork::{
     fit::Fit,
 };
 
-use super::parse::{bytes, choice, whole};
+use super::parse::{block_threads, bytes, choice, whole};
 
 // Without documentation: `clap` would take it for that of the command.
 #[derive(Args)]
@@ -70,7 +70,7 @@ pub struct Machine {
     )]
     evaluation: Evaluation,
     /// Threads of a GPU's block, a multiple of 32 up to 1024 [default: as many as suit the swarm].
-    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
+    #[arg(long, value_name = "N", value_parser = block_threads)]
     block_threads: Option<u32>,
 }
 

@@ -56,7 +56,11 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Search the minimum or maximum of a function with a particle swarm.
-    #[command(after_help = functions::summary(), args_override_self = true)]
+    #[command(
+        after_help = functions::summary(),
+        args_override_self = true,
+        mut_arg("save_every", |arg| arg.requires("save"))
+    )]
     Optimize(Box<optimize::Arguments>),
     /// Find the parameters of a model from data.
     #[command(
@@ -72,7 +76,10 @@ enum Command {
     )]
     Fit(Box<fit::Arguments>),
     /// Go on with a run that was saved. What is not given stays as it was.
-    #[command(args_override_self = true)]
+    #[command(
+        args_override_self = true,
+        mut_arg("save_every", |arg| arg.conflicts_with("no_save"))
+    )]
     Resume(Box<resume::Arguments>),
     /// Find every distance in a graph, and its paths.
     #[command(
@@ -98,6 +105,7 @@ enum Command {
 
 /// Does what the command line says.
 pub fn run() -> anyhow::Result<()> {
+    interrupt::outlive_file_size_limit();
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refused(&error));
     match arguments.command {
         Command::Optimize(arguments) => optimize::run(&arguments),

@@ -65,6 +65,15 @@ pub fn positive<T: TryFrom<u64> + PartialEq + Default>(text: &str) -> Result<T, 
     }
 }
 
+/// Threads of a GPU's block.
+pub fn block_threads(text: &str) -> Result<u32, String> {
+    let threads = whole::<u32>(text)?;
+    match threads.is_multiple_of(32) && (32..=1024).contains(&threads) {
+        true => Ok(threads),
+        false => Err("expected a multiple of 32 from 32 to 1024".to_owned()),
+    }
+}
+
 /// A limit, or that there is none.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {

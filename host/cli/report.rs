@@ -5,7 +5,7 @@ use std::path::Path;
 use flockwork::{
     backend::{AnyBackend, Backend},
     objective::Goal,
-    swarm::{Options, Outcome, Problem, StopReason, Variable},
+    swarm::{Edge, Options, Outcome, Precision, Problem, StopReason, Variable},
 };
 use serde_json::{Value, json};
 
@@ -75,11 +75,37 @@ impl Run<'_> {
         format!("{object}\n")
     }
 
+    /// Says that a position is outside the box, if it is.
+    fn outside(&self, position: &[f64]) -> Option<String> {
+        let Self { problem, options, .. } = self;
+        let is_single = options.settled_for(problem).precision == Some(Precision::F32);
+        // In single precision the bounds are rounded, too.
+        let rounded = |bound: f64| if is_single { f64::from(bound as f32) } else { bound };
+        let is_outside = |d: usize| {
+            let (lower, upper) = (problem.lower()[d], problem.upper()[d]);
+            position[d] < lower.min(rounded(lower)) || position[d] > upper.max(rounded(upper))
+        };
+        let first = (0..position.len()).find(|&d| is_outside(d))?;
+        let (x, lower, upper) = (position[first], problem.lower()[first], problem.upper()[first]);
+        let more = match (first + 1..position.len()).filter(|&d| is_outside(d)).count() {
+            0 => String::new(),
+            more => format!(", and {more} more coordinates are outside"),
+        };
+        let why = match options.edge {
+            Edge::None => " (--edge none lets particles leave it)",
+            _ => "",
+        };
+        Some(format!(
+            "outside     the box: x{first} is {x:.6}, the bounds are {lower} and {upper}{more}{why}"
+        ))
+    }
+
     /// `files` are those written, `saved` the one that the run is kept in.
     pub fn text(&self, outcome: &Outcome, files: &[&Path], saved: Option<&Path>) -> String {
         let Self { problem, backend, .. } = self;
         let known = problem.optimum();
         let sought = sought(problem.goal());
+        let outside = self.outside(&outcome.position);
         let restarts = match outcome.restarts {
             0 => String::new(),
             1 => ", after 1 restart".to_owned(),
@@ -105,12 +131,15 @@ impl Run<'_> {
             format!("ended       {}{restarts}", outcome.stopped.sentence()),
             match &known {
                 Some(known) => {
-                    format!("best value  {:e} (known {sought} {:e})", outcome.value, known.value)
+                    let within = if outside.is_some() { " in the box" } else { "" };
+                    let (value, known) = (outcome.value, known.value);
+                    format!("best value  {value:e} (known {sought}{within} {known:e})")
                 }
                 None => format!("best value  {:e}", outcome.value),
             },
             format!("at          {}", point(&outcome.position)),
         ];
+        lines.extend(outside);
         if let Some(position) = known.and_then(|known| known.position) {
             lines.push(format!("{sought} at  {}", point(&position)));
         }

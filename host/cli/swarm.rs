@@ -102,7 +102,10 @@ fn finish(text: &str) -> Result<Finish, String> {
     if text == "none" {
         return Ok(Finish::Never);
     }
-    text.parse().map(Finish::By).map_err(|why: flockwork::Error| why.to_string())
+    text.parse().map(Finish::By).map_err(|_: flockwork::Error| {
+        let names: Vec<_> = Method::ALL.iter().map(|method| method.name()).collect();
+        format!("it must be one of {}, none", names.join(", "))
+    })
 }
 
 const SWARM: &str = "Swarm";

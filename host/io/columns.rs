@@ -391,8 +391,8 @@ pub fn parse_columns(bytes: &[u8], path: &Path, wanted: &Wanted) -> Result<Colum
     Ok(columns)
 }
 
-/// Whether what is in a file is neither text nor `.npy` or `.npz`, by its first bytes: then it is plain
-/// numbers, as [`read_hosala`](super::read_hosala) reads.
+/// Whether what is in a file is neither text (be it damaged by NUL characters) nor `.npy` or `.npz`, by its
+/// first bytes: then it is plain numbers, as [`read_hosala`](super::read_hosala) reads.
 ///
 /// ```
 /// use flockwork::io::is_binary;
@@ -408,6 +408,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
     // A character may be cut off at the end.
     let cut = if first.len() < bytes.len() { 3 } else { 0 };
     (0..=cut).all(|cut| input::decoded(&first[..first.len() - cut]).is_none())
+        && input::nul_in_text(first).is_none()
 }
 
 /// Arrays side by side.
@@ -462,7 +463,12 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
 }
 
 fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
-    let text = input::decoded(bytes).ok_or("it is no text, and no .npy array")?;
+    let text = input::decoded(bytes).ok_or_else(|| match input::nul_in_text(bytes) {
+        Some(line) => format!(
+            "line {line} has a NUL character (a byte 0), which no text has: save it as UTF-8, or repair it"
+        ),
+        None => "it is no text, and no .npy array".to_owned(),
+    })?;
     let (text, line, mark) = delimited::begin(&text, wanted.skip_lines)?;
     let format = delimited::format(text, line, mark, wanted.decimal_comma);
     let sample = delimited::sample(text, line, format);

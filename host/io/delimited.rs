@@ -262,7 +262,10 @@ fn hint(field: &str, decimal_comma: bool) -> &'static str {
     let has_digit = field.contains(|c: char| c.is_ascii_digit());
     let only =
         |others: &str| has_digit && field.chars().all(|c| c.is_ascii_digit() || others.contains(c));
-    if only(",+-eE") && field.matches(',').count() == 1 && !decimal_comma {
+    let quotes = ['\'', '`', '´', '‘', '’', '“', '”'];
+    if has_digit && (field.starts_with(quotes) || field.ends_with(quotes)) {
+        ": numbers may stand in double quotes (\") or in none"
+    } else if only(",+-eE") && field.matches(',').count() == 1 && !decimal_comma {
         ": give --decimal-comma if its comma is a decimal mark; marks between thousands are not accepted"
     } else if only(",.'+- \u{a0}\u{202f}") && field.contains([',', '\'', ' ', '\u{a0}', '\u{202f}'])
     {

@@ -98,6 +98,22 @@ pub(super) fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
     is_text(&text).then_some(Cow::Owned(text))
 }
 
+/// The line, from 1, of the first NUL of what is a text but for such: one that is damaged, or UTF-16 without
+/// its mark. Numbers as a computer keeps them are none: what is left of them has other control characters, or
+/// is less than half.
+pub(super) fn nul_in_text(bytes: &[u8]) -> Option<usize> {
+    let first = bytes.iter().position(|&byte| byte == 0)?;
+    let rest: Vec<u8> = bytes.iter().copied().filter(|&byte| byte != 0).collect();
+    if 2 * rest.len() + 2 < bytes.len() || !rest.iter().any(u8::is_ascii_digit) {
+        return None;
+    }
+    let is_odd = |&byte: &u8| byte.is_ascii_control() && !b"\t\n\r\x0b\x0c\x1a".contains(&byte);
+    if rest.iter().any(is_odd) || decoded(&rest).is_none() {
+        return None;
+    }
+    Some(1 + bytes[..first].iter().filter(|&&byte| byte == b'\n').count())
+}
+
 /// Of the bytes from 0x80 to 0x9f, where Latin-1 has control characters.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
@@ -152,6 +168,17 @@ mod tests {
         assert_eq!(decoded(b"Temp \xb0C;\x80\n1;2\n").unwrap(), "Temp °C;€\n1;2\n");
         for binary in [&1.5_f64.to_le_bytes()[..], &(-1.1_f64).to_le_bytes(), b"\xff\xfe\x01"] {
             assert_eq!(decoded(binary), None);
+        }
+    }
+
+    #[test]
+    fn a_text_with_nuls_is_no_table_of_numbers() {
+        assert_eq!(nul_in_text(b"x,y\n1,2\n3,\x004\n"), Some(3));
+        assert_eq!(nul_in_text(b"1\0 \x002\0\n\0"), Some(1));
+        assert_eq!(nul_in_text(b"1 2\n"), None);
+        for numbers in [&[2.0, 8.0, 32.0][..], &[0.0], &[1.0, 2.0, 0.1], &[48.0, 1e5]] {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|x: &f64| x.to_le_bytes()).collect();
+            assert_eq!(nul_in_text(&bytes), None, "{numbers:?}");
         }
     }
 

@@ -747,7 +747,11 @@ impl Options {
         }
         if self.max_velocity.is_nan() || self.max_velocity <= 0.0 {
             let value = format!("{:?}", self.max_velocity);
-            return wrong("max_velocity", &value, "a positive number, infinite for no limit");
+            return wrong(
+                "max_velocity",
+                &value,
+                "a positive number, or `none` (infinite) for no limit",
+            );
         }
         if let Some(coefficients) = &self.coefficients {
             coefficients.check()?;

@@ -358,9 +358,13 @@ impl Checkpoint {
             stated.objective = None;
         }
         if stated != self.header.problem {
+            let parts = match self.function().starts_with("fit of ") {
+                true => "model, bounds, data, weights, loss or fixed parameters",
+                false => "function, bounds, variables, goal, shift, rotation or data",
+            };
             return Err(self.wrong(format!(
                 "the run is about {:?} in {} dimensions; the problem it should go on with, {:?} in \
-                 {}, differs in its function, bounds, variables, goal, shift, rotation or data",
+                 {}, differs in its {parts}",
                 self.function(),
                 self.header.problem.lower.len(),
                 problem.name(),
