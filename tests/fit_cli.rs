@@ -106,7 +106,8 @@ fn an_interrupted_fit_goes_on() {
         let other = folder.path().join("other.csv");
         fs::write(&other, "x,y\n1,2\n2,4\n3,7\n").unwrap();
         let other = other.to_str().unwrap();
-        let differs = ["the run is about \"fit of polynomial\"", "data"];
+        let differs =
+            ["the run is about \"fit of polynomial\"", "its model, bounds, data, weights"];
         fails(&format!("fit {other} --model polynomial --degree 1 --resume {save}"), &differs);
         fails(&format!("fit {file} --model linear --resume {save}"), &differs);
         fails(&format!("{fit} --resume {save} --fix c0=1"), &differs);

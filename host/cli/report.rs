@@ -89,7 +89,7 @@ impl Run<'_> {
         let (x, lower, upper) = (position[first], problem.lower()[first], problem.upper()[first]);
         let more = match (first + 1..position.len()).filter(|&d| is_outside(d)).count() {
             0 => String::new(),
-            more => format!(", and {more} more coordinates are outside"),
+            more => format!(" (and {more} more)"),
         };
         let why = match options.edge {
             Edge::None => " (--edge none lets particles leave it)",

@@ -359,7 +359,9 @@ impl Checkpoint {
         }
         if stated != self.header.problem {
             let parts = match self.function().starts_with("fit of ") {
-                true => "model, bounds, data, weights, loss or fixed parameters",
+                true => {
+                    "model, bounds, data, weights, loss, fixed parameters or use of the Gram matrix"
+                }
                 false => "function, bounds, variables, goal, shift, rotation or data",
             };
             return Err(self.wrong(format!(

@@ -167,6 +167,8 @@ fn what_is_no_table_is_refused_with_its_line() {
         (b"\x1f\x8b\x08 and so on", &["packed by gzip, and cut short or damaged"]),
         (b"\x93NUMPY\x01\x00", &["its NumPy header is cut short or damaged"]),
         (b"# nothing\n", &["it is empty"]),
+        (b"x,y\n1,2\n3,\x004\n", &["line 3 has a NUL character"]),
+        (b"x,y\n1,2\n'0.1000',2\n", &["line 3, column 1 (x)", "may stand in double quotes"]),
     ];
     for (bytes, expected) in cases {
         refused(bytes, "", expected);

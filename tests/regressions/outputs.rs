@@ -240,3 +240,141 @@ fn a_long_word_is_not_repeated_whole() {
         assert!(errors.starts_with("error: ") && errors.len() < 1500, "{}", errors.len());
     }
 }
+
+#[test]
+fn contradictions_are_refused() {
+    use crate::program::{fails, json};
+
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("d.txt");
+    std::fs::write(&data, "1 2\n2 4.5\n3 5.5\n4 8.25\n5 10\n6 11\n").unwrap();
+    let fit = format!("fit {} -m exponentials --backend cpu", data.display());
+    for (options, expected) in [
+        ("--fix rate1=1 --fix rate1=2", ["--fix of rate1", "1.0", "2.0"]),
+        (
+            "--bounds rate1=0,1 --bounds rate1=0,2",
+            ["--bounds of rate1", "0.0 to 1.0", "0.0 to 2.0"],
+        ),
+        (
+            "--bounds 0,9 --bounds 0,1 --bounds rate1=0,2",
+            ["--bounds of rate1", "0.0 to 1.0", "0.0 to 2.0"],
+        ),
+        ("--fix rate1=1 --bounds rate1=2,3", ["rate1", "1.0", "2.0 to 3.0"]),
+        ("--terms 2 --size terms=3", ["size terms", "2", "3"]),
+        ("--size terms=1 --size terms=2", ["size terms", "1", "2"]),
+    ] {
+        fails(&format!("{fit} {options}"), &expected);
+    }
+    json(&format!("{fit} --fix rate1=1 --fix rate1=1 --bounds rate1=0,3 --terms 1 --size terms=1"));
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    use crate::program::fails;
+
+    fails("optimize sphere --save-every 5", &["required", "--save <FILE>"]);
+    fails("fit no.csv -m linear --save-every 5", &["required", "--save <FILE>", "--resume <FILE>"]);
+    fails("resume no.fw --no-save --save-every 5", &["--no-save", "--save-every"]);
+    fails("resume no.fw --save-every 5", &["no.fw: "]);
+    fails("fit no.csv -m linear --resume no.fw --save-every 5", &["no.csv: "]);
+    for threads in ["33", "0", "1056"] {
+        let line = format!("optimize sphere --backend cpu --block-threads {threads}");
+        fails(&line, &["--block-threads", "a multiple of 32 from 32 to 1024"]);
+    }
+    fails("optimize sphere --polish newton", &["pattern, adaptive, line, covariance, none"]);
+    fails("optimize sphere --max-velocity 0", &["a positive number, or `none`"]);
+}
+
+#[test]
+fn what_is_shown_of_a_fit_is_as_fine_as_its_errors() {
+    use crate::program::{json, succeeds};
+
+    let folder = tempfile::tempdir().unwrap();
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_owned();
+    let (data, picture) = (name("d.csv"), name("fit.svg"));
+    let row = |k: u32| {
+        let t = (f64::from(k) - 14.3) / 6.0;
+        let noise = f64::from(k * 37 % 11) / 100.0;
+        format!("{},{}\n", 1_703_400_000 + 1000 * k, 3.0 * (-t * t).exp() + noise)
+    };
+    std::fs::write(&data, (0..30).map(row).collect::<String>()).unwrap();
+    let fit = format!("fit {data} -m gaussians --backend cpu --confidence 0.95");
+    let exact = &json(&fit)["result"]["parameters"];
+    let text = succeeds(&format!("{fit} --plot {picture}"));
+    let picture = std::fs::read_to_string(&picture).unwrap();
+    let mut compared = 0;
+    for parameter in exact.as_array().unwrap() {
+        let name = parameter["name"].as_str().unwrap();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let error = parameter["error"].as_f64().unwrap();
+        let near = |word: &str, exact: &serde_json::Value| {
+            let rounding = (word.parse::<f64>().unwrap() - exact.as_f64().unwrap()).abs();
+            assert!(rounding < 0.01 * error, "{line}: {word} is {rounding} off");
+        };
+        near(words[1], &parameter["value"]);
+        near(words[6], &parameter["confidence"][0]);
+        near(words[8], &parameter["confidence"][1]);
+        let drawn = picture.split_once(&format!("{name} ")).unwrap().1;
+        near(drawn.split([',', '\n', '<']).next().unwrap().trim(), &parameter["value"]);
+        compared += usize::from(name == "centre1");
+    }
+    assert_eq!(compared, 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_could_not_be_written_is_not_called_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("d.txt");
+    std::fs::write(&data, "1 2\n2 4.5\n3 5.5\n4 8.25\n5 10\n6 11\n").unwrap();
+    let fit = format!("fit {} -m power_law --backend cpu", data.display());
+    for line in [&*fit, "optimize sphere -p 20 -i 5 --backend cpu"] {
+        let output = crate::program::run(&format!("{line} --log /dev/full"));
+        let (text, errors) =
+            (crate::program::text(&output.stdout), crate::program::text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.contains("/dev/full"), "{errors}");
+        assert!(text.contains("back end") && !text.contains("written"), "{text}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_beyond_the_size_limit_is_an_error_that_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("run.fw");
+    let output = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 8 && exec \"$0\" \"$@\""])
+        .arg(crate::program::program().get_program())
+        .args("optimize rastrigin -d 20 -p 2000 -i 3 --backend cpu --save".split_whitespace())
+        .arg(&saved)
+        .output()
+        .unwrap();
+    let errors = crate::program::text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.starts_with("error: ") && errors.contains("run.fw"), "{errors}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_best_outside_the_box_is_said_to_be_there() {
+    use crate::program::succeeds;
+
+    let line = "optimize sum_of_sines -p 200 -i 300 --backend cpu";
+    let text = succeeds(&format!("{line} --edge none"));
+    assert!(text.contains("(known minimum in the box -2.43"), "{text}");
+    assert!(text.contains("outside     the box: x") && text.contains("3 and 13"), "{text}");
+    let text = succeeds(line);
+    assert!(text.contains("(known minimum -2.43") && !text.contains("outside"), "{text}");
+}
+
+#[test]
+fn the_list_of_models_says_what_usual_bounds_are_for() {
+    let list = crate::program::succeeds("fit --list");
+    let head = list.split_once("\n\n").unwrap().0;
+    assert!(
+        head.contains("are solved for") && head.contains("widen where a fit ends at one"),
+        "{head}"
+    );
+}
