@@ -28,7 +28,8 @@ impl Fit {
         let half = high / 2.0 - low / 2.0;
         let degree = self.sought.len() as i32 - 1;
         let farthest = low.abs().max(high.abs());
-        if half <= 0.0 || !((farthest / half).powi(degree) > FAR) {
+        let is_far = half > 0.0 && (farthest / half).powi(degree) > FAR;
+        if !is_far {
             return Ok(None);
         }
         // Of few binary digits, so that hardly any difference to it is rounded.

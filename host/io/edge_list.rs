@@ -83,9 +83,13 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                         shown(line)
                     ));
                 }
+                // Two letters may be two vertices as well.
+                let is_short =
+                    || hints.renumber && fields.iter().take(2).all(|field| field.len() == 1);
                 if found.is_some() {
                     columns = Some((fields.len(), number));
-                } else if !are_ends(&fields) {
+                }
+                if found.is_none() && !are_ends(&fields) || is_short() {
                     taken = Some(fields.iter().map(|field| field.to_string()).collect());
                 }
                 places = found;

@@ -503,6 +503,9 @@ fn columns_that_do_not_say_what_they_are_are_named() {
         let found = json(&format!("paths {}", folder.file("c.csv", text)));
         assert!(found["hint"].is_null(), "{text:?}: {found}");
     }
+    // Two vertices as well as two names of columns.
+    let found = json(&format!("paths {} --renumber", folder.file("uv.txt", "u v\nx y\n")));
+    assert_eq!(found["hint"], "columns u, v taken as from, to");
     let back = folder.file("back.csv", "destination,origin,cost\n1,2,3\n");
     assert_eq!(json(&format!("paths {back} --query 2,1"))["queries"][0]["length"], 3.0);
 }
