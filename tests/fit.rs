@@ -401,7 +401,12 @@ fn the_gram_matrix_is_for_linear_models_and_squares() {
     assert!(message(robust).contains("the loss huber"));
     let single = Fit::new(Linear, rows(50)).unwrap().with(|o| o.precision = Some(Precision::F32));
     assert!(message(single).contains("in f64"));
-    let huge = Data::pairs((0..9).map(|i| (1e155 * f64::from(i), 1.0))).unwrap();
-    let huge = Fit::new(Linear, huge).unwrap().bounds("b1", -1.0, 1.0).unwrap();
-    assert!(message(huge).contains("overflow"));
+    let huge = |x: f64| {
+        let data = Data::pairs((0..9).map(|i| (x * f64::from(i), 1.0))).unwrap();
+        Fit::new(Linear, data).unwrap().bounds("b1", -1.0, 1.0).unwrap()
+    };
+    assert!(message(huge(1e140).weighted(vec![1e100; 9]).unwrap()).contains("overflow"));
+    // Of arguments alone the unit is another one.
+    let found = huge(1e155).gram(true).run().unwrap().values()[0];
+    assert!((found * 1e155 - 36.0 / 204.0).abs() < 1e-9, "{found}");
 }
