@@ -34,6 +34,7 @@ pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod memory;
+mod names;
 pub mod paths;
 pub mod plot;
 pub mod points;

@@ -48,6 +48,17 @@ fn file_pages(text: &str) -> u64 {
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
+/// A vector of zeros, or the error that says how much was wanted.
+pub fn zeroed<E: bytemuck::Zeroable + Clone>(length: usize) -> Result<Vec<E>> {
+    let mut vector = Vec::new();
+    vector.try_reserve_exact(length).map_err(|_| Error::Memory {
+        needed: length as u128 * size_of::<E>() as u128,
+        available: None,
+    })?;
+    vector.resize(length, E::zeroed());
+    Ok(vector)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,13 +1,12 @@
 //! An NVIDIA GPU.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
 use bytemuck::Pod;
 use flockwork_device::{
-    fit::Model,
     gpu::memory::{ReadOnly, ReadWrite},
     kernel::{Kernel, Steady},
     objective::Objective,
@@ -15,7 +14,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Cpu, Number, Plan, Swarm, Task, kernel_fit,
+    Backend, Cpu, Function, Number, Plan, Swarm,
     kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, Queue},
     residence::{Capacity, Evaluation, Residence},
@@ -24,7 +23,6 @@ use crate::{
     Error, Result,
     cuda::{Batch, Buffer, Capability, Event, Gpu, LoadedKernel, Pinned, Replays, Stream},
     kernels::IMAGES,
-    swarm::Function,
 };
 
 /// Threads in a block where the swarm is large.
@@ -127,7 +125,7 @@ impl Cuda {
         self.asked.residence
     }
 
-    pub(crate) fn machine(&self) -> Result<impl Machine> {
+    pub(crate) fn machine(&self) -> Result<GpuMachine> {
         Ok(GpuMachine { memory: self.memory, ..GpuMachine::new(&self.gpu)? })
     }
 
@@ -168,20 +166,6 @@ impl Backend for Cuda {
 }
 
 impl Cuda {
-    /// A swarm for a fit of a model of this type. `numbers` are the rows, column by column.
-    pub(crate) fn swarm_of_fit<M: Model, T: Number>(
-        &self,
-        task: Task<T>,
-        numbers: Arc<Buffer<[u32; 4]>>,
-        plan: Plan<T>,
-    ) -> Result<Box<dyn Swarm<T>>> {
-        if !registry::is_registered_model::<M>() {
-            return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
-        }
-        let machine = GpuMachine::new(&self.gpu)?;
-        Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, numbers, plan, self.residence())?))
-    }
-
     /// A swarm for a function of this type.
     pub(crate) fn swarm_of<O: Objective, T: Number>(
         &self,
@@ -199,7 +183,7 @@ impl Cuda {
 }
 
 /// A GPU with the stream that launches go into.
-struct GpuMachine {
+pub(crate) struct GpuMachine {
     stream: Stream,
     /// For launches beside, once there are any.
     beside: OnceLock<Beside>,

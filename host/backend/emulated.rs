@@ -1,10 +1,9 @@
 //! The GPU's kernels on the CPU, lane by lane: for tests on machines without a GPU.
 
-use std::{cell::UnsafeCell, marker::PhantomData, sync::Arc};
+use std::{cell::UnsafeCell, marker::PhantomData};
 
 use bytemuck::Pod;
 use flockwork_device::{
-    fit::Model,
     gpu::{
         emulator::Emulator,
         memory::{ReadOnly, ReadWrite},
@@ -14,15 +13,15 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Number, Plan, Swarm, Task, kernel_fit,
+    Backend, Function, Number, Plan, Swarm,
     kernel_swarm::{Asked, KernelSwarm},
     machine::{Machine, Queue},
     residence::{Capacity, Evaluation, Residence},
 };
-use crate::{Error, Result, fit::Setup, swarm::Function};
+use crate::{Error, Result};
 
 /// Bytes of shared memory of a block, unless it is said otherwise.
-pub(super) const SHARED_BYTES: u32 = 16 << 10;
+pub(crate) const SHARED_BYTES: u32 = 16 << 10;
 
 /// Blocks that work at once.
 const MULTIPROCESSORS: u32 = 3;
@@ -161,6 +160,11 @@ impl Emulated {
         EmulatorMachine { emulator: Emulator::new(seed), memory, shared_bytes, matrices }
     }
 
+    /// The number that its lanes are scheduled by.
+    pub(crate) fn schedule(&self) -> u64 {
+        self.seed
+    }
+
     pub(crate) fn residence(&self) -> Residence {
         self.asked.residence
     }
@@ -169,68 +173,6 @@ impl Emulated {
     /// this is called.
     pub fn with<O: Objective>(self, objective: O) -> EmulatedWith<O> {
         EmulatedWith { emulated: self, objective }
-    }
-
-    /// As a back end for fits of one model, whose kernels are compiled for the emulator where this is
-    /// called. Its blocks are as large as the kernels for fits have them.
-    ///
-    /// ```
-    /// use flockwork::{backend::{Backend, Emulated}, fit::Logistic};
-    ///
-    /// let kernels = Emulated::new(3, 32).with_model(Logistic);
-    /// assert_eq!(kernels.description(), "an emulated GPU, schedule 3");
-    /// ```
-    pub fn with_model<M: Model>(self, _: M) -> EmulatedFit<M> {
-        EmulatedFit { emulated: self, model: PhantomData }
-    }
-}
-
-/// The emulator with the kernels of one model, as a back end for fits of it.
-///
-/// ```
-/// use std::ops::ControlFlow;
-/// use flockwork::backend::{Backend, Cpu, Emulated};
-/// use flockwork::fit::{Data, Fit, Saturation};
-///
-/// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
-/// let fit = Fit::new(Saturation, data)?.with(|o| (o.particles, o.iterations) = (40, 3));
-/// let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
-/// let kernels = fit.run_on(&Emulated::new(1, 32).with_model(Saturation), watch)?;
-/// assert_eq!(kernels.outcome.position, fit.run_on(&Cpu::new(0)?, watch)?.outcome.position);
-/// # Ok::<(), flockwork::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct EmulatedFit<M> {
-    emulated: Emulated,
-    model: PhantomData<M>,
-}
-
-impl<M: Model> Backend for EmulatedFit<M> {
-    fn name(&self) -> &'static str {
-        "emulated"
-    }
-
-    fn description(&self) -> String {
-        format!("an emulated GPU, schedule {}", self.emulated.seed)
-    }
-
-    fn swarm<T: Number>(
-        &self,
-        function: &dyn Function,
-        plan: Plan<T>,
-    ) -> Result<Box<dyn Swarm<T>>> {
-        let Some(fit) = function.as_fit().filter(|fit| fit.model_name() == M::INFO.name) else {
-            return Err(Error::ModelOnGpu { model: function.info().name });
-        };
-        let Setup { shape, rows, numbers, weights, loss, fixed } = T::setup_of(fit)?;
-        let width = shape.columns as usize + 1;
-        let machine = self.emulated.emulator();
-        let columns = kernel_fit::by_column(&numbers, width, rows)?;
-        #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
-        let columns = Arc::new(machine.upload(kernel_fit::words(&columns))?);
-        let task = Task { shape, rows, loss, weights, fixed };
-        let residence = self.emulated.asked.residence;
-        Ok(Box::new(kernel_fit::swarm::<M, _, T>(machine, task, columns, plan, residence)?))
     }
 }
 
@@ -272,25 +214,25 @@ impl<O: Objective> Backend for EmulatedWith<O> {
     }
 }
 
-pub(super) struct EmulatorMachine {
-    pub(super) emulator: Emulator,
+pub(crate) struct EmulatorMachine {
+    pub(crate) emulator: Emulator,
     /// Bytes that buffers may have, of which only shortest paths take notice.
-    pub(super) memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
     /// Bytes of shared memory that a block may have, where that is not fixed.
-    pub(super) shared_bytes: u32,
+    pub(crate) shared_bytes: u32,
     /// Whether it has units for products of matrices.
-    pub(super) matrices: bool,
+    pub(crate) matrices: bool,
 }
 
 /// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
-pub(super) struct HostBuffer<T> {
+pub(crate) struct HostBuffer<T> {
     words: Vec<UnsafeCell<u128>>,
     length: usize,
     element: PhantomData<T>,
 }
 
 impl<T: Pod> HostBuffer<T> {
-    pub(super) fn pointer(&self) -> *mut T {
+    pub(crate) fn pointer(&self) -> *mut T {
         self.words.as_ptr().cast_mut().cast()
     }
 }

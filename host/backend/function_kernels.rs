@@ -27,7 +27,7 @@ use crate::Result;
 
 /// Which kernel has particles on the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ChipKernel {
+pub(crate) enum ChipKernel {
     /// [`Resident`].
     Alone,
     /// [`Together`].
@@ -44,10 +44,10 @@ pub(super) enum ChipKernel {
 const MOST_NARROWED: u32 = 384;
 
 /// Blocks, and threads in each.
-pub(super) type Shape = (u32, u32);
+pub(crate) type Shape = (u32, u32);
 
 /// What follows an evaluation.
-pub(super) struct Then<T> {
+pub(crate) struct Then<T> {
     /// The next move.
     pub motion: motion::Arguments<T>,
     /// Whether it follows at once.
@@ -55,7 +55,7 @@ pub(super) struct Then<T> {
 }
 
 /// The kernels of one function. Their arguments come without the function itself.
-pub(super) trait FunctionKernels<M: Machine, T> {
+pub(crate) trait FunctionKernels<M: Machine, T> {
     /// Which coordinates a term of the function reads.
     fn reach(&self) -> Reach;
 
@@ -106,7 +106,7 @@ pub(super) trait FunctionKernels<M: Machine, T> {
 }
 
 /// The kernels of a function of this type.
-pub(super) struct KernelsOf<M: Machine, O: Objective, T: Number> {
+pub(crate) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     objective: O,
     evaluate: OnDemand<M, Evaluate<O, T>>,
     step: Tailored<M, Step<O, T>>,

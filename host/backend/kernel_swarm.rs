@@ -42,7 +42,7 @@ use super::{
     residence::{self, Evaluation, Residence, Shape, Workload},
     until_record,
 };
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// Particles that share a word of `fresh`, at least.
 const MARKED: usize = Sixteens::MARKED as usize;
@@ -775,7 +775,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     fn in_slots<E: Pod>(&self, rows: &[E], dims: usize) -> Result<M::Buffer<E>> {
         let particles = self.plan.particles as usize;
         let stride = layout::stride(particles) * dims;
-        let mut tiled = super::zeroed::<E>(self.plan.slots() * dims)?;
+        let mut tiled = memory::zeroed::<E>(self.plan.slots() * dims)?;
         for (rows, tiled) in rows.chunks_exact(particles * dims).zip(tiled.chunks_exact_mut(stride))
         {
             into_tiles(rows, tiled, particles, dims);
@@ -918,7 +918,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             return Ok(Vec::new());
         }
         let slots = layout::stride(count);
-        let mut tiled = super::zeroed(slots * dims)?;
+        let mut tiled = memory::zeroed(slots * dims)?;
         into_tiles(points, &mut tiled, count, dims);
         let turned = !self.plan.rotation.is_empty() && self.function.reach() == Reach::All;
         let machine = &self.machine;

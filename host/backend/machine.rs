@@ -214,7 +214,7 @@ pub trait Machine {
 }
 
 /// A kernel that is made ready when it is first wanted: a driver takes tens of milliseconds for each.
-pub(super) struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
+pub(crate) struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
 
 impl<M: Machine, K: Kernel> OnDemand<M, K> {
     pub fn new() -> Self {
@@ -230,7 +230,7 @@ impl<M: Machine, K: Kernel> OnDemand<M, K> {
 }
 
 /// A kernel that is made ready for the launches that are wanted, and again when others are.
-pub(super) struct Tailored<M: Machine, K: Kernel> {
+pub(crate) struct Tailored<M: Machine, K: Kernel> {
     /// Threads of a block at most, if they are bounded.
     threads: Option<u32>,
     steady: Steady,

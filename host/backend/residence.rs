@@ -12,7 +12,7 @@ use flockwork_device::{
     },
 };
 
-use crate::swarm::named;
+use crate::names::named;
 
 named! {
     /// Where the particles of a synchronous swarm are between iterations on a GPU. The result is the

@@ -225,7 +225,7 @@ fn gpu<T: Number>(backend: &AnyBackend, cuda: &Cuda) -> Result<Processor> {
 
     let blocks = cuda.gpu().device().multiprocessors * BLOCKS;
     let (fused_per_second, products_per_second) =
-        crate::backend::fused_per_second::<_, T>(&cuda.machine()?, blocks)?;
+        crate::fit::fused_per_second::<_, T>(&cuda.machine()?, blocks)?;
     let reads_per_second =
         super::ceilings(backend)?.map_or(f64::NAN, |ceilings| ceilings.copy_bytes_per_second);
     Ok(Processor { reads_per_second, fused_per_second, products_per_second })

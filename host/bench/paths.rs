@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 #[cfg(feature = "cuda")]
-use crate::backend::OnKernels;
+use crate::paths::OnKernels;
 use crate::{
     Error, Result,
     backend::{AnyBackend, Cpu, Spread},

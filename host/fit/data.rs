@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use flockwork_device::math::Scalar;
 
+#[cfg(feature = "cuda")]
+use super::gpu::{by_column, words};
 use crate::{Error, Result, io::Table, memory};
 #[cfg(feature = "cuda")]
 use crate::{
-    backend::{Number, by_column, words},
+    backend::{Number, Precision},
     cuda::{Buffer, Gpu},
-    swarm::Precision,
 };
 
 /// Rows of arguments and a target each, kept once for all fits and copied to `f32` when first needed

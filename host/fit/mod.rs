@@ -12,6 +12,7 @@
 //! | `fitted` | what was found, and how sure it is |
 //! | `inference`, `quantile` | errors, covariances, intervals, R squared and likelihood |
 //! | `model`, `rows` | models of a type or a closure; the sum over rows along SIMD lanes |
+//! | `gpu/` | the sum over rows by a GPU's kernels, and by the emulator's |
 //! | `levenberg_marquardt`, `triangle`, `dual` | down from a point: steps, least squares, derivatives |
 //! | `units` | numbers whose squares are none |
 //! | `origin` | polynomials whose arguments are far from zero |
@@ -34,6 +35,7 @@
 mod data;
 mod dual;
 mod fitted;
+mod gpu;
 mod gram;
 mod inference;
 mod levenberg_marquardt;
@@ -53,6 +55,9 @@ pub use flockwork_device::fit::{
     Columns, Info, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size, Visitor,
     model as models, predict, sum, with_model,
 };
+pub use gpu::EmulatedFit;
+#[cfg(feature = "cuda")]
+pub(crate) use gpu::fused_per_second;
 pub use gram::Gram;
 pub(crate) use rows::Setup;
 pub use run::Resample;

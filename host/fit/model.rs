@@ -14,7 +14,7 @@ use crate::backend::{Evaluator, Judged, Number, Simd};
 #[cfg(feature = "cuda")]
 use crate::{
     Result,
-    backend::{Cuda, Plan, Swarm, Task},
+    backend::{Cuda, Plan, Swarm},
     fit::Fit,
 };
 
@@ -52,7 +52,13 @@ pub(super) trait ModelIn<T> {
 
     /// A swarm on a GPU.
     #[cfg(feature = "cuda")]
-    fn on_gpu(&self, gpu: &Cuda, fit: &Fit, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>>;
+    fn on_gpu(
+        &self,
+        gpu: &Cuda,
+        fit: &Fit,
+        setup: Setup<T>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>>;
 }
 
 pub(super) struct Typed<M>(pub M);
@@ -101,10 +107,14 @@ impl<M: Model, T: Number> ModelIn<T> for Typed<M> {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_gpu(&self, gpu: &Cuda, fit: &Fit, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
-        let Setup { shape, rows, numbers, weights, loss, fixed } = T::setup_of(fit)?;
-        let on_gpu = fit.data.on_gpu(gpu.gpu(), &numbers)?;
-        gpu.swarm_of_fit::<M, T>(Task { shape, rows, loss, weights, fixed }, on_gpu, plan)
+    fn on_gpu(
+        &self,
+        gpu: &Cuda,
+        fit: &Fit,
+        setup: Setup<T>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        gpu.swarm_of_fit::<M, T>(fit, setup, plan)
     }
 }
 
@@ -174,7 +184,7 @@ impl<T: Number> ModelIn<T> for Closure {
     }
 
     #[cfg(feature = "cuda")]
-    fn on_gpu(&self, _: &Cuda, fit: &Fit, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
+    fn on_gpu(&self, _: &Cuda, fit: &Fit, _: Setup<T>, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
         Err(crate::Error::ModelOnGpu { model: fit.model_name().to_owned() })
     }
 }

@@ -1,6 +1,6 @@
 //! What is to be fitted to what.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use flockwork_device::fit::{
     self as device, Info, Kind, MODELS, Model, Range, Shape, Visitor, with_model,
@@ -16,8 +16,9 @@ use super::{
 use crate::backend::{Cuda, Plan, Swarm};
 use crate::{
     Error, Result,
-    backend::{Evaluator, Simd},
-    swarm::{Function, FunctionIn, Named, Options, Precision, Problem, named},
+    backend::{Evaluator, FunctionIn, Number, Precision, Simd},
+    names::named,
+    swarm::{Function, Named, Options, Problem},
 };
 
 named! {
@@ -857,7 +858,23 @@ impl Fit {
         }
     }
 
-    pub(crate) fn setup_single(&self) -> Result<Setup<f32>> {
+    /// What the sum is over, in the precision that a type is of.
+    ///
+    /// # Errors
+    /// As [`Fit::setup_single`].
+    pub(crate) fn setup_in<T: Number>(&self) -> Result<Setup<T>> {
+        let setup: Box<dyn Any> = match T::PRECISION {
+            Precision::F32 => Box::new(self.setup_single()?),
+            Precision::F64 => Box::new(self.setup()),
+        };
+        Ok(*setup.downcast().expect("a precision is one type's"))
+    }
+
+    /// In `f32`.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] for a number that `f32` does not have.
+    fn setup_single(&self) -> Result<Setup<f32>> {
         let Setup { shape, rows, weights, loss, fixed, .. } = self.setup();
         Ok(Setup {
             shape,
@@ -885,6 +902,13 @@ fn check_bounds(dimension: usize, lower: f64, upper: f64) -> Result<()> {
     Err(Error::Bounds { dimension, lower, upper })
 }
 
+impl Fit {
+    /// The fit whose sum a function is, if it is one.
+    pub(crate) fn behind(function: &dyn Function) -> Option<&Self> {
+        function.as_any()?.downcast_ref()
+    }
+}
+
 impl Function for Fit {
     fn info(&self) -> Named {
         Named { name: format!("fit of {}", self.name), info: None }
@@ -894,7 +918,7 @@ impl Function for Fit {
         self.model.has_kernels()
     }
 
-    fn as_fit(&self) -> Option<&Fit> {
+    fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
 }
@@ -906,7 +930,7 @@ impl FunctionIn<f64> for Fit {
 
     #[cfg(feature = "cuda")]
     fn on_gpu(&self, gpu: &Cuda, plan: Plan<f64>) -> Result<Box<dyn Swarm<f64>>> {
-        ModelIn::<f64>::on_gpu(&*self.model, gpu, self, plan)
+        ModelIn::<f64>::on_gpu(&*self.model, gpu, self, self.setup(), plan)
     }
 }
 
@@ -921,7 +945,7 @@ impl FunctionIn<f32> for Fit {
 
     #[cfg(feature = "cuda")]
     fn on_gpu(&self, gpu: &Cuda, plan: Plan<f32>) -> Result<Box<dyn Swarm<f32>>> {
-        ModelIn::<f32>::on_gpu(&*self.model, gpu, self, plan)
+        ModelIn::<f32>::on_gpu(&*self.model, gpu, self, self.setup_single()?, plan)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The format of the ninth DIMACS challenge: `p sp N M`, and `a FROM TO WEIGHT` for each edge.
 
-use super::graph::{
+use super::list::{
     First, GraphHints, List, MOST, lines, room, shown, stated_again, vertex, weight,
 };
 use crate::paths::Edge;

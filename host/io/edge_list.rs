@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::HashMap};
 use super::{
     delimited::may_be_thousands,
     dimacs::{Span, unstated},
-    graph::{First, GraphHints, List, MOST, lines, shown, vertex, weight},
+    list::{First, GraphHints, List, MOST, lines, shown, vertex, weight},
 };
 use crate::paths::Edge;
 

@@ -5,7 +5,7 @@
 use std::{io::Write, path::Path};
 
 use super::{Table, read_input, whole};
-use crate::{Error, Result, memory, swarm::named};
+use crate::{Error, Result, memory, names::named};
 
 named! {
     /// In which order the numbers stand.

@@ -1,6 +1,6 @@
 //! Matrix Market: <https://math.nist.gov/MatrixMarket/formats.html>.
 
-use super::graph::{
+use super::list::{
     First, GraphHints, List, MOST, lines, room, shown, stated_again, vertex, weight,
 };
 use crate::paths::Edge;

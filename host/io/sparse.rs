@@ -1,7 +1,7 @@
 //! Sparse matrices as `scipy.sparse.save_npz` writes them: arrays of indices and of data, by name.
 
 use super::{
-    graph::{First, GraphHints, List, MOST, shown},
+    list::{First, GraphHints, List, MOST, shown},
     npy, npz,
 };
 use crate::{memory, paths::Edge};

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{Distances, Graph, Options, Solver, Weight, check};
-use crate::{Result, swarm::named};
+use crate::{Result, names::named};
 
 named! {
     /// The type that distances are computed in, or that the graph shall decide.

@@ -30,12 +30,14 @@
 //! | `choice` | the type to compute in |
 //! | `random` | random graphs |
 //! | `solver` | where it is computed: on a CPU, a GPU, the emulator of one |
-//! | `cpu` | the blocked algorithm on a CPU |
+//! | `cpu/` | the blocked algorithm on a CPU |
+//! | `gpu/` | the same by the kernels of a GPU, or of the emulator of one |
 
 mod check;
 mod choice;
 mod cpu;
 mod distances;
+mod gpu;
 mod graph;
 mod matrix;
 mod random;
@@ -51,6 +53,7 @@ pub use random::{Random, random};
 pub use solver::Solver;
 
 pub(crate) use cpu::Kernels;
+pub(crate) use gpu::OnKernels;
 #[cfg(test)]
 pub(crate) use solver::Closes;
 pub(crate) use solver::{Closed, Closing, Watch};

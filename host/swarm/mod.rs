@@ -3,13 +3,14 @@
 //! | file | holds |
 //! |---|---|
 //! | `problem` | the function, its box, its shift and rotation, its variables, its data |
-//! | `function` | objective functions as back ends take them: types and closures |
 //! | `options` | size, length, seed, precision and rules of a run |
 //! | `plan` | both together, checked and converted for the back ends ([`crate::backend::Plan`]) |
+//! | `placement` | which back end runs a problem |
 //! | `run` | the loop: advance, look, report, polish, restart, stop |
 //! | `outcome` | what a run found, and how it went |
 //! | `polish/` | something sharper than a swarm to finish with |
-//! | `saved` | a run in a file, and out of it again |
+//! | `state` | what a run knows besides its swarm |
+//! | `saved`, `resume` | a run in a file, and out of it again |
 //! | `search` | all of that as one sentence |
 //! | `start` | where a swarm starts, other than uniform in the box |
 //! | `ask` | swarms whose points someone else evaluates |
@@ -27,32 +28,35 @@
 //! ```
 
 mod ask;
-mod function;
-mod names;
 mod options;
 mod outcome;
+mod placement;
 mod plan;
 mod polish;
 mod problem;
+mod resume;
 mod run;
 mod saved;
 mod search;
 mod start;
+mod state;
 
+pub use crate::backend::{
+    function::{Function, Named},
+    number::Precision,
+};
 pub use ask::AskTell;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
-pub(crate) use function::FunctionIn;
-pub use function::{Function, Named};
-pub(crate) use names::named;
 pub use options::{
-    Coefficients, Edge, Large, Mode, Neighbourhood, Options, Precision, Preset, Randomness,
-    Restart, Rule, Schedule, Start, Stop,
+    Coefficients, Edge, Large, Mode, Neighbourhood, Options, Preset, Randomness, Restart, Rule,
+    Schedule, Start, Stop,
 };
 pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
 pub use polish::{Method, Polish};
 pub use problem::{KnownOptimum, Problem};
-pub(crate) use run::{OwnBest, minimize_with_own_bests};
+pub(crate) use run::minimize_with_own_bests;
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};
 pub use search::Search;
+pub(crate) use state::OwnBest;

@@ -5,26 +5,8 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Polish, Problem, names::named, start};
-use crate::{Error, Result};
-
-named! {
-    /// The arithmetic of a run.
-    ///
-    /// ```
-    /// use flockwork::swarm::{Options, Precision};
-    ///
-    /// let options = Options { precision: Some("f64".parse()?), ..Options::default() };
-    /// assert_eq!(options.precision, Some(Precision::F64));
-    /// # Ok::<(), flockwork::Error>(())
-    /// ```
-    pub enum Precision("precision") {
-        /// 32-bit floating point.
-        F32 = "f32",
-        /// 64-bit floating point.
-        F64 = "f64",
-    }
-}
+use super::{Method, Polish, Precision, Problem, start};
+use crate::{Error, Result, names::named};
 
 named! {
     /// How a particle gets its next velocity.

@@ -10,7 +10,7 @@ use flockwork_device::{
     swarm::settings::Variable,
 };
 
-use super::function::{Batch, Closure, Function, Named, Typed};
+use crate::backend::function::{Batch, Closure, Function, Named, Typed};
 use crate::{Error, Result, io::Table, memory};
 
 /// An objective function with a number of dimensions, a box, and what else defines it.

@@ -15,7 +15,6 @@ use flockwork_device::{
     random::{Draw, Purpose, philox},
     swarm::{settings::Variable, update::Bound, view},
 };
-use serde::{Deserialize, Serialize};
 
 use super::{
     Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
@@ -23,10 +22,11 @@ use super::{
     outcome::sign,
     polish::{Polisher, Step},
     saved, start,
+    state::{Ledger, OwnBest, State},
 };
 use crate::{
     Error, Result,
-    backend::{Backend, Best, Cpu, Number, Plan, Record, Swarm},
+    backend::{Backend, Best, Cpu, Number, Plan, Record, Snapshot, Swarm},
     memory,
 };
 
@@ -83,7 +83,7 @@ pub(crate) fn minimize_with_own_bests(
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<OwnBest>)> {
         let mut run = Run::<_, T>::new(problem, options, backend)?;
-        run.own_bests = Some(Vec::new());
+        run.state.own_bests = Some(Vec::new());
         run.go(saved, observe)
     }
     let options = &options.settled_for(problem);
@@ -92,9 +92,6 @@ pub(crate) fn minimize_with_own_bests(
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
     }
 }
-
-/// A particle's own best: its fitness, and where.
-pub(crate) type OwnBest = (f64, Vec<f64>);
 
 /// As [`minimize`], and keeps the run in a file.
 pub(super) fn run(
@@ -122,47 +119,6 @@ pub(super) fn run(
     }
 }
 
-/// What a run knows besides its present swarm.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ledger {
-    /// Restarts so far.
-    pub restarts: u32,
-    /// Particles of the present swarm.
-    pub particles: u32,
-    /// Iterations of the swarms before it.
-    pub iterations_before: u32,
-    /// Evaluations other than those of the present swarm's start and iterations.
-    pub evaluations_besides: u64,
-    /// The iteration, all counted, in which the best of all was found; seen at checks only.
-    pub improved: u32,
-    /// The iteration of the present swarm in which its best was found; seen at checks only.
-    pub swarm_improved: u32,
-    /// The last iteration of the present swarm at which conditions were looked at.
-    pub checked: Option<u32>,
-    /// The last iteration of the present swarm of which a frame was kept.
-    pub framed: Option<u32>,
-    /// The last iteration of the present swarm in which it was polished.
-    pub polished: Option<u32>,
-    /// Large swarms so far, the present one included.
-    pub larges: u32,
-    /// Whether the present one is large.
-    pub is_large: bool,
-    /// Particles of the last swarm that was not large.
-    pub small: u32,
-    /// Evaluations that the swarms before the present one have had: small ones and large ones.
-    pub spent: [u64; 2],
-    /// Evaluations before the present swarm.
-    pub before: u64,
-    /// Evaluations since then that count for neither kind.
-    pub aside: u64,
-    /// The best fitness of all.
-    #[serde(skip)]
-    pub best: Option<(f64, Vec<f64>)>,
-    /// The fitness at the last check: of all, and of the present swarm.
-    #[serde(skip)]
-    pub last_seen: [f64; 2],
-}
-
 /// A run under way.
 pub(super) struct Run<'a, B: Backend, T: Number> {
     pub problem: &'a Problem,
@@ -170,12 +126,7 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
     backend: &'a B,
     pub plan: Plan<T>,
     pub swarm: Box<dyn Swarm<T>>,
-    pub ledger: Ledger,
-    pub polisher: Option<Polisher>,
-    pub history: Vec<Sample>,
-    pub frames: Vec<Frame>,
-    /// Those of the swarms before, if they are wanted.
-    pub own_bests: Option<Vec<OwnBest>>,
+    state: State,
     called: Instant,
     startup: Duration,
     /// Evaluations when the clock started.
@@ -234,6 +185,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             last_seen: [f64::INFINITY; 2],
         };
         let (history, frames) = (Vec::new(), Vec::new());
+        let state = State { ledger, polisher: own, history, frames, own_bests: None };
         let startup = Duration::ZERO;
         Ok(Self {
             problem,
@@ -241,11 +193,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             backend,
             plan,
             swarm,
-            ledger,
-            polisher: own,
-            history,
-            frames,
-            own_bests: None,
+            state,
             called,
             startup,
             evaluations_before: 0,
@@ -258,14 +206,14 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         problem: &'a Problem,
         options: &'a Options,
         backend: &'a B,
-        parts: saved::Parts<T>,
+        state: State,
+        snapshot: &Snapshot<T>,
     ) -> Result<Self> {
-        let saved::Parts { ledger, snapshot, polisher, history, frames, .. } = parts;
-        let mut run = Self::prepared(problem, options, backend, ledger.restarts, ledger.particles)?;
+        let Ledger { restarts, particles, .. } = state.ledger;
+        let mut run = Self::prepared(problem, options, backend, restarts, particles)?;
         run.swarm.record_every(options.history)?;
-        run.swarm.restore(&snapshot)?;
-        (run.ledger, run.history, run.frames) = (ledger, history, frames);
-        run.polisher = polisher;
+        run.swarm.restore(snapshot)?;
+        run.state = state;
         run.startup = run.called.elapsed();
         run.evaluations_before = run.evaluations();
         Ok(run)
@@ -275,11 +223,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn begin_swarm(&mut self) -> Result<()> {
         self.swarm.record_every(self.options.history)?;
         // A user's points are for the first swarm.
-        let again = self.ledger.restarts > 0 && matches!(self.options.start, Start::Points(_));
+        let again =
+            self.state.ledger.restarts > 0 && matches!(self.options.start, Start::Points(_));
         let how = if again { &Start::Uniform } else { &self.options.start };
         start::start(&mut *self.swarm, self.problem, &self.plan, how)?;
         let extra = start::evaluations(how) - 1;
-        self.ledger.evaluations_besides += extra * u64::from(self.ledger.particles);
+        self.state.ledger.evaluations_besides += extra * u64::from(self.state.ledger.particles);
         // Waits for a GPU.
         self.note_best()
     }
@@ -291,13 +240,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
 
     /// Points tried when the present swarm had done so many iterations.
     fn evaluations_at(&self, iteration: u32) -> u64 {
-        let each = u64::from(self.ledger.particles);
-        self.ledger.evaluations_besides + each * (u64::from(iteration) + 1)
+        let each = u64::from(self.state.ledger.particles);
+        self.state.ledger.evaluations_besides + each * (u64::from(iteration) + 1)
     }
 
     /// All iterations so far.
     fn iterations(&self) -> u32 {
-        self.ledger.iterations_before + self.swarm.iteration()
+        self.state.ledger.iterations_before + self.swarm.iteration()
     }
 
     /// Looks whether the swarm's best is the best of all. Of equals the swarm's present one is taken:
@@ -305,27 +254,27 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
         let value = value.to_f64();
-        if self.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
+        if self.state.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
             let position = position.iter().map(|x| x.to_f64()).collect();
-            self.ledger.best = Some((value, position));
+            self.state.ledger.best = Some((value, position));
         }
         Ok(())
     }
 
     /// The best fitness of all.
     fn best(&self) -> f64 {
-        self.ledger.best.as_ref().map_or(f64::INFINITY, |(best, _)| *best)
+        self.state.ledger.best.as_ref().map_or(f64::INFINITY, |(best, _)| *best)
     }
 
     /// Takes the swarm's records into the history.
     fn note_records(&mut self) -> Result<()> {
         for record in self.swarm.take_records()? {
             let when = (
-                self.ledger.iterations_before + record.iteration,
+                self.state.ledger.iterations_before + record.iteration,
                 self.evaluations_at(record.iteration),
             );
-            let size = (self.ledger.particles, self.problem.dims());
-            self.history.push(Sample::new(&record, when, size, self.problem.goal()));
+            let size = (self.state.ledger.particles, self.problem.dims());
+            self.state.history.push(Sample::new(&record, when, size, self.problem.goal()));
         }
         Ok(())
     }
@@ -334,14 +283,14 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn note_frame(&mut self) -> Result<()> {
         let iteration = self.swarm.iteration();
         let due = self.options.frames.is_some_and(|stride| iteration.is_multiple_of(stride));
-        if !due || self.ledger.framed == Some(iteration) {
+        if !due || self.state.ledger.framed == Some(iteration) {
             return Ok(());
         }
-        self.ledger.framed = Some(iteration);
+        self.state.ledger.framed = Some(iteration);
         let snapshot = self.swarm.snapshot()?;
         let rounded = |all: &[T]| all.iter().map(|x| x.to_f64() as f32).collect::<Vec<_>>();
-        let Some((best, position)) = &self.ledger.best else { return Ok(()) };
-        self.frames.push(Frame {
+        let Some((best, position)) = &self.state.ledger.best else { return Ok(()) };
+        self.state.frames.push(Frame {
             iteration: self.iterations(),
             best: sign(self.problem.goal()) * best,
             best_position: position.clone(),
@@ -359,7 +308,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             || stop.spread_tolerance.is_some()
             || stop.stagnation.is_some()
             || self.options.restart.is_some()
-            || self.polisher.is_some()
+            || self.state.polisher.is_some()
     }
 
     /// Iterations until something has to be looked at; 0 if the run is at its end.
@@ -368,7 +317,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let left = self.options.iterations - self.iterations().min(self.options.iterations);
         let (mut next, mut reason) = (left, StopReason::Iterations);
         if let Some(most) = self.options.stop.evaluations {
-            let left = most.saturating_sub(self.evaluations()) / u64::from(self.ledger.particles);
+            let left =
+                most.saturating_sub(self.evaluations()) / u64::from(self.state.ledger.particles);
             if left < u64::from(next) {
                 (next, reason) = (left as u32, StopReason::Evaluations);
             }
@@ -386,22 +336,22 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
         // Looked at before: only in a resumed run, which may have ended here.
-        let again = self.ledger.checked == Some(iteration);
-        let new_swarm = self.ledger.restarts > 0 && iteration == 0;
+        let again = self.state.ledger.checked == Some(iteration);
+        let new_swarm = self.state.ledger.restarts > 0 && iteration == 0;
         if !self.has_checks() || !due || self.is_polishing() || again && new_swarm {
             return Ok(None);
         }
-        self.ledger.checked = Some(iteration);
+        self.state.ledger.checked = Some(iteration);
         let swarm_best = self.swarm.best()?.value.to_f64();
-        if swarm_best < self.ledger.last_seen[1] || !again && self.poll()? {
+        if swarm_best < self.state.ledger.last_seen[1] || !again && self.poll()? {
             // With what a poll found: that is not the swarm's own, and no reason not to poll again.
-            self.ledger.last_seen[1] = self.swarm.best()?.value.to_f64();
-            self.ledger.swarm_improved = iteration;
+            self.state.ledger.last_seen[1] = self.swarm.best()?.value.to_f64();
+            self.state.ledger.swarm_improved = iteration;
             self.note_best()?;
         }
-        if self.best() < self.ledger.last_seen[0] {
-            self.ledger.last_seen[0] = self.best();
-            self.ledger.improved = self.iterations();
+        if self.best() < self.state.ledger.last_seen[0] {
+            self.state.ledger.last_seen[0] = self.best();
+            self.state.ledger.improved = self.iterations();
         }
         let stop = &self.options.stop;
         if self.is_at_target()? {
@@ -424,24 +374,24 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 return self.end_polished(StopReason::SpreadTolerance);
             }
         }
-        let idle = self.iterations() - self.ledger.improved;
+        let idle = self.iterations() - self.state.ledger.improved;
         if stop.stagnation.is_some_and(|most| idle >= most) {
             return self.end_polished(StopReason::Stagnation);
         }
         if again {
             return Ok(None);
         }
-        let idle = iteration - self.ledger.swarm_improved;
+        let idle = iteration - self.state.ledger.swarm_improved;
         let Some(restart) = restart else {
-            if self.polisher.as_ref().is_some_and(|polisher| idle >= polisher.after()) {
+            if self.state.polisher.as_ref().is_some_and(|polisher| idle >= polisher.after()) {
                 self.begin_polish()?;
             }
             return Ok(None);
         };
-        let polls = self.polisher.as_ref().is_some_and(|polisher| !polisher.is_done());
+        let polls = self.state.polisher.as_ref().is_some_and(|polisher| !polisher.is_done());
         let settled = !polls && (idle >= restart.patience || spread < restart.spread);
         let spent = self.length().is_some_and(|length| iteration >= length);
-        let polished = self.ledger.polished == Some(iteration);
+        let polished = self.state.ledger.polished == Some(iteration);
         if (settled || spent || polished) && !self.begin_polish()? {
             self.restart(&restart)?;
         }
@@ -457,7 +407,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn length(&self) -> Option<u32> {
         let restart = self.options.restart?;
         match restart.large {
-            Some(large) if self.ledger.is_large => Some(large.length),
+            Some(large) if self.state.ledger.is_large => Some(large.length),
             _ => restart.length,
         }
     }
@@ -466,7 +416,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn is_at_target(&mut self) -> Result<bool> {
         let Some(target) = self.options.stop.target else { return Ok(false) };
         let target = sign(self.problem.goal()) * target;
-        let Some((found, position)) = &self.ledger.best else { return Ok(false) };
+        let Some((found, position)) = &self.state.ledger.best else { return Ok(false) };
         if *found > target {
             return Ok(false);
         }
@@ -486,34 +436,35 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
 
     fn sample(&self, record: &Record) -> Sample {
         let when = (self.iterations(), self.evaluations());
-        let size = (self.ledger.particles, self.problem.dims());
+        let size = (self.state.ledger.particles, self.problem.dims());
         Sample::new(record, when, size, self.problem.goal())
     }
 
     /// Whether the swarm rests while its best is polished.
     fn is_polishing(&self) -> bool {
-        self.polisher.as_ref().is_some_and(Polisher::is_under_way)
+        self.state.polisher.as_ref().is_some_and(Polisher::is_under_way)
     }
 
     /// Polls around the swarm's best, if that is asked for: whether that found a better one.
     fn poll(&mut self) -> Result<bool> {
         let left = self.left();
-        let Some(polisher) = &mut self.polisher else { return Ok(false) };
+        let Some(polisher) = &mut self.state.polisher else { return Ok(false) };
         let (used, better) = polisher.poll(&mut *self.swarm, &self.plan, left)?;
-        self.ledger.evaluations_besides += used;
+        self.state.ledger.evaluations_besides += used;
         Ok(better)
     }
 
     /// Begins to polish the swarm's best, if that is asked for and has not been done: whether it did.
     fn begin_polish(&mut self) -> Result<bool> {
-        if self.ledger.polished == Some(self.swarm.iteration()) {
+        if self.state.ledger.polished == Some(self.swarm.iteration()) {
             return Ok(false);
         }
-        let is_first = self.ledger.restarts == 0 && self.ledger.polished.is_none();
-        let Some(polisher) = &mut self.polisher else { return Ok(false) };
+        let is_first = self.state.ledger.restarts == 0 && self.state.ledger.polished.is_none();
+        let Some(polisher) = &mut self.state.polisher else { return Ok(false) };
         let began = polisher.begin(&mut *self.swarm, &self.plan, is_first)?;
         // Where it began, unless that has just been sampled.
-        if began && self.history.last().is_none_or(|last| last.iteration < self.iterations()) {
+        if began && self.state.history.last().is_none_or(|last| last.iteration < self.iterations())
+        {
             self.note_sample()?;
         }
         Ok(began)
@@ -524,7 +475,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn note_sample(&mut self) -> Result<()> {
         if self.options.history.is_some() {
             let record = self.swarm.survey()?[0];
-            self.history.push(self.sample(&record));
+            self.state.history.push(self.sample(&record));
         }
         Ok(())
     }
@@ -534,25 +485,25 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let began = Instant::now();
         while self.is_polishing() && began.elapsed() < LOOK_EVERY {
             let left = self.left();
-            let Some(polisher) = &mut self.polisher else { break };
+            let Some(polisher) = &mut self.state.polisher else { break };
             let mut over = false;
             match polisher.step(&mut *self.swarm, &self.plan, left)? {
                 Step::Done(used) => {
-                    self.ledger.evaluations_besides += used;
-                    self.ledger.aside += if polisher.aside { used } else { 0 };
+                    self.state.ledger.evaluations_besides += used;
+                    self.state.ledger.aside += if polisher.aside { used } else { 0 };
                 }
                 Step::TooFew => return Ok(Some(StopReason::Evaluations)),
                 Step::Over => {
                     polisher.hand_over(&mut *self.swarm)?;
-                    self.ledger.polished = Some(self.swarm.iteration());
+                    self.state.ledger.polished = Some(self.swarm.iteration());
                     over = true;
                     // What follows from it is for the next look at the conditions to say.
-                    self.ledger.checked = None;
+                    self.state.ledger.checked = None;
                 }
             }
             let (value, position) = polisher.best();
-            if self.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
-                self.ledger.best = Some((value, position.to_vec()));
+            if self.state.ledger.best.as_ref().is_none_or(|(best, _)| value < *best) {
+                self.state.ledger.best = Some((value, position.to_vec()));
             }
             if over {
                 self.note_sample()?;
@@ -569,7 +520,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         if self.iterations() >= self.options.iterations {
             return Ok(());
         }
-        let ledger = &self.ledger;
+        let ledger = &self.state.ledger;
         let mut spent = ledger.spent;
         spent[usize::from(ledger.is_large)] += self.evaluations() - ledger.before - ledger.aside;
         let most = restart.most_particles.max(self.options.particles);
@@ -593,8 +544,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let particles = large.map_or(small, |(_, particles)| particles);
         let plan = plan_of(self.problem, self.options, ledger.restarts + 1, particles)?;
         self.note_own_bests()?;
-        let ledger = &self.ledger;
-        self.ledger = Ledger {
+        let ledger = &self.state.ledger;
+        self.state.ledger = Ledger {
             restarts: ledger.restarts + 1,
             particles,
             iterations_before: self.iterations(),
@@ -617,7 +568,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.swarm = self.backend.swarm(self.problem.function(), plan.clone())?;
         self.plan = plan;
         let large = large.as_ref().map(|(large, particles)| (large, *particles));
-        self.polisher = polisher(self.problem, self.options, large)?;
+        self.state.polisher = polisher(self.problem, self.options, large)?;
         self.begin_swarm()?;
         self.note_frame()
     }
@@ -629,7 +580,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<OwnBest>)> {
         let mut batch = 1;
-        let mut told = self.history.len();
+        let mut told = self.state.history.len();
         let mut last_saved: Option<Instant> = None;
         let stopped = loop {
             self.note_records()?;
@@ -652,11 +603,11 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 iterations: self.options.iterations,
                 value: sign(self.problem.goal()) * self.best(),
                 evaluations: self.evaluations(),
-                restarts: self.ledger.restarts,
+                restarts: self.state.ledger.restarts,
                 elapsed,
-                samples: &self.history[told..],
+                samples: &self.state.history[told..],
             });
-            told = self.history.len();
+            told = self.state.history.len();
             let over = self.options.stop.seconds.is_some_and(|s| elapsed.as_secs_f64() >= s);
             if stopped.is_none() && interrupted.is_break() {
                 stopped = Some(StopReason::Interrupted);
@@ -667,7 +618,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             if let Some(saved) = &saved
                 && (stopped.is_some() || last_saved.is_none_or(|at| at.elapsed() >= saved.every))
             {
-                saved::write(&saved.path, &mut self, &saved.note)?;
+                let snapshot = self.swarm.snapshot()?;
+                saved::write(saved, self.problem, self.options, &self.state, &snapshot)?;
                 last_saved = Some(Instant::now());
             }
             if let Some(reason) = stopped {
@@ -685,13 +637,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             batch = next_batch(batch, iterations, began.elapsed());
         };
         self.note_own_bests()?;
-        let own_bests = self.own_bests.take().unwrap_or_default();
+        let own_bests = self.state.own_bests.take().unwrap_or_default();
         Ok((self.outcome(stopped)?, own_bests))
     }
 
     /// Takes the present swarm's own bests, if they are wanted.
     fn note_own_bests(&mut self) -> Result<()> {
-        let Some(own_bests) = &mut self.own_bests else { return Ok(()) };
+        let Some(own_bests) = &mut self.state.own_bests else { return Ok(()) };
         let snapshot = self.swarm.snapshot()?;
         let points = snapshot.own_bests.chunks_exact(self.problem.dims() as usize);
         own_bests.extend(snapshot.best_fitness.iter().zip(points).map(|(fitness, point)| {
@@ -704,7 +656,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let (iterations, evaluations) = (self.iterations(), self.evaluations());
         let elapsed = self.called.elapsed() - self.startup;
         let best = self.best();
-        let Some((fitness, position)) = self.ledger.best.filter(|(best, _)| best.is_finite())
+        let Some((fitness, position)) = self.state.ledger.best.filter(|(best, _)| best.is_finite())
         else {
             return Err(no_best::<T>(self.problem, best, evaluations));
         };
@@ -716,10 +668,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             position: reported(self.problem, &self.plan, &position),
             iterations,
             evaluations,
-            restarts: self.ledger.restarts,
+            restarts: self.state.ledger.restarts,
             stopped,
-            history: self.history,
-            frames: self.frames,
+            history: self.state.history,
+            frames: self.state.frames,
             startup: self.startup,
             elapsed,
             evaluations_timed: evaluations - self.evaluations_before,
@@ -737,7 +689,7 @@ fn in_f64<T: Number>(
     fitness: Vec<f64>,
 ) -> Result<Vec<f64>> {
     let function = problem.function();
-    if T::NAME == f64::NAME || function.info().info.is_none() || function.as_fit().is_some() {
+    if T::NAME == f64::NAME || function.info().info.is_none() {
         return Ok(fitness);
     }
     let one = Options { particles: 1, edge: options.edge, ..Options::default() };

@@ -1,7 +1,6 @@
 //! A run in a file, and out of it again.
 
 use std::{
-    ops::ControlFlow,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -11,13 +10,13 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    Frame, Options, Outcome, Precision, Problem, Progress, Sample,
+    Frame, Options, Problem, Sample,
     polish::Polisher,
-    run::{Ledger, OwnBest, Run},
+    state::{Ledger, OwnBest, State},
 };
 use crate::{
     Error, Result,
-    backend::{Backend, Best, Number, Snapshot},
+    backend::{Best, Number, Snapshot},
     io::checkpoint::{self, OwnedSection, Section, find},
 };
 
@@ -104,62 +103,52 @@ struct FrameHeader {
     particles: usize,
 }
 
-/// A run as it comes out of a file.
-pub(super) struct Parts<T> {
-    pub ledger: Ledger,
-    pub snapshot: Snapshot<T>,
-    pub polisher: Option<Polisher>,
-    pub history: Vec<Sample>,
-    pub frames: Vec<Frame>,
-    /// Own bests of the swarms before the present one, if they were kept.
-    pub own_bests: Vec<OwnBest>,
-}
-
 /// Writes a run.
-pub(super) fn write<B: Backend, T: Number>(
-    path: &Path,
-    run: &mut Run<'_, B, T>,
-    note: &str,
+pub(super) fn write<T: Number>(
+    saved: &Saved,
+    problem: &Problem,
+    options: &Options,
+    state: &State,
+    snapshot: &Snapshot<T>,
 ) -> Result<()> {
-    let snapshot = run.swarm.snapshot()?;
     let header = Header {
-        problem: Statement::of(run.problem),
-        options: run.options.clone(),
-        ledger: run.ledger.clone(),
-        polisher: run.polisher.clone(),
+        problem: Statement::of(problem),
+        options: options.clone(),
+        ledger: state.ledger.clone(),
+        polisher: state.polisher.clone(),
         iteration: snapshot.iteration,
-        note: note.to_owned(),
-        samples: run.history.len(),
-        frames: run
+        note: saved.note.clone(),
+        samples: state.history.len(),
+        frames: state
             .frames
             .iter()
             .map(|frame| FrameHeader {
                 iteration: frame.iteration,
-                particles: frame.positions.len() / run.problem.lower().len(),
+                particles: frame.positions.len() / problem.lower().len(),
             })
             .collect(),
     };
     let best = &snapshot.bests[0];
-    let ledger = &run.ledger;
+    let ledger = &state.ledger;
     let mut numbers = vec![ledger.last_seen[0], ledger.last_seen[1]];
     if let Some((value, position)) = &ledger.best {
         numbers.push(*value);
         numbers.extend(position);
     }
-    let polished = run.polisher.as_ref().map_or(Vec::new(), Polisher::numbers);
+    let polished = state.polisher.as_ref().map_or(Vec::new(), Polisher::numbers);
     let counts: Vec<u64> =
-        run.history.iter().flat_map(|s| [u64::from(s.iteration), s.evaluations]).collect();
+        state.history.iter().flat_map(|s| [u64::from(s.iteration), s.evaluations]).collect();
     let samples: Vec<f64> =
-        run.history.iter().flat_map(|s| [s.best, s.mean, s.spread, s.velocity]).collect();
-    let bests: Vec<f64> = run
+        state.history.iter().flat_map(|s| [s.best, s.mean, s.spread, s.velocity]).collect();
+    let bests: Vec<f64> = state
         .frames
         .iter()
         .flat_map(|frame| [frame.best].into_iter().chain(frame.best_position.iter().copied()))
         .collect();
     let rows = |of: fn(&Frame) -> &Vec<f32>| -> Vec<f32> {
-        run.frames.iter().flat_map(of).copied().collect()
+        state.frames.iter().flat_map(of).copied().collect()
     };
-    let seen: Vec<f64> = run
+    let seen: Vec<f64> = state
         .own_bests
         .iter()
         .flatten()
@@ -167,7 +156,7 @@ pub(super) fn write<B: Backend, T: Number>(
         .collect();
     let (frame_positions, frame_velocities) = (rows(|f| &f.positions), rows(|f| &f.velocities));
     checkpoint::write(
-        path,
+        &saved.path,
         &header,
         &[
             Section::new("positions", &snapshot.positions),
@@ -306,53 +295,8 @@ impl Checkpoint {
         }
     }
 
-    /// Goes on with the run, on any back end: the bits are those of an uninterrupted one, unless it is
-    /// [asynchronous](super::Mode). `saved` keeps it in a file again.
-    ///
-    /// A function that is not built in is told from others by its name alone, besides its dimensions,
-    /// bounds, variables, goal and shift: give each closure a name of its own
-    /// ([`Problem::called`]). Whether a closure of that name computes what it did before cannot be
-    /// known, and is for the caller to see to.
-    ///
-    /// ```
-    /// use std::{ops::ControlFlow, time::Duration};
-    /// use flockwork::{backend::Cpu, swarm::{Checkpoint, Problem, Search}};
-    ///
-    /// # let folder = tempfile::tempdir().unwrap();
-    /// # let path = folder.path().join("run.flockwork");
-    /// let valley = || Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[0] + x[1].abs());
-    /// let search = Search::new(valley()?.called("valley")).particles(30).iterations(20);
-    /// search.save(&path, Duration::from_secs(60)).run()?;
-    /// let saved = Checkpoint::read(&path)?.with_limits(|iterations, _| *iterations = 40);
-    /// let resume = |problem: &Problem| {
-    ///     saved.resume(problem, &Cpu::new(1)?, None, |_| ControlFlow::Continue(()))
-    /// };
-    /// assert!(resume(&valley()?.called("ridge")).is_err());
-    /// assert_eq!(resume(&valley()?.called("valley"))?.iterations, 40);
-    /// # Ok::<(), flockwork::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.
-    pub fn resume(
-        &self,
-        problem: &Problem,
-        backend: &impl Backend,
-        saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome> {
-        Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
-    }
-
-    /// As [`Checkpoint::resume`]; and whether own bests are noted, the particles' own bests of all swarms.
-    pub(crate) fn resume_noting(
-        &self,
-        note: bool,
-        problem: &Problem,
-        backend: &impl Backend,
-        saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
+    /// Refuses a problem that is not the one that the run was about.
+    pub(super) fn check_problem(&self, problem: &Problem) -> Result<()> {
         let mut stated = Statement::of(problem);
         if self.header.problem.objective.is_none() {
             stated.objective = None;
@@ -373,25 +317,7 @@ impl Checkpoint {
                 problem.dims()
             )));
         }
-        match self.options().precision_for(problem) {
-            Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
-            Precision::F64 => self.resume_in::<f64>(note, problem, backend, saved, observe),
-        }
-    }
-
-    fn resume_in<T: Number>(
-        &self,
-        note: bool,
-        problem: &Problem,
-        backend: &impl Backend,
-        saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
-        let mut parts = self.parts::<T>(problem)?;
-        let before = std::mem::take(&mut parts.own_bests);
-        let mut run = Run::<_, T>::resumed(problem, self.options(), backend, parts)?;
-        run.own_bests = note.then_some(before);
-        run.go(saved, observe)
+        Ok(())
     }
 
     fn wrong(&self, message: String) -> Error {
@@ -422,7 +348,7 @@ impl Checkpoint {
         Ok(counts.chunks_exact(2).zip(values.chunks_exact(4)).map(sample).collect())
     }
 
-    fn parts<T: Number>(&self, problem: &Problem) -> Result<Parts<T>> {
+    pub(super) fn state<T: Number>(&self, problem: &Problem) -> Result<(State, Snapshot<T>)> {
         let header = &self.header;
         let dims = problem.lower().len();
         let particles = header.ledger.particles as usize;
@@ -461,7 +387,8 @@ impl Checkpoint {
         };
         let (history, frames) = (self.history()?, self.frames(dims)?);
         let own_bests = self.own_bests_before(dims)?;
-        Ok(Parts { ledger, snapshot, polisher, history, frames, own_bests })
+        let own_bests = Some(own_bests);
+        Ok((State { ledger, polisher, history, frames, own_bests }, snapshot))
     }
 
     fn own_bests_before(&self, dims: usize) -> Result<Vec<OwnBest>> {

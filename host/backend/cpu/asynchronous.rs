@@ -26,7 +26,7 @@ use flockwork_device::{
 use super::{
     Evaluator, Judged, Simd,
     flock::{Motion, Moved, Surroundings, move_tile},
-    swarm::{Renewal, renew},
+    own_bests::{Renewal, renew},
     tiles::Tiles,
 };
 use crate::backend::Best;

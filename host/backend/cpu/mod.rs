@@ -9,12 +9,14 @@
 //! | `evaluator` | an objective function, or anyone's closure, over tiles |
 //! | `flock` | a tile's particles among the others, as the rules see them |
 //! | `tiles` | the arrays of a swarm, cut into pieces for the threads |
+//! | `own_bests` | what an evaluation leaves: own bests of a tile, and the best of them |
 //! | `swarm` | the iteration |
 //! | `asynchronous` | many iterations of pieces that do not wait for each other |
 
 mod asynchronous;
 mod evaluator;
 mod flock;
+mod own_bests;
 mod simd;
 mod swarm;
 mod tiles;
@@ -26,8 +28,8 @@ pub use simd::Simd;
 pub(crate) use simd::dispatched;
 pub use swarm::CpuSwarm;
 
-use super::{Backend, Number, Plan, Swarm};
-use crate::{Error, Result, swarm::Function};
+use super::{Backend, Function, Number, Plan, Swarm};
+use crate::{Error, Result};
 
 /// More threads than any machine has cores; so many start in a moment.
 const MOST_THREADS: usize = 1024;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use flockwork_device::{
     gpu::memory::ReadOnly,
-    math::{Lanes, Partial, PerLane, Real, Scalar},
+    math::Partial,
     random::Key,
     swarm::{
         best::Candidate,
@@ -20,17 +20,16 @@ use flockwork_device::{
 use super::{
     Evaluator, Judged, Simd,
     asynchronous::{Course, Exchange},
-    evaluator::{row, set_row},
     flock::{Motion, Moved, Surroundings, move_tile},
     on_threads,
-    simd::dispatched,
+    own_bests::{Renewal, renew, tile_best},
     tiles::{Tile, Tiles},
 };
 use crate::{
     Error, Result,
     backend::{
         Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_begun,
-        check_implant, check_points, check_start, into_tiles, until_record, zeroed,
+        check_implant, check_points, check_start, into_tiles, until_record,
     },
     memory,
 };
@@ -69,87 +68,11 @@ pub struct CpuSwarm<T> {
     records: Vec<Record>,
 }
 
-/// What happens to own bests after an evaluation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Renewal {
-    First,
-    Renewed,
-}
-
-dispatched! {
-    /// Renews the own bests of a tile where they improved, or all at the start, and the tile's candidate with
-    /// them. The tile's first particle is number `first` of the swarm's `particles`.
-    pub(super) fn renew<T: Scalar>(
-        tile: &mut Tile<'_, T>,
-        fitness: &[T; TILE],
-        dims: u32,
-        renewal: Renewal,
-        first: u32,
-        particles: u32,
-    ) => renew_inlined
-}
-
-#[inline(always)]
-fn renew_inlined<T: Scalar>(
-    tile: &mut Tile<'_, T>,
-    fitness: &[T; TILE],
-    dims: u32,
-    renewal: Renewal,
-    first: u32,
-    particles: u32,
-) {
-    let fitness = Lanes(*fitness);
-    if renewal == Renewal::First {
-        tile.own_bests.copy_from_slice(tile.positions);
-        set_row(tile.best_fitness, 0, fitness);
-        tile.stale.fill(0);
-        tile.candidate[0] = tile_best(&fitness.0, first, particles);
-        return;
-    }
-    let before = row(tile.best_fitness, 0);
-    let improved = fitness.less(before);
-    for (stale, improved) in tile.stale.iter_mut().zip(improved) {
-        *stale = if improved { 0 } else { *stale + 1 };
-    }
-    if improved.iter().fold(false, |any, &yes| any | yes) {
-        for dimension in 0..dims {
-            let position = row(tile.positions, dimension);
-            let own_best = row(tile.own_bests, dimension);
-            let [kept] = Real::per_lane(&Better, [fitness, before, position, own_best]);
-            set_row(tile.own_bests, dimension, kept);
-        }
-        set_row(tile.best_fitness, 0, fitness.least(before));
-        // Own bests only get better, so another one can be the tile's only if it is at least as good.
-        let candidate = Lanes::splat(tile.candidate[0].fitness);
-        if candidate.less(fitness).contains(&false) {
-            tile.candidate[0] = tile_best(tile.best_fitness, first, particles);
-        }
-    }
-}
-
-/// The position if its fitness is less than the one before, else the own best. Compares once more in
-/// each dimension: the lanes of a mask from elsewhere would be looked at one by one.
-struct Better;
-
-impl<S: Scalar> PerLane<S, 4, 1> for Better {
-    #[inline(always)]
-    fn apply(&self, [fitness, before, position, own_best]: [S; 4]) -> [S; 1] {
-        [if fitness < before { position } else { own_best }]
-    }
-}
-
 fn evaluated_elsewhere() -> Error {
     Error::Unsuitable {
         objective: "a function that is evaluated elsewhere".to_owned(),
         why: "cannot be evaluated here",
     }
-}
-
-/// The best of the tile that starts with particle `first`.
-fn tile_best<T: Scalar>(fitness: &[T], first: u32, particles: u32) -> Candidate<T> {
-    (first..particles).zip(fitness).fold(Candidate::NONE, |best, (particle, &fitness)| {
-        best.better(Candidate { fitness, particle })
-    })
 }
 
 impl<T: Number> CpuSwarm<T> {
@@ -169,15 +92,15 @@ impl<T: Number> CpuSwarm<T> {
             evaluator,
             keys: plan.keys(),
             tunings: plan.tunings(),
-            positions: zeroed(slots * dims)?,
-            velocities: zeroed(slots * dims)?,
-            own_bests: zeroed(slots * dims)?,
-            best_fitness: zeroed(slots)?,
-            fitness: zeroed(slots)?,
-            stale: zeroed(slots)?,
-            exemplars: zeroed(exemplars)?,
+            positions: memory::zeroed(slots * dims)?,
+            velocities: memory::zeroed(slots * dims)?,
+            own_bests: memory::zeroed(slots * dims)?,
+            best_fitness: memory::zeroed(slots)?,
+            fitness: memory::zeroed(slots)?,
+            stale: memory::zeroed(slots)?,
+            exemplars: memory::zeroed(exemplars)?,
             candidates: vec![Candidate::NONE; slots / TILE],
-            guides: zeroed(swarms * dims)?,
+            guides: memory::zeroed(swarms * dims)?,
             champions: vec![Candidate::NONE; swarms],
             failed: vec![0; swarms],
             iteration: 0,
@@ -568,9 +491,9 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (_, view) = unsafe { self.shared() };
         let slots = layout::stride(count);
-        let mut positions = zeroed(slots * dims)?;
+        let mut positions = memory::zeroed(slots * dims)?;
         into_tiles(points, &mut positions, count, dims);
-        let mut all = zeroed(slots)?;
+        let mut all = memory::zeroed(slots)?;
         let go = || {
             let mut image = Vec::new();
             let tiles = positions.chunks_exact(TILE * dims).zip(all.as_chunks_mut::<TILE>().0);

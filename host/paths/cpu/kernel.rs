@@ -10,7 +10,7 @@ use super::super::Weight;
 #[cfg(target_arch = "x86_64")]
 use super::vector::{F32x8, F32x16, F64x4, F64x8, I32x8, I32x16, U16x16, U16x32};
 use super::vector::{Plain, Vector};
-use crate::backend::{OnKernels, Simd};
+use crate::{backend::Simd, paths::OnKernels};
 
 /// Entries of a tile.
 pub const TILE: usize = PIVOT * PIVOT;

@@ -31,11 +31,12 @@ use flockwork_device::{
 use serde::{Deserialize, Serialize};
 
 use self::{adaptive::Adaptive, covariance::Covariance, line::Line, pattern::Pattern};
-use super::{Problem, Variable, names::named};
+use super::{Problem, Variable};
 use crate::{
     Error, Result,
     backend::{Best, Number, Plan, Snapshot, Swarm},
     memory,
+    names::named,
 };
 
 named! {

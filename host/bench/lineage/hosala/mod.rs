@@ -233,7 +233,7 @@ fn fits(request: &Request<'_>, backend: &AnyBackend, tell: Tell<'_>) -> Result<(
         // Somewhere near the best fit, each a little further.
         let place = |index: u32| 1.0 + f64::from(index % 97) / 64.0;
         let positions: Vec<f64> = (0..particles * dims).map(place).collect();
-        let numbers = f64::setup_of(&fit)?.numbers;
+        let numbers = fit.setup_in::<f64>()?.numbers;
         let expected = reference::squares(dims as usize, &numbers, &positions);
         let of_fit = OfFit { case, fit: &fit, positions, expected };
         #[cfg(feature = "cuda")]
@@ -304,7 +304,7 @@ impl OfFit<'_> {
         let Case { table, dims, rows, particles, published, .. } = *case;
         let size = self.size(T::NAME);
         let positions: Vec<T> = self.positions.iter().map(|&place| T::nearest(place)).collect();
-        let numbers = T::setup_of(fit)?.numbers;
+        let numbers = fit.setup_in::<T>()?.numbers;
         let machine = cuda.machine()?;
         let given = (&*size, dims);
         let [cached, plain] =
@@ -345,7 +345,7 @@ fn ours(
     precision: Precision,
     backend: &impl Backend,
 ) -> Result<Ours> {
-    let looked_at = if problem.function().as_fit().is_some() { 1 } else { 12 };
+    let looked_at = if Fit::behind(problem.function()).is_some() { 1 } else { 12 };
     let care = Care { looked_at, at_least: Duration::from_millis(40) };
     let options =
         Options { particles, precision: Some(precision), ..Options::for_rule(Rule::Inertia) };

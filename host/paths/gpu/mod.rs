@@ -33,13 +33,14 @@ use self::{
     copies::{begun, ended, fetched, sent},
     kernels::{Kernels, rounds},
 };
-use super::{
-    Residence,
-    machine::{Machine, Queue},
-};
+use super::{Closed, Closing, Watch};
 use crate::{
-    Error, Result, memory,
-    paths::{Closed, Closing, Watch},
+    Error, Result,
+    backend::{
+        Residence,
+        machine::{Machine, Queue},
+    },
+    memory,
 };
 
 /// Relaxations between two looks at whether to go on: a tenth of a second or so of a large GPU.

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Nothing is done before someone waits for it; then the queues take turns as a seed says.
-pub(in crate::backend) struct Delayed {
+pub(in crate::paths) struct Delayed {
     machine: EmulatorMachine,
     state: RefCell<State>,
 }

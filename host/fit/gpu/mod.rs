@@ -1,11 +1,13 @@
 //! The kernels of fits, behind the face of those that have an objective function inside.
 
+mod emulated;
+
 use std::sync::Arc;
 
 use bytemuck::Pod;
 use flockwork_device::{
     fit::{
-        Kind, Loss, Model, Shape as Size,
+        Kind, Model,
         kernels::{
             self, Arguments, FIXED, THREADS,
             judge::{self, Judge},
@@ -33,16 +35,29 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
-
-use super::{
-    Number, Plan,
-    function_kernels::{ChipKernel, FunctionKernels, Shape, Then},
-    kernel_swarm::{Asked, KernelSwarm},
-    machine::{Machine, OnDemand},
-    residence::{Capacity, Residence},
+use flockwork_device::{
+    fit::kernels::ceiling::{self, Ceiling, MatrixCeiling},
+    registry,
 };
-use crate::{Error, Result, swarm::Precision};
+
+#[cfg(feature = "cuda")]
+use super::Fit;
+use super::Setup;
+#[cfg(feature = "cuda")]
+use crate::backend::{Cuda, Swarm};
+use crate::{
+    Error, Result,
+    backend::{
+        Number, Plan, Precision, Residence,
+        function_kernels::{ChipKernel, FunctionKernels, Shape, Then},
+        kernel_swarm::{Asked, KernelSwarm},
+        machine::{Machine, OnDemand},
+        residence::Capacity,
+    },
+    memory,
+};
+
+pub use emulated::EmulatedFit;
 
 /// Threads of the blocks that move a fit's particles; blocks that judge them have as many particles.
 const BLOCK: u32 = 32;
@@ -60,27 +75,13 @@ const MOST_BYTES: usize = 256 << 20;
 /// Warps that a multiprocessor should have before one does more at once.
 const WARPS_EACH: usize = 8;
 
-/// What a fit's kernels are given besides the data.
-pub(crate) struct Task<T> {
-    /// The size of the model.
-    pub shape: Size,
-    /// Number of rows.
-    pub rows: usize,
-    /// What a residual costs.
-    pub loss: Loss<T>,
-    /// A weight for each row, or none.
-    pub weights: Arc<[T]>,
-    /// The value of each parameter that is not looked for.
-    pub fixed: Arc<[Option<T>]>,
-}
-
 /// Rows of numbers as kernels read them: column by column, each with zeros up to a whole chunk, in words
 /// of 16 bytes.
 pub(crate) fn by_column<T: Number>(numbers: &[T], width: usize, rows: usize) -> Result<Vec<T>> {
     /// Rows that are turned at once: what they hold stays in the cache.
     const SOME: usize = 64;
     let padded = kernels::padded(rows);
-    let mut columns = super::zeroed::<T>(padded * width)?;
+    let mut columns = memory::zeroed::<T>(padded * width)?;
     for (nth, some) in numbers[..rows * width].chunks(SOME * width).enumerate() {
         for column in 0..width {
             let to = &mut columns[column * padded + nth * SOME..];
@@ -97,10 +98,28 @@ pub(crate) fn words<T: Pod>(numbers: &[T]) -> &[[u32; 4]] {
     bytemuck::cast_slice(numbers)
 }
 
-/// A swarm of a fit in the buffers of a machine. `numbers` is the data, [`by_column`].
-pub(super) fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
+#[cfg(feature = "cuda")]
+impl Cuda {
+    /// A swarm for a fit of a model of this type.
+    pub(super) fn swarm_of_fit<M: Model, T: Number>(
+        &self,
+        fit: &Fit,
+        setup: Setup<T>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        if !registry::is_registered_model::<M>() {
+            return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
+        }
+        let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;
+        let (machine, residence) = (self.machine()?, self.residence());
+        Ok(Box::new(swarm::<M, _, T>(machine, setup, numbers, plan, residence)?))
+    }
+}
+
+/// A swarm of a fit in the buffers of a machine. `numbers` are the setup's, [`by_column`].
+fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     machine: M,
-    task: Task<T>,
+    setup: Setup<T>,
     numbers: Arc<M::Buffer<[u32; 4]>>,
     plan: Plan<T>,
     residence: Residence,
@@ -114,19 +133,19 @@ pub(super) fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     }
     let sums = Box::new(OnDemand::<M, Sums<Mo, T>>::new());
     let is_linear = Mo::INFO.name == "linear";
-    of_sums(machine, task, numbers, plan, residence, (sums, is_linear))
+    of_sums(machine, setup, numbers, plan, residence, (sums, is_linear))
 }
 
 /// The same, with the kernel that sums for the model, and whether that is linear.
 fn of_sums<M: Machine + 'static, T: Number>(
     machine: M,
-    task: Task<T>,
+    setup: Setup<T>,
     numbers: Arc<M::Buffer<[u32; 4]>>,
     plan: Plan<T>,
     residence: Residence,
     (sums, is_linear): (Box<dyn Summing<M, T>>, bool),
 ) -> Result<KernelSwarm<M, T>> {
-    let kernels = FitKernels::new(&machine, task, numbers, (sums, is_linear))?;
+    let kernels = FitKernels::new(&machine, setup, numbers, (sums, is_linear))?;
     // Moves and evaluations are launches of their own.
     let plan = plan.in_general();
     let asked = Asked { residence, ..Asked::default() };
@@ -157,7 +176,7 @@ struct FitKernels<M: Machine, T: Number> {
     fixed: M::Buffer<T>,
     partials: M::Buffer<T>,
     room: usize,
-    task: Task<T>,
+    setup: Setup<T>,
     /// What there is for sums of squares of a linear model.
     is_linear: bool,
     judge: OnDemand<M, Judge<T>>,
@@ -337,7 +356,7 @@ impl Cut {
 impl<M: Machine, T: Number> FitKernels<M, T> {
     fn new(
         machine: &M,
-        task: Task<T>,
+        setup: Setup<T>,
         numbers: Arc<M::Buffer<[u32; 4]>>,
         (sums, is_linear): (Box<dyn Summing<M, T>>, bool),
     ) -> Result<Self> {
@@ -349,11 +368,11 @@ impl<M: Machine, T: Number> FitKernels<M, T> {
                 dimension - 1
             }
         };
-        let sources: Vec<u32> = task.fixed.iter().map(source).collect();
-        let fixed: Vec<T> = task.fixed.iter().map(|fixed| fixed.unwrap_or(T::ZERO)).collect();
-        let weights = match task.weights.is_empty() {
+        let sources: Vec<u32> = setup.fixed.iter().map(source).collect();
+        let fixed: Vec<T> = setup.fixed.iter().map(|fixed| fixed.unwrap_or(T::ZERO)).collect();
+        let weights = match setup.weights.is_empty() {
             true => Vec::new(),
-            false => by_column(&task.weights, 1, task.rows)?,
+            false => by_column(&setup.weights, 1, setup.rows)?,
         };
         Ok(Self {
             numbers,
@@ -363,7 +382,7 @@ impl<M: Machine, T: Number> FitKernels<M, T> {
             partials: machine.zeroed(0)?,
             room: 0,
             is_linear,
-            task,
+            setup,
             judge: OnDemand::new(),
             sums,
             squares_4_by_2: OnDemand::new(),
@@ -386,17 +405,17 @@ impl<M: Machine, T: Number> FitKernels<M, T> {
 
     /// Which kernel sums for so many slots.
     fn way(&mut self, machine: &M, slots: u32) -> Result<Way> {
-        let columns = match self.task.shape.columns {
+        let columns = match self.setup.shape.columns {
             0..=4 => Columns::Four,
             5..=8 => Columns::Eight,
             9..=16 => Columns::Sixteen,
             _ => return Ok(Way::Sums),
         };
-        if !self.is_linear || self.task.loss.kind != Kind::Squares {
+        if !self.is_linear || self.setup.loss.kind != Kind::Squares {
             return Ok(Way::Sums);
         }
         let multiprocessors = machine.capacity(self.judge.get(machine)?).blocks;
-        let chunks = sum::chunks(self.task.rows);
+        let chunks = sum::chunks(self.setup.rows);
         if T::PRECISION == Precision::F64 && machine.multiplies_matrices() {
             let tiles = Tiles::for_work(columns, slots, chunks, multiprocessors);
             return Ok(Way::Matrix(columns, tiles));
@@ -424,7 +443,7 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
             1 => swarm.particles as usize,
             swarms => layout::stride(swarm.particles as usize) * swarms as usize,
         };
-        let chunks = sum::chunks(self.task.rows);
+        let chunks = sum::chunks(self.setup.rows);
         let too_many = || Error::Option {
             option: "particles",
             value: swarm.particles.to_string(),
@@ -440,7 +459,7 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
             self.partials = machine.zeroed(room)?;
             self.room = room;
         }
-        let Task { shape, rows, loss, fixed, .. } = &self.task;
+        let Setup { shape, rows, loss, fixed, .. } = &self.setup;
         // SAFETY: the buffers belong to `self`, and launches run one after the other; partial sums are
         // written by one and read by the next. Their lengths are as documented.
         unsafe {

@@ -1,6 +1,6 @@
 //! Objective functions as back ends take them, whatever they are written in.
 
-use std::sync::Arc;
+use std::{any::Any, sync::Arc};
 
 use flockwork_device::{
     math::Scalar,
@@ -10,14 +10,10 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use crate::{
-    Result,
-    backend::{Cuda, Plan, Swarm},
-};
-use crate::{
-    backend::{Evaluator, Judged, Number, OnLanes, Simd},
-    fit::Fit,
-};
+use super::{Cuda, Plan, Swarm};
+use super::{Evaluator, Judged, Number, OnLanes, Simd};
+#[cfg(feature = "cuda")]
+use crate::Result;
 
 /// What a function is called, and what is known about it.
 ///
@@ -37,7 +33,7 @@ pub struct Named {
     pub info: Option<Info>,
 }
 
-/// An objective function as a [`Problem`](super::Problem) holds it: of a type that implements
+/// An objective function as a [`Problem`](crate::swarm::Problem) holds it: of a type that implements
 /// [`Objective`], or a closure.
 ///
 /// ```
@@ -58,9 +54,9 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         false
     }
 
-    /// The fit whose sum it is, if it is one.
+    /// Itself, for what made it and knows its type.
     #[doc(hidden)]
-    fn as_fit(&self) -> Option<&Fit> {
+    fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }
@@ -76,7 +72,7 @@ pub trait FunctionIn<T> {
 }
 
 /// A type that implements [`Objective`], as a function.
-pub(super) struct Typed<O>(pub O);
+pub(crate) struct Typed<O>(pub O);
 
 impl<O: Objective> Function for Typed<O> {
     fn info(&self) -> Named {
@@ -101,10 +97,10 @@ impl<O: Objective, T: Number> FunctionIn<T> for Typed<O> {
 }
 
 /// A function of many points at once: points one after the other, and room for their values.
-pub(super) type Batch = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
+pub(crate) type Batch = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
 
 /// A closure as a function: the CPU calls it with up to 64 points at a time, from several threads.
-pub(super) struct Closure {
+pub(crate) struct Closure {
     pub name: String,
     pub batch: Arc<Batch>,
 }

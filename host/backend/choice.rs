@@ -1,0 +1,273 @@
+//! Which back end a run gets, and why.
+
+#[cfg(feature = "cuda")]
+use super::Cuda;
+use super::{Backend, Cpu, Evaluation, Function, Number, Plan, Residence, Swarm};
+use crate::{Error, Result, names::named};
+
+named! {
+    /// Which back end to use.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
+    ///
+    /// let backend = AnyBackend::select(Choice::Auto, 2)?;
+    /// println!("{}: {}", backend.description(), backend.reason());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    #[derive(Default)]
+    pub enum Choice("backend") {
+        /// The CPU.
+        Cpu = "cpu",
+        /// The first NVIDIA GPU; an error if there is none.
+        Cuda = "cuda",
+        /// The first NVIDIA GPU if there is one and the function has kernels for it, or else the CPU.
+        #[default]
+        Auto = "auto",
+    }
+}
+
+/// Which back end was asked for, and in words why it is this one.
+///
+/// ```
+/// use flockwork::backend::{AnyBackend, Choice, Reason};
+///
+/// let AnyBackend::Cpu(_, reason) = AnyBackend::select(Choice::Cpu, 1)? else { unreachable!() };
+/// let reason: Reason = reason;
+/// assert_eq!(reason.to_string(), "asked for");
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reason {
+    /// Whether nobody asked for it: then another may stand in for it.
+    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what stands in for a GPU"))]
+    automatic: bool,
+    text: String,
+}
+
+impl Reason {
+    fn new(choice: Choice, text: String) -> Self {
+        Self { automatic: choice == Choice::Auto, text }
+    }
+
+    /// Why something was chosen that nobody asked for.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn automatic(text: String) -> Self {
+        Self::new(Choice::Auto, text)
+    }
+
+    /// Whether nobody asked for it.
+    #[cfg(feature = "cuda")]
+    pub(crate) fn is_automatic(&self) -> bool {
+        self.automatic
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+/// A back end chosen at run time.
+///
+/// A GPU that [`Choice::Auto`] found leaves functions without kernels, such as closures and objective
+/// types of one's own, to the CPU; one that was asked for refuses them.
+///
+/// ```
+/// use flockwork::backend::{AnyBackend, Choice};
+///
+/// match AnyBackend::select(Choice::Auto, 2)? {
+///     AnyBackend::Cpu(_, why) => println!("on two threads: {why}"),
+///     _ => println!("on a GPU"),
+/// }
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone)]
+pub enum AnyBackend {
+    /// The CPU, and why.
+    Cpu(Cpu, Reason),
+    /// A GPU, and why.
+    #[cfg(feature = "cuda")]
+    Cuda(Cuda, Reason),
+}
+
+impl AnyBackend {
+    /// The back end for a choice; `threads` is the number of CPU threads, 0 for one per core.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend};
+    ///
+    /// let backend = AnyBackend::select("cpu".parse()?, 3)?;
+    /// assert!(backend.description().starts_with("3 threads"));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn select(choice: Choice, threads: usize) -> Result<Self> {
+        match choice {
+            Choice::Cpu => {
+                Ok(Self::Cpu(Cpu::new(threads)?, Reason::new(choice, "asked for".to_owned())))
+            }
+            #[cfg(not(feature = "cuda"))]
+            Choice::Cuda => Err(Error::BuiltWithoutCuda),
+            #[cfg(not(feature = "cuda"))]
+            Choice::Auto => Self::cpu(threads, "this build has no GPU support"),
+            #[cfg(feature = "cuda")]
+            Choice::Cuda => {
+                let cuda = Cuda::open(0)?.with_cpu_threads(threads);
+                Ok(Self::Cuda(cuda, Reason::new(choice, "asked for".to_owned())))
+            }
+            #[cfg(feature = "cuda")]
+            Choice::Auto => match Cuda::open(0) {
+                Ok(cuda) => {
+                    let reason = Reason::new(choice, "a GPU was found".to_owned());
+                    Ok(Self::Cuda(cuda.with_cpu_threads(threads), reason))
+                }
+                Err(Error::Cuda(why)) => Self::cpu(threads, &format!("no GPU: {}", why.brief())),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// The CPU, and why; `threads` as for [`AnyBackend::select`].
+    pub(crate) fn cpu(threads: usize, why: &str) -> Result<Self> {
+        Ok(Self::Cpu(Cpu::new(threads)?, Reason::new(Choice::Auto, why.to_owned())))
+    }
+
+    /// With so many threads in a block, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_block_threads(64);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_block_threads(self, threads: u32) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = threads;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_block_threads(threads), why),
+        }
+    }
+
+    /// With particles where `residence` says, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice, Residence};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_residence(Residence::Streaming);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_residence(self, residence: Residence) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = residence;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_residence(residence), why),
+        }
+    }
+
+    /// With so many threads for a particle on the chip as `evaluation` says, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice, Evaluation};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_evaluation(Evaluation::Warp);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_evaluation(self, evaluation: Evaluation) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = evaluation;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_evaluation(evaluation), why),
+        }
+    }
+
+    /// With at most so many bytes of a GPU's memory for shortest paths, if it is a GPU.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
+    ///
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_memory(1 << 30);
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_memory(self, bytes: u64) -> Self {
+        match self {
+            Self::Cpu(..) => {
+                let _ = bytes;
+                self
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_memory(bytes), why),
+        }
+    }
+
+    /// Why this one was chosen.
+    ///
+    /// ```
+    /// use flockwork::backend::{AnyBackend, Choice};
+    ///
+    /// assert_eq!(AnyBackend::select(Choice::Cpu, 0)?.reason(), "asked for");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Cpu(_, why) => &why.text,
+            #[cfg(feature = "cuda")]
+            Self::Cuda(_, why) => &why.text,
+        }
+    }
+}
+
+impl Backend for AnyBackend {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Cpu(cpu, _) => cpu.name(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.name(),
+        }
+    }
+
+    fn description(&self) -> String {
+        match self {
+            Self::Cpu(cpu, _) => cpu.description(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.description(),
+        }
+    }
+
+    fn cpu(&self) -> Result<Cpu> {
+        match self {
+            Self::Cpu(cpu, _) => cpu.cpu(),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.cpu(),
+        }
+    }
+
+    fn swarm<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        match self {
+            Self::Cpu(cpu, _) => cpu.swarm(function, plan),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, reason) if reason.automatic && !function.has_kernels() => {
+                cuda.cpu()?.swarm(function, plan)
+            }
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.swarm(function, plan),
+        }
+    }
+}

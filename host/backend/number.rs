@@ -1,0 +1,67 @@
+//! The arithmetic of a run, as a choice and as a type.
+
+use flockwork_device::math::Scalar;
+
+use super::function::{Function, FunctionIn};
+use crate::names::named;
+
+named! {
+    /// The arithmetic of a run.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Options, Precision};
+    ///
+    /// let options = Options { precision: Some("f64".parse()?), ..Options::default() };
+    /// assert_eq!(options.precision, Some(Precision::F64));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub enum Precision("precision") {
+        /// 32-bit floating point.
+        F32 = "f32",
+        /// 64-bit floating point.
+        F64 = "f64",
+    }
+}
+
+/// A number that runs are computed in: `f32` or `f64`.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Number, Plan};
+/// use flockwork::{objective::Ackley, swarm::{Options, Problem}};
+///
+/// fn best_in<T: Number>(problem: &Problem) -> flockwork::Result<f64> {
+///     let plan = Plan::<T>::new(problem, &Options { particles: 64, ..Options::default() })?;
+///     let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+///     swarm.start(None)?;
+///     swarm.advance(150)?;
+///     Ok(swarm.best()?.value.to_f64())
+/// }
+/// let problem = Problem::new(Ackley, 2)?;
+/// assert!(best_in::<f32>(&problem)? < 1e-3 && best_in::<f64>(&problem)? < 1e-3);
+/// assert_eq!((f32::PRECISION.name(), f64::PRECISION.name()), ("f32", "f64"));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+pub trait Number: Scalar {
+    /// Its name among the options.
+    const PRECISION: Precision;
+
+    /// What a function can do in this precision.
+    #[doc(hidden)]
+    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
+}
+
+impl Number for f32 {
+    const PRECISION: Precision = Precision::F32;
+
+    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
+        function
+    }
+}
+
+impl Number for f64 {
+    const PRECISION: Precision = Precision::F64;
+
+    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
+        function
+    }
+}

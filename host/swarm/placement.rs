@@ -1,0 +1,56 @@
+//! Which back end runs a problem.
+
+use super::Problem;
+#[cfg(feature = "cuda")]
+use crate::backend::{Backend, Reason};
+use crate::{
+    Result,
+    backend::{AnyBackend, Choice},
+};
+
+impl AnyBackend {
+    /// As [`AnyBackend::select`], for this problem: no GPU is looked for where its function has no
+    /// kernels.
+    pub(crate) fn select_for(problem: &Problem, choice: Choice, threads: usize) -> Result<Self> {
+        if choice == Choice::Auto && !problem.function().has_kernels() {
+            return Self::cpu(threads, &no_kernels(problem));
+        }
+        Self::select(choice, threads)
+    }
+
+    /// What runs a problem on this back end, and why: itself, but the CPU in place of a GPU that
+    /// [`Choice::Auto`] found and for which the problem's function has no kernels.
+    ///
+    /// ```
+    /// use flockwork::{backend::{AnyBackend, Backend, Choice}, swarm::Problem};
+    ///
+    /// let backend = AnyBackend::select(Choice::Auto, 1)?;
+    /// let closure = Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[1])?;
+    /// let backend = backend.for_problem(&closure)?;
+    /// println!("{}: {}", backend.description(), backend.reason());
+    /// assert_eq!(backend.name(), "cpu");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the CPU's threads cannot be started.
+    pub fn for_problem(&self, problem: &Problem) -> Result<Self> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, reason)
+                if reason.is_automatic() && !problem.function().has_kernels() =>
+            {
+                Ok(Self::Cpu(cuda.cpu()?, Reason::automatic(no_kernels(problem))))
+            }
+            _ => {
+                let _ = problem;
+                Ok(self.clone())
+            }
+        }
+    }
+}
+
+/// Why a problem is left to the CPU.
+fn no_kernels(problem: &Problem) -> String {
+    format!("{} has no GPU kernels", problem.name())
+}

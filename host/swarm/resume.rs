@@ -1,0 +1,78 @@
+//! Going on with a run from a file.
+
+use std::ops::ControlFlow;
+
+use super::{Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, state::OwnBest};
+use crate::{
+    Result,
+    backend::{Backend, Number},
+};
+
+impl Checkpoint {
+    /// Goes on with the run, on any back end: the bits are those of an uninterrupted one, unless it is
+    /// [asynchronous](super::Mode). `saved` keeps it in a file again.
+    ///
+    /// A function that is not built in is told from others by its name alone, besides its dimensions,
+    /// bounds, variables, goal and shift: give each closure a name of its own
+    /// ([`Problem::called`]). Whether a closure of that name computes what it did before cannot be
+    /// known, and is for the caller to see to.
+    ///
+    /// ```
+    /// use std::{ops::ControlFlow, time::Duration};
+    /// use flockwork::{backend::Cpu, swarm::{Checkpoint, Problem, Search}};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.flockwork");
+    /// let valley = || Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[0] + x[1].abs());
+    /// let search = Search::new(valley()?.called("valley")).particles(30).iterations(20);
+    /// search.save(&path, Duration::from_secs(60)).run()?;
+    /// let saved = Checkpoint::read(&path)?.with_limits(|iterations, _| *iterations = 40);
+    /// let resume = |problem: &Problem| {
+    ///     saved.resume(problem, &Cpu::new(1)?, None, |_| ControlFlow::Continue(()))
+    /// };
+    /// assert!(resume(&valley()?.called("ridge")).is_err());
+    /// assert_eq!(resume(&valley()?.called("valley"))?.iterations, 40);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.
+    pub fn resume(
+        &self,
+        problem: &Problem,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
+    }
+
+    /// As [`Checkpoint::resume`]; and whether own bests are noted, the particles' own bests of all swarms.
+    pub(crate) fn resume_noting(
+        &self,
+        note: bool,
+        problem: &Problem,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
+        self.check_problem(problem)?;
+        match self.options().precision_for(problem) {
+            Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
+            Precision::F64 => self.resume_in::<f64>(note, problem, backend, saved, observe),
+        }
+    }
+
+    fn resume_in<T: Number>(
+        &self,
+        note: bool,
+        problem: &Problem,
+        backend: &impl Backend,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<(Outcome, Vec<OwnBest>)> {
+        let (mut state, snapshot) = self.state::<T>(problem)?;
+        state.own_bests = state.own_bests.filter(|_| note);
+        Run::resumed(problem, self.options(), backend, state, &snapshot)?.go(saved, observe)
+    }
+}
