@@ -873,7 +873,7 @@ impl Fit {
     /// In `f32`.
     ///
     /// # Errors
-    /// [`Error::Rows`] for a number that `f32` does not have.
+    /// If a number is beyond what `f32` has.
     fn setup_single(&self) -> Result<Setup<f32>> {
         let Setup { shape, rows, weights, loss, fixed, .. } = self.setup();
         Ok(Setup {
