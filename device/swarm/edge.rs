@@ -4,7 +4,7 @@
 //! walls), Huang and Mohan 2005 (damping), Helwig, Branke and Mostaghim 2013 (a survey), and Clerc
 //! 2012 (the standard swarms' confinement).
 
-use super::update::Bound;
+use super::bound::Bound;
 use crate::math::{PerLane, Real, Scalar};
 
 /// What happens to a particle that would leave the box in some dimension.

@@ -5,6 +5,7 @@
 //! | [`layout`] | where a particle's coordinate lies in memory |
 //! | [`settings`] | what all particles share: rule, randomness, schedule, kinds of variables |
 //! | [`topology`] | who informs whom |
+//! | [`bound`] | what limits one dimension |
 //! | [`edge`] | what happens at the sides of the box |
 //! | [`update`] | the usual movement of one coordinate; first positions; the greatest speed |
 //! | [`rule`] | one move of some particles by any rule |
@@ -15,6 +16,7 @@
 //! | [`kernels`] | the GPU's iteration |
 
 pub mod best;
+pub mod bound;
 pub mod edge;
 pub mod kernels;
 pub mod layout;

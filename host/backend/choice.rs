@@ -51,15 +51,8 @@ impl Reason {
     }
 
     /// Why something was chosen that nobody asked for.
-    #[cfg(feature = "cuda")]
     pub(crate) fn automatic(text: String) -> Self {
         Self::new(Choice::Auto, text)
-    }
-
-    /// Whether nobody asked for it.
-    #[cfg(feature = "cuda")]
-    pub(crate) fn is_automatic(&self) -> bool {
-        self.automatic
     }
 }
 
@@ -130,7 +123,21 @@ impl AnyBackend {
 
     /// The CPU, and why; `threads` as for [`AnyBackend::select`].
     pub(crate) fn cpu(threads: usize, why: &str) -> Result<Self> {
-        Ok(Self::Cpu(Cpu::new(threads)?, Reason::new(Choice::Auto, why.to_owned())))
+        Ok(Self::Cpu(Cpu::new(threads)?, Reason::automatic(why.to_owned())))
+    }
+
+    /// The CPU in place of a GPU that nobody asked for and for which a function has no kernels.
+    pub(crate) fn stand_in(&self, function: &dyn Function) -> Result<Option<Cpu>> {
+        match self {
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, reason) if reason.automatic && !function.has_kernels() => {
+                cuda.cpu().map(Some)
+            }
+            _ => {
+                let _ = function;
+                Ok(None)
+            }
+        }
     }
 
     /// With so many threads in a block, if it is a GPU.
@@ -260,12 +267,11 @@ impl Backend for AnyBackend {
         function: &dyn Function,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
+        if let Some(cpu) = self.stand_in(function)? {
+            return cpu.swarm(function, plan);
+        }
         match self {
             Self::Cpu(cpu, _) => cpu.swarm(function, plan),
-            #[cfg(feature = "cuda")]
-            Self::Cuda(cuda, reason) if reason.automatic && !function.has_kernels() => {
-                cuda.cpu()?.swarm(function, plan)
-            }
             #[cfg(feature = "cuda")]
             Self::Cuda(cuda, _) => cuda.swarm(function, plan),
         }

@@ -151,11 +151,7 @@ impl Emulated {
         self
     }
 
-    pub(crate) fn machine(&self) -> impl Machine + use<> {
-        self.emulator()
-    }
-
-    fn emulator(&self) -> EmulatorMachine {
+    pub(crate) fn machine(&self) -> EmulatorMachine {
         let Self { seed, memory, shared_bytes, matrices, .. } = *self;
         EmulatorMachine { emulator: Emulator::new(seed), memory, shared_bytes, matrices }
     }
@@ -209,7 +205,7 @@ impl<O: Objective> Backend for EmulatedWith<O> {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
         let Emulated { threads, asked, .. } = self.emulated;
-        let machine = self.emulated.emulator();
+        let machine = self.emulated.machine();
         Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))
     }
 }

@@ -11,6 +11,7 @@ use super::{
     inference::Inference,
     model::{AnyModel, Closure, ModelIn, Typed},
     rows::Setup,
+    triangle::SQUARED,
 };
 #[cfg(feature = "cuda")]
 use crate::backend::{Cuda, Plan, Swarm};
@@ -83,9 +84,6 @@ pub(super) const USUAL_SHIFT: f64 = 50.0;
 
 /// Models with exponentials of the argument.
 const DECAYS: [&str; 3] = ["exponentials", "offset_exponentials", "gaussians_on_decay"];
-
-/// Magnitudes of targets whose squares, and those of their last digits, are numbers.
-pub(super) const SQUARED: std::ops::RangeInclusive<f64> = 1e-140..=1e150;
 
 /// An exponential of more is not finite.
 const MOST_EXPONENT: f64 = 700.0;

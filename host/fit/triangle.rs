@@ -4,7 +4,10 @@
 //! parameters, whatever the number of rows, and the condition is that of the Jacobian and not its
 //! square, as with normal equations.
 
-use super::statement::SQUARED;
+use std::ops::RangeInclusive;
+
+/// Magnitudes whose squares, and those of their last digits, are numbers.
+pub(super) const SQUARED: RangeInclusive<f64> = 1e-140..=1e150;
 
 /// The upper triangle of a matrix with `size` columns, the last of which is the right-hand side.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use flockwork_device::fit::Range;
 
-use super::{Data, Fit, Fitted, Prediction, statement::SQUARED};
+use super::{Data, Fit, Fitted, Prediction, triangle::SQUARED};
 use crate::Result;
 
 /// Powers of two that the target and the arguments are divided by.

@@ -1,11 +1,9 @@
 //! Which back end runs a problem.
 
 use super::Problem;
-#[cfg(feature = "cuda")]
-use crate::backend::{Backend, Reason};
 use crate::{
     Result,
-    backend::{AnyBackend, Choice},
+    backend::{AnyBackend, Choice, Reason},
 };
 
 impl AnyBackend {
@@ -35,18 +33,10 @@ impl AnyBackend {
     /// # Errors
     /// If the CPU's threads cannot be started.
     pub fn for_problem(&self, problem: &Problem) -> Result<Self> {
-        match self {
-            #[cfg(feature = "cuda")]
-            Self::Cuda(cuda, reason)
-                if reason.is_automatic() && !problem.function().has_kernels() =>
-            {
-                Ok(Self::Cpu(cuda.cpu()?, Reason::automatic(no_kernels(problem))))
-            }
-            _ => {
-                let _ = problem;
-                Ok(self.clone())
-            }
-        }
+        Ok(match self.stand_in(problem.function())? {
+            Some(cpu) => Self::Cpu(cpu, Reason::automatic(no_kernels(problem))),
+            None => self.clone(),
+        })
     }
 }
 

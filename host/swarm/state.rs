@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Frame, Sample, polish::Polisher};
+
 /// A particle's own best: its fitness, and where.
 pub(crate) type OwnBest = (f64, Vec<f64>);
 
