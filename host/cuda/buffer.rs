@@ -1,10 +1,8 @@
-//! Memory: the GPU's, and the host's that the GPU copies to by itself.
+//! Memory: the GPU's, and the host's that is pinned for its copies.
 
-use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::ptr;
-use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,10 +13,9 @@ use flockwork_device::gpu::memory::{ReadOnly, ReadWrite};
 use super::context::{Context, free_and_total};
 use super::driver::call;
 use super::error::{Code, CudaError, DriverError, Result};
-use super::event::Event;
 use super::gpu::Gpu;
 
-/// What this process holds: buffers in the memory of all GPUs, and host memory that they copy to.
+/// What this process holds: buffers in the memory of all GPUs.
 ///
 /// ```
 /// use flockwork::cuda::{LiveAllocations, live_allocations};
@@ -112,14 +109,6 @@ impl Gpu {
         let mut buffer = self.alloc(elements.len())?;
         buffer.write_at(0, elements)?;
         Ok(buffer)
-    }
-
-    /// Host memory for copies that run by themselves, its bytes zero.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfHostMemory`], [`CudaError::TooLarge`], or what the driver said.
-    pub fn host_buffer<T: Pod>(&self, length: usize) -> Result<HostBuffer<T>> {
-        HostBuffer::new(self, length)
     }
 
     /// Pins memory of the host as long as what is returned lives: the GPU copies from and to it by itself.
@@ -269,15 +258,6 @@ impl<T: Pod> Buffer<T> {
         Ok(elements)
     }
 
-    /// Copies its elements over `elements`, which has as many.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfBounds`] if not, or what went wrong in the work before.
-    pub fn download_into(&self, elements: &mut [T]) -> Result<()> {
-        self.check_length(elements.len())?;
-        self.read_at(0, elements)
-    }
-
     /// Copies elements from element `start` on over `elements`, as many as that has.
     ///
     /// # Errors
@@ -307,27 +287,6 @@ impl<T: Pod> Buffer<T> {
         // SAFETY: that many bytes lie at both addresses; the driver has read `elements` before it
         // returns.
         Ok(unsafe { call!(cuMemcpyHtoD_v2(to, elements.as_ptr().cast(), bytes)) }?)
-    }
-
-    /// Copies the elements of `source`, which has as many and may be another GPU's.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfBounds`] if not, or what went wrong in the work before.
-    pub fn copy_from(&mut self, source: &Self) -> Result<()> {
-        self.check_length(source.length)?;
-        let bytes = self.bytes();
-        if bytes == 0 {
-            return Ok(());
-        }
-        self.context.make_current()?;
-        let (to, from) = (self.address, source.address);
-        if self.context.is(&source.context) {
-            // SAFETY: that many bytes lie at both addresses.
-            return Ok(unsafe { call!(cuMemcpyDtoD_v2(to, from, bytes)) }?);
-        }
-        let (here, there) = (self.context.raw(), source.context.raw());
-        // SAFETY: that many bytes lie at each address in its context.
-        Ok(unsafe { call!(cuMemcpyPeer(to, here, from, there, bytes)) }?)
     }
 }
 
@@ -359,103 +318,6 @@ impl Drop for Pinned {
             // SAFETY: registered once and unregistered once; the driver waits for copies under way.
             let _ = unsafe { call!(cuMemHostUnregister(self.memory.cast())) };
         }
-    }
-}
-
-/// `length` elements of `T` in host memory that is pinned, so that the GPU copies to it by itself
-/// while the host does other things ([`super::Stream::read_back`]). Freed on drop.
-#[derive(Debug)]
-pub struct HostBuffer<T> {
-    /// Dangling if there are no bytes.
-    pointer: *mut T,
-    length: usize,
-    /// Behind the last copy to it.
-    event: Event,
-    _counted: Counted,
-}
-
-// SAFETY: owns plain data.
-unsafe impl<T: Send> Send for HostBuffer<T> {}
-// SAFETY: as above; copies to it need it exclusively.
-unsafe impl<T: Sync> Sync for HostBuffer<T> {}
-
-impl<T: Pod> HostBuffer<T> {
-    fn new(gpu: &Gpu, length: usize) -> Result<Self> {
-        let bytes = size::<T>(length)?;
-        // Makes the context current.
-        let event = gpu.event()?;
-        let mut pointer: *mut T = ptr::dangling_mut();
-        if bytes != 0 {
-            let mut memory: *mut c_void = ptr::null_mut();
-            // SAFETY: `memory` is written before the call returns.
-            unsafe { call!(cuMemHostAlloc(&mut memory, bytes, PORTABLE)) }.map_err(|error| {
-                match error.code {
-                    Code::OUT_OF_MEMORY => CudaError::OutOfHostMemory { asked: bytes as u64 },
-                    _ => error.into(),
-                }
-            })?;
-            pointer = memory.cast();
-            // SAFETY: that many bytes lie there, aligned to a page.
-            unsafe { ptr::write_bytes(memory.cast::<u8>(), 0, bytes) };
-        }
-        Ok(Self { pointer, length, event, _counted: Counted::new(bytes) })
-    }
-
-    /// Its elements, once the last copy to it is done; waits for that.
-    ///
-    /// # Errors
-    /// What went wrong in the work before the copy.
-    pub fn get(&self) -> Result<&[T]> {
-        self.event.synchronize()?;
-        // SAFETY: the elements were zeroed or copied there, every bit pattern is a `T`, and a new
-        // copy needs `self` exclusively.
-        Ok(unsafe { slice::from_raw_parts(self.pointer, self.length) })
-    }
-
-    /// Whether the last copy to it is done, so that [`HostBuffer::get`] does not wait.
-    ///
-    /// # Errors
-    /// What went wrong in the work before the copy.
-    pub fn is_ready(&self) -> Result<bool> {
-        self.event.is_done()
-    }
-}
-
-impl<T> HostBuffer<T> {
-    /// Number of elements.
-    pub fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether there are no elements.
-    pub fn is_empty(&self) -> bool {
-        self.length == 0
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        // It was allocated, so this does not overflow.
-        self.length * size_of::<T>()
-    }
-
-    pub(super) fn pointer(&mut self) -> *mut c_void {
-        self.pointer.cast()
-    }
-
-    pub(super) fn event(&self) -> &Event {
-        &self.event
-    }
-}
-
-impl<T> Drop for HostBuffer<T> {
-    fn drop(&mut self) {
-        if self.bytes() == 0 {
-            return;
-        }
-        // Waits for a copy under way. If it fails, the work before the copy did, and the copy will
-        // not come.
-        let _ = self.event.synchronize();
-        // SAFETY: freed once.
-        let _ = unsafe { call!(cuMemFreeHost(self.pointer.cast())) };
     }
 }
 

@@ -43,11 +43,6 @@ impl Context {
         Ok(unsafe { call!(cuCtxSetCurrent(self.raw)) }?)
     }
 
-    /// The driver's handle.
-    pub(super) fn raw(&self) -> sys::CUcontext {
-        self.raw
-    }
-
     /// Whether both are the context of one GPU.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.raw == other.raw

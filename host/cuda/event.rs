@@ -7,7 +7,7 @@ use cust::sys;
 
 use super::context::Context;
 use super::driver::call;
-use super::error::{Code, Result};
+use super::error::Result;
 
 /// A point in a stream's work, and the time the GPU reached it.
 #[derive(Debug)]
@@ -40,20 +40,10 @@ impl Event {
         Ok(unsafe { call!(cuEventSynchronize(self.raw)) }?)
     }
 
-    /// Whether its stream got there.
-    ///
-    /// # Errors
-    /// What went wrong on the way.
-    pub fn is_done(&self) -> Result<bool> {
-        self.context.make_current()?;
-        // SAFETY: the event lives.
-        done(unsafe { call!(cuEventQuery(self.raw)) })
-    }
-
     /// Milliseconds from `start` to this event, to about half a microsecond; waits for both.
     ///
     /// # Errors
-    /// [`Code::INVALID_HANDLE`] if either was never recorded, or what went wrong on the way.
+    /// [`Code::INVALID_HANDLE`](super::error::Code::INVALID_HANDLE) if either was never recorded, or what went wrong on the way.
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
         start.synchronize()?;
         self.synchronize()?;
@@ -75,14 +65,5 @@ impl Drop for Event {
             // SAFETY: destroyed once; the driver keeps it until its stream got there.
             let _ = unsafe { call!(cuEventDestroy_v2(self.raw)) };
         }
-    }
-}
-
-/// The answer of a query: done, still running, or failed.
-pub(super) fn done(answer: std::result::Result<(), super::error::DriverError>) -> Result<bool> {
-    match answer {
-        Ok(()) => Ok(true),
-        Err(error) if error.code == Code::NOT_READY => Ok(false),
-        Err(error) => Err(error.into()),
     }
 }

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use cust::sys;
 
-use super::buffer::{Buffer, HostBuffer};
+use super::buffer::Buffer;
 use super::context::Context;
 use super::driver::call;
 use super::error::{CudaError, Result};
-use super::event::{Event, done};
+use super::event::Event;
 use super::gpu::Gpu;
 
 /// A queue of work on a GPU: what is put into one stream runs in that order, what is put into
@@ -75,16 +75,6 @@ impl Stream {
         Ok(unsafe { call!(cuStreamSynchronize(self.raw)) }?)
     }
 
-    /// Whether everything in it is done.
-    ///
-    /// # Errors
-    /// What went wrong in it.
-    pub fn is_done(&self) -> Result<bool> {
-        self.context.make_current()?;
-        // SAFETY: the stream lives.
-        done(unsafe { call!(cuStreamQuery(self.raw)) })
-    }
-
     /// Marks this point of the stream in `event`, in place of the point it marked before.
     ///
     /// # Errors
@@ -107,20 +97,6 @@ impl Stream {
         Ok(unsafe { call!(cuStreamWaitEvent(self.raw, event.raw, 0)) }?)
     }
 
-    /// Sets every byte of `buffer` to zero.
-    ///
-    /// # Errors
-    /// What the driver said.
-    pub fn zero<T: Pod>(&self, buffer: &mut Buffer<T>) -> Result<()> {
-        self.owns(buffer.context(), "the buffer")?;
-        if buffer.bytes() == 0 {
-            return Ok(());
-        }
-        self.context.make_current()?;
-        // SAFETY: that many bytes lie at the address; freeing them waits for the stream.
-        Ok(unsafe { call!(cuMemsetD8Async(buffer.address(), 0, buffer.bytes(), self.raw)) }?)
-    }
-
     /// Copies `source` to `destination`, which has the same length.
     ///
     /// # Errors
@@ -136,33 +112,6 @@ impl Stream {
         let (to, from) = (destination.address(), source.address());
         // SAFETY: that many bytes lie at both addresses; freeing them waits for the stream.
         Ok(unsafe { call!(cuMemcpyDtoDAsync_v2(to, from, source.bytes(), self.raw)) }?)
-    }
-
-    /// Starts copying elements of `buffer`, from element `start` on, over those of `host`, as many
-    /// as `host` has. [`HostBuffer::get`] waits for them.
-    ///
-    /// # Errors
-    /// [`CudaError::OutOfBounds`], or what the driver said.
-    pub fn read_back<T: Pod>(
-        &self,
-        buffer: &Buffer<T>,
-        start: usize,
-        host: &mut HostBuffer<T>,
-    ) -> Result<()> {
-        self.owns(buffer.context(), "the buffer")?;
-        self.owns(host.event().context(), "the host buffer")?;
-        let from = buffer.range(start, host.len())?;
-        if host.bytes() != 0 {
-            // An earlier copy, perhaps in another stream, is over before this one begins.
-            self.wait_for(host.event())?;
-            // SAFETY: that many bytes lie at both addresses. `host` frees or shows its memory only
-            // after the event recorded below; freeing the buffer waits for the stream.
-            unsafe { call!(cuMemcpyDtoHAsync_v2(host.pointer(), from, host.bytes(), self.raw)) }?;
-        }
-        self.record(host.event()).inspect_err(|_| {
-            // The event would not cover the copy.
-            let _ = self.synchronize();
-        })
     }
 
     /// Starts copying `bytes` bytes of the host to the start of `buffer`. From memory that is not pinned it

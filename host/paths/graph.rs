@@ -265,22 +265,6 @@ impl Graph {
         })
     }
 
-    /// The distances from one vertex, by Dijkstra's search, in f64: infinity where there is no path. With
-    /// m edges and n vertices it takes time proportional to (m + n) log n, so for a few vertices of a
-    /// large graph it is faster than [`Graph::distances`].
-    ///
-    /// ```
-    /// let graph = flockwork::paths::Graph::new(3, [(0, 1, 4.0), (1, 2, 0.5)])?;
-    /// assert_eq!(graph.distances_from(1), [f64::INFINITY, 0.0, 0.5]);
-    /// # Ok::<(), flockwork::Error>(())
-    /// ```
-    ///
-    /// Where there are negative weights the result means nothing; a vertex that does not exist reaches
-    /// none.
-    pub fn distances_from(&self, vertex: usize) -> Vec<f64> {
-        super::check::distances_from(self, vertex)
-    }
-
     /// With every edge the other way round.
     ///
     /// ```

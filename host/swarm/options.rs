@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Polish, Precision, Problem, start};
+use super::{Method, Polish, Precision, Problem};
 use crate::{Error, Result, names::named};
 
 named! {
@@ -281,6 +281,14 @@ pub enum Start {
     Opposition,
     /// These points, one for each of the first particles; the others as with [`Start::Uniform`].
     Points(Vec<Vec<f64>>),
+}
+
+impl Start {
+    /// How often every particle is evaluated before the first iteration.
+    pub(super) fn evaluations(&self) -> u64 {
+        // Both sides, and the better one again where it is.
+        if *self == Self::Opposition { 3 } else { 1 }
+    }
 }
 
 /// When a run ends before its iterations are done. Conditions are looked at every
@@ -783,7 +791,7 @@ impl Options {
             large.check()?;
         }
         if let Some(evaluations) = self.stop.evaluations {
-            let least = u64::from(self.particles) * start::evaluations(&self.start);
+            let least = u64::from(self.particles) * self.start.evaluations();
             if evaluations < least {
                 let accepted = format!("at least the {least} that the start takes");
                 return wrong("evaluations", &evaluations, &accepted);

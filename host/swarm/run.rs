@@ -227,7 +227,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.state.ledger.restarts > 0 && matches!(self.options.start, Start::Points(_));
         let how = if again { &Start::Uniform } else { &self.options.start };
         start::start(&mut *self.swarm, self.problem, &self.plan, how)?;
-        let extra = start::evaluations(how) - 1;
+        let extra = how.evaluations() - 1;
         self.state.ledger.evaluations_besides += extra * u64::from(self.state.ledger.particles);
         // Waits for a GPU.
         self.note_best()
@@ -529,7 +529,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let large = restart
             .large
             .filter(|large| spent[1] as f64 * (1.0 - large.share) < spent[0] as f64 * large.share);
-        let start = start::evaluations(&self.options.start);
+        let start = self.options.start.evaluations();
         let left = self.left();
         let fits = |particles: u32| start * u64::from(particles) <= left;
         let large = large.map(|large| {

@@ -9,12 +9,6 @@ use crate::{
     points,
 };
 
-/// How often every particle is evaluated before the first iteration.
-pub(super) fn evaluations(start: &Start) -> u64 {
-    // Both sides, and the better one again where it is.
-    if *start == Start::Opposition { 3 } else { 1 }
-}
-
 /// Starts a swarm.
 pub(super) fn start<T: Number>(
     swarm: &mut dyn Swarm<T>,
