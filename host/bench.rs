@@ -28,7 +28,7 @@ pub use fit::{FITS, FitCase, FitMeasurement, Processor, allowed, fit, processor}
 
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Backend, Cpu, Number, Plan, Spread, Swarm, Way},
+    backend::{AnyBackend, Backend, Cpu, Number, Plan, Spread, Strategy, Swarm},
     swarm::{Mode, Options, Precision, Problem, Rule},
 };
 
@@ -45,7 +45,7 @@ pub const SIZES: &[(u32, u32)] = &[
     (1_048_576, 64),
 ];
 
-/// The sizes, particles by dimensions, with which [`Evaluation`](crate::backend::Evaluation)s are compared: all
+/// The sizes, particles by dimensions, with which [`Evaluation`](crate::backend::Cooperation)s are compared: all
 /// are on an H200's chip.
 pub const SHARED: &[(u32, u32)] = &[
     (32, 512),
@@ -83,13 +83,13 @@ pub struct Trial {
 /// The time of one iteration of one swarm.
 ///
 /// ```
-/// use flockwork::{backend::Way, bench::Measurement, swarm::Precision};
+/// use flockwork::{backend::Strategy, bench::Measurement, swarm::Precision};
 ///
 /// let measured = Measurement {
 ///     particles: 1000,
 ///     dims: 10,
 ///     precision: Precision::F32,
-///     way: Way::Processor,
+///     strategy: Strategy::Cpu,
 ///     seconds: 1e-4,
 ///     range: (0.9e-4, 1.2e-4),
 ///     bytes: 1000 * 10 * 5 * 4,
@@ -106,7 +106,7 @@ pub struct Measurement {
     /// The arithmetic.
     pub precision: Precision,
     /// How the iterations were done.
-    pub way: Way,
+    pub strategy: Strategy,
     /// Median over the repetitions, in seconds.
     pub seconds: f64,
     /// Least and greatest of the repetitions, in seconds.
@@ -120,11 +120,11 @@ impl Measurement {
     /// Particles times dimensions per second.
     ///
     /// ```
-    /// # use flockwork::{backend::Way, bench::Measurement, swarm::Precision};
+    /// # use flockwork::{backend::Strategy, bench::Measurement, swarm::Precision};
     /// # let (precision, range, bytes) = (Precision::F32, (1e-6, 1e-6), 2000);
     /// let (particles, dims, seconds) = (50, 2, 1e-6);
-    /// # let way = Way::Processor;
-    /// let measured = Measurement { particles, dims, precision, way, seconds, range, bytes };
+    /// # let strategy = Strategy::Cpu;
+    /// let measured = Measurement { particles, dims, precision, strategy, seconds, range, bytes };
     /// assert!((measured.rate() / 1e8 - 1.0).abs() < 1e-12);
     /// ```
     pub fn rate(&self) -> f64 {
@@ -216,7 +216,7 @@ fn iteration_in<T: Number>(
         particles,
         dims,
         precision: T::PRECISION,
-        way: swarm.way(),
+        strategy: swarm.strategy(),
         seconds,
         range,
         bytes: (layout::tiles(particles as usize) * TILE) as u64
@@ -326,7 +326,7 @@ pub fn ceilings(backend: &AnyBackend) -> Result<Option<Ceilings>> {
             let smallest = Problem::new(flockwork_device::objective::Sphere, 1)?;
             let (precision, mode) = (Precision::F32, Mode::Synchronous);
             let trial = Trial { particles: 1, precision, mode, history: None };
-            let streaming = cuda.clone().with_residence(crate::backend::Residence::Streaming);
+            let streaming = cuda.clone().with_strategy(Strategy::Streaming);
             let launch = iteration(&smallest, trial, &streaming)?;
             Ok(Some(Ceilings {
                 copy_bytes_per_second: 2.0 * bytes as f64 / best,

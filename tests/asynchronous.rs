@@ -14,7 +14,7 @@ use common::{
     problem,
 };
 use flockwork::{
-    backend::{Cpu, Emulated, Evaluation, Number, Plan, Snapshot},
+    backend::{Cooperation, Cpu, Emulated, Number, Plan, Snapshot},
     objective::{Ackley, Objective, Rastrigin, Rosenbrock, Sphere},
     swarm::{
         Checkpoint, Coefficients, Edge, Mode, Neighbourhood, Options, Precision, Problem,
@@ -70,9 +70,10 @@ fn blocks_of_several_warps_keep_their_promises() {
 #[test]
 fn threads_that_share_particles_keep_their_promises() {
     for seed in 0..40 {
-        let evaluation = [Evaluation::Mod, Evaluation::Warp, Evaluation::Block][seed as usize % 3];
+        let cooperation =
+            [Cooperation::Mod, Cooperation::Warp, Cooperation::Block][seed as usize % 3];
         let machine =
-            Emulated::new(seed, 32).with_evaluation(evaluation).with_shared_memory(200 << 10);
+            Emulated::new(seed, 32).with_cooperation(cooperation).with_shared_memory(200 << 10);
         let (dims, particles) = (33 + seed as u32 % 40, 20 + 9 * (seed as u32 % 11));
         let options = options(particles, seed);
         if seed % 4 < 2 {

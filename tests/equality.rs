@@ -7,7 +7,7 @@ use common::{
     Case, Variant, all_cpus, all_same_bits, all_same_bits_of, cpu, same_bits, same_bits_of,
     variants,
 };
-use flockwork::backend::{Emulated, Evaluation, Residence};
+use flockwork::backend::{Cooperation, Emulated, Strategy};
 use flockwork_device::{
     objective::Reach,
     swarm::kernels::{resident, turns},
@@ -21,13 +21,13 @@ fn every_kernel_in_the_emulator() {
         Case { particles: 200, dims: 65, looks: &[1, 3] },
     ];
     for (seed, case) in sizes.into_iter().enumerate() {
-        for (threads, residence) in [
-            (32, Residence::Auto),
-            (128, Residence::Auto),
-            (32, Residence::Streaming),
-            (64, Residence::Streaming),
+        for (threads, strategy) in [
+            (32, None),
+            (128, None),
+            (32, Some(Strategy::Streaming)),
+            (64, Some(Strategy::Streaming)),
         ] {
-            let emulated = Emulated::new(seed as u64, threads).with_residence(residence);
+            let emulated = Emulated::new(seed as u64, threads).with_strategy(strategy);
             all_same_bits(case, &cpu(), &emulated).unwrap();
         }
     }
@@ -40,15 +40,15 @@ fn every_function_in_few_dimensions() {
         for (threads, particles) in [(32, 200), (64, 333)] {
             let case = Case { particles, dims, looks: &[1, 2, 12] };
             let emulated = Emulated::new(u64::from(dims), threads);
-            let emulated = emulated.with_shared_memory(2 << 20).with_residence(Residence::Resident);
+            let emulated = emulated.with_shared_memory(2 << 20).with_strategy(Strategy::Resident);
             all_same_bits(case, &cpu(), &emulated).unwrap();
         }
     }
 }
 
 /// With as much shared memory as whoever shares particles wants.
-fn sharing(seed: u64, evaluation: Evaluation) -> Emulated {
-    Emulated::new(seed, 32).with_shared_memory(2 << 20).with_evaluation(evaluation)
+fn sharing(seed: u64, cooperation: Cooperation) -> Emulated {
+    Emulated::new(seed, 32).with_shared_memory(2 << 20).with_cooperation(cooperation)
 }
 
 /// Of one run of terms and of many, with a last one that is shorter. (Records are taken of every fourth iteration, and
@@ -62,8 +62,8 @@ fn every_function_whoever_shares_a_particle() {
         Case { particles: 3, dims: 300, looks: &[1, 8] },
     ];
     for (seed, case) in sizes.into_iter().enumerate() {
-        for evaluation in [Evaluation::Mod, Evaluation::Warp, Evaluation::Block] {
-            all_same_bits(case, &cpu(), &sharing(seed as u64, evaluation)).unwrap();
+        for cooperation in [Cooperation::Mod, Cooperation::Warp, Cooperation::Block] {
+            all_same_bits(case, &cpu(), &sharing(seed as u64, cooperation)).unwrap();
         }
     }
 }
@@ -78,7 +78,7 @@ fn every_function_in_tiers() {
     for (seed, (case, room)) in sizes.into_iter().enumerate() {
         for threads in [32, 64] {
             let emulated = Emulated::new(seed as u64, threads).with_shared_memory(room);
-            all_same_bits(case, &cpu(), &emulated.with_residence(Residence::Tiered)).unwrap();
+            all_same_bits(case, &cpu(), &emulated.with_strategy(Strategy::Tiered)).unwrap();
         }
     }
 }
@@ -88,7 +88,7 @@ fn every_function_in_tiers() {
 #[test]
 fn every_function_in_turns() {
     for (nth, dims) in [6, 9, 12, 18, 21, 33, 36, 48, 129, 132, 261].into_iter().enumerate() {
-        let emulated = Emulated::new(u64::from(dims), 32).with_evaluation(Evaluation::Thread);
+        let emulated = Emulated::new(u64::from(dims), 32).with_cooperation(Cooperation::Thread);
         let emulated = emulated.with_shared_memory(1 << 20);
         let case = Case { particles: 17, dims, looks: &[1, 6] };
         let apart = Variant { apart: true, uneven: nth % 2 == 1, ..Variant::usual() };
@@ -102,7 +102,7 @@ fn every_function_in_turns() {
 fn every_function_by_four_threads() {
     for (nth, dims) in [37, 46, 64, 129, 260].into_iter().enumerate() {
         let emulated = Emulated::new(u64::from(dims), [32, 64][nth % 2]);
-        let emulated = emulated.with_residence(Residence::Streaming);
+        let emulated = emulated.with_strategy(Strategy::Streaming);
         let case = Case { particles: 70 - 7 * nth as u32, dims, looks: &[1, 2, 4] };
         let variant = Variant { uneven: nth == 1, ..Variant::usual() };
         all_same_bits_of(&variant, case, &cpu(), &emulated).unwrap();
@@ -116,7 +116,7 @@ fn four_threads_under_many_schedules() {
         let case = Case { particles, dims: 37 + 5 * (seed as u32 % 29), looks: &[1, 7] };
         let objective = ["rastrigin", "rosenbrock", "ackley", "griewank"][seed as usize % 4];
         let emulated = Emulated::new(seed, [32, 64][seed as usize % 2]);
-        let emulated = emulated.with_residence(Residence::Streaming);
+        let emulated = emulated.with_strategy(Strategy::Streaming);
         same_bits(objective, case, &cpu(), &emulated).unwrap();
     }
 }
@@ -136,7 +136,7 @@ fn every_function_in_the_only_turn() {
         assert!(whole(32) > rooms[0], "{dims} dimensions fit as a whole");
         for room in rooms.map(Option::unwrap) {
             let emulated = Emulated::new(u64::from(room), 32).with_shared_memory(room);
-            let emulated = emulated.with_evaluation(Evaluation::Thread);
+            let emulated = emulated.with_cooperation(Cooperation::Thread);
             let case = Case { particles: 29, dims, looks: &[1, 12] };
             all_same_bits_of(&apart, case, &cpu(), &emulated).unwrap();
         }
@@ -149,7 +149,7 @@ fn whole_runs_of_one_chunk_after_the_other() {
     for seed in 0..4 {
         for (particles, dims, threads) in [(70, 65, 64), (200, 65, 128), (150, 101, 64)] {
             let case = Case { particles, dims, looks: &[1, 12] };
-            let emulated = Emulated::new(seed, threads).with_residence(Residence::Resident);
+            let emulated = Emulated::new(seed, threads).with_strategy(Strategy::Resident);
             let emulated = emulated.with_shared_memory(2 << 20);
             for objective in ["rastrigin", "ackley"] {
                 same_bits(objective, case, &cpu(), &emulated).unwrap();
@@ -164,8 +164,8 @@ fn many_sizes_under_many_schedules() {
         let dims = 2 + 11 * (seed as u32 % 23);
         let case = Case { particles: 1 + 7 * (seed as u32 % 13), dims, looks: &[1, 9] };
         let objective = ["rastrigin", "rosenbrock", "ackley", "griewank"][seed as usize % 4];
-        let evaluation = Evaluation::ALL[seed as usize % 5];
-        same_bits(objective, case, &cpu(), &sharing(seed, evaluation)).unwrap();
+        let cooperation = Cooperation::ALL[seed as usize % 5];
+        same_bits(objective, case, &cpu(), &sharing(seed, cooperation)).unwrap();
     }
 }
 
@@ -192,7 +192,7 @@ fn a_thousand_particles_in_the_emulator() {
 fn a_thousand_iterations_in_the_emulator() {
     let case = Case { particles: 33, dims: 7, looks: &[1, 10, 1000] };
     same_bits("rosenbrock", case, &cpu(), &Emulated::new(3, 32)).unwrap();
-    let streaming = Emulated::new(5, 32).with_residence(Residence::Streaming);
+    let streaming = Emulated::new(5, 32).with_strategy(Strategy::Streaming);
     same_bits("rosenbrock", case, &cpu(), &streaming).unwrap();
     let case = Case { particles: 1, dims: 1, looks: &[1, 10, 1000] };
     all_same_bits(case, &cpu(), &Emulated::new(4, 32)).unwrap();

@@ -19,7 +19,7 @@ mod gpu {
 
     use flockwork::{
         Error,
-        backend::{Backend, Cuda, Evaluation, Number, Plan, Residence},
+        backend::{Backend, Cooperation, Cuda, Number, Plan, Strategy},
         cuda::{CudaError, live_allocations},
         fit::{self, MODELS},
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Rosenbrock, Sphere},
@@ -90,19 +90,19 @@ mod gpu {
                 trials.push(Trial::test(
                     format!("same_bits_streaming::{}_{particles}x{dims}", info.name),
                     move || {
-                        let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                        let gpu = Cuda::open(0)?.with_strategy(Strategy::Streaming);
                         Ok(same_bits(info.name, case, &cpu(), &gpu)?)
                     },
                 ));
             }
         }
         for info in OBJECTIVES {
-            for evaluation in
-                [Evaluation::Thread, Evaluation::Mod, Evaluation::Warp, Evaluation::Block]
+            for cooperation in
+                [Cooperation::Thread, Cooperation::Mod, Cooperation::Warp, Cooperation::Block]
             {
-                let name = format!("same_bits_with_{evaluation}_a_particle::{}", info.name);
+                let name = format!("same_bits_with_{cooperation}_a_particle::{}", info.name);
                 trials.push(Trial::test(name, move || {
-                    let gpu = Cuda::open(0)?.with_evaluation(evaluation);
+                    let gpu = Cuda::open(0)?.with_cooperation(cooperation);
                     for case in [
                         Case { particles: 70, dims: 65, looks: &[1, 300] },
                         Case { particles: 9, dims: 256, looks: &[1, 100] },
@@ -111,7 +111,7 @@ mod gpu {
                         // All pairs of 85 atoms take the CPU too long, and 32 particles in 256 dimensions
                         // too much memory.
                         let slow = info.name == "lennard_jones" && case.particles != 70;
-                        if !slow && (evaluation != Evaluation::Mod || case.dims != 256) {
+                        if !slow && (cooperation != Cooperation::Mod || case.dims != 256) {
                             same_bits(info.name, case, &cpu(), &gpu)?;
                         }
                     }
@@ -141,7 +141,7 @@ mod gpu {
         }
         for info in OBJECTIVES {
             trials.push(Trial::test(format!("same_bits_in_tiers::{}", info.name), move || {
-                let gpu = Cuda::open(0)?.with_residence(Residence::Tiered);
+                let gpu = Cuda::open(0)?.with_strategy(Strategy::Tiered);
                 let few = Case { particles: 400_001, dims: 9, looks: &[1, 12] };
                 same_bits(info.name, few, &cpu(), &gpu)?;
                 // All pairs of 43 atoms, or 70 rows, for so many particles take the CPU too long.
@@ -154,7 +154,7 @@ mod gpu {
         }
         for info in OBJECTIVES {
             trials.push(Trial::test(format!("same_bits_in_turns::{}", info.name), move || {
-                let gpu = Cuda::open(0)?.with_evaluation(Evaluation::Thread);
+                let gpu = Cuda::open(0)?.with_cooperation(Cooperation::Thread);
                 // A single warp, which takes the only turn: with the last two because more do not fit, in f64, and in f32.
                 for (nth, dims) in [6, 21, 48, 132, 351, 702].into_iter().enumerate() {
                     let apart = Variant { apart: true, uneven: nth % 2 == 1, ..Variant::usual() };
@@ -168,7 +168,7 @@ mod gpu {
             trials.push(Trial::test(
                 format!("same_bits_by_four_threads::{}", info.name),
                 move || {
-                    let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                    let gpu = Cuda::open(0)?.with_strategy(Strategy::Streaming);
                     // More rounds than one, forth and back, and fewer particles than threads.
                     for (particles, dims, uneven) in
                         [(150_001, 37, false), (3_001, 64, true), (517, 300, false), (1, 46, false)]
@@ -188,7 +188,7 @@ mod gpu {
         for threads in [32, 96, 192, 512] {
             let name = format!("same_bits_streaming_in_blocks_of_{threads}");
             trials.push(Trial::test(name, move || {
-                let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                let gpu = Cuda::open(0)?.with_strategy(Strategy::Streaming);
                 let gpu = gpu.with_block_threads(threads);
                 for (objective, particles) in
                     [("rastrigin", 3001), ("ackley", 3008), ("rosenbrock", 3009)]
@@ -223,8 +223,8 @@ mod gpu {
                 let what = format!("same_paths_as_cpu::{kind:?}_{n}_vertices_degree_{degree}");
                 trials.push(Trial::test(what.to_lowercase(), move || {
                     let graph = random(n, degree, kind, n as u64);
-                    for residence in [Residence::Streaming, Residence::Resident] {
-                        let gpu = Cuda::open(0)?.with_residence(residence);
+                    for strategy in [Strategy::Streaming, Strategy::Resident] {
+                        let gpu = Cuda::open(0)?.with_strategy(strategy);
                         same_in_all(&graph, kind, &gpu, &what)?;
                     }
                     Ok(())
@@ -253,7 +253,7 @@ mod gpu {
                 let what = format!("same_paths_as_cpu::undirected_{kind:?}_{n}_vertices");
                 trials.push(Trial::test(what.to_lowercase(), move || {
                     let graph = undirected(n, 5.0, kind, n as u64);
-                    let gpu = Cuda::open(0)?.with_residence(Residence::Streaming);
+                    let gpu = Cuda::open(0)?.with_strategy(Strategy::Streaming);
                     Ok(same_in_all(&graph, kind, &gpu, &what)?)
                 }));
             }

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use common::paths::{Kind, random, same_in_all, same_with, undirected};
 use flockwork::{
     Error,
-    backend::{Cpu, Emulated, Residence},
+    backend::{Cpu, Emulated, Strategy},
     paths::{Graph, Length, Options},
 };
 
@@ -15,9 +15,9 @@ fn check(n: usize, degree: f64, kind: Kind, seed: u64) {
     let graph = random(n, degree, kind, seed);
     let what = format!("{kind:?}, {n} vertices, degree {degree}, seed {seed}");
     // Room to note which pivots made a distance less, and none.
-    for (residence, room) in [(Residence::Streaming, 96 << 10), (Residence::Resident, 80 << 10)] {
-        let emulated = Emulated::new(seed, 32).with_residence(residence).with_shared_memory(room);
-        same_in_all(&graph, kind, &emulated, &format!("{what}, {residence}")).unwrap();
+    for (strategy, room) in [(Strategy::Streaming, 96 << 10), (Strategy::Resident, 80 << 10)] {
+        let emulated = Emulated::new(seed, 32).with_strategy(strategy).with_shared_memory(room);
+        same_in_all(&graph, kind, &emulated, &format!("{what}, {strategy}")).unwrap();
     }
 }
 
@@ -50,7 +50,7 @@ fn check_undirected(n: usize, degree: f64, kind: Kind, seed: u64) {
     let graph = undirected(n, degree, kind, seed);
     let what = format!("undirected, {kind:?}, {n} vertices, degree {degree}, seed {seed}");
     // The resident kernel makes nothing of it.
-    let emulated = Emulated::new(seed, 32).with_residence(Residence::Streaming);
+    let emulated = Emulated::new(seed, 32).with_strategy(Strategy::Streaming);
     same_in_all(&graph, kind, &emulated, &what).unwrap();
 }
 

@@ -2,7 +2,7 @@
 
 #[cfg(feature = "cuda")]
 use super::Cuda;
-use super::{Backend, Cpu, Evaluation, Function, Number, Plan, Residence, Swarm};
+use super::{Backend, Cooperation, Cpu, Function, Number, Plan, Strategy, Swarm};
 use crate::{Error, Result, names::named};
 
 named! {
@@ -160,43 +160,43 @@ impl AnyBackend {
         }
     }
 
-    /// With particles where `residence` says, if it is a GPU.
+    /// With this strategy, or with whatever suits, if it is a GPU.
     ///
     /// ```
-    /// use flockwork::backend::{AnyBackend, Backend, Choice, Residence};
+    /// use flockwork::backend::{AnyBackend, Backend, Choice, Strategy};
     ///
-    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_residence(Residence::Streaming);
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_strategy(Strategy::Streaming);
     /// assert_eq!(backend.name(), "cpu");
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn with_residence(self, residence: Residence) -> Self {
+    pub fn with_strategy(self, strategy: impl Into<Option<Strategy>>) -> Self {
         match self {
             Self::Cpu(..) => {
-                let _ = residence;
+                let _ = strategy.into();
                 self
             }
             #[cfg(feature = "cuda")]
-            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_residence(residence), why),
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_strategy(strategy), why),
         }
     }
 
-    /// With so many threads for a particle on the chip as `evaluation` says, if it is a GPU.
+    /// With as many threads for a particle on the chip as `cooperation` says, if it is a GPU.
     ///
     /// ```
-    /// use flockwork::backend::{AnyBackend, Backend, Choice, Evaluation};
+    /// use flockwork::backend::{AnyBackend, Backend, Choice, Cooperation};
     ///
-    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_evaluation(Evaluation::Warp);
+    /// let backend = AnyBackend::select(Choice::Cpu, 1)?.with_cooperation(Cooperation::Warp);
     /// assert_eq!(backend.name(), "cpu");
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn with_evaluation(self, evaluation: Evaluation) -> Self {
+    pub fn with_cooperation(self, cooperation: Cooperation) -> Self {
         match self {
             Self::Cpu(..) => {
-                let _ = evaluation;
+                let _ = cooperation;
                 self
             }
             #[cfg(feature = "cuda")]
-            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_evaluation(evaluation), why),
+            Self::Cuda(cuda, why) => Self::Cuda(cuda.with_cooperation(cooperation), why),
         }
     }
 

@@ -15,9 +15,9 @@ use flockwork_device::{
 
 use super::{
     Backend, Cpu, Function, Number, Plan, Swarm,
-    kernel_swarm::{Asked, KernelSwarm},
+    kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
-    residence::{Capacity, Evaluation, Residence},
+    strategy::{Asked, Capacity, Cooperation, Strategy},
 };
 use crate::{
     Error, Result,
@@ -68,15 +68,16 @@ impl Cuda {
         self
     }
 
-    /// With particles where `residence` says. The result is the same to the bit.
-    pub fn with_residence(mut self, residence: Residence) -> Self {
-        self.asked.residence = residence;
+    /// With this strategy, or with whatever suits. The result is the same to the bit.
+    pub fn with_strategy(mut self, strategy: impl Into<Option<Strategy>>) -> Self {
+        self.asked.strategy = strategy.into();
         self
     }
 
-    /// With so many threads for a particle on the chip as `evaluation` says. The result is the same to the bit.
-    pub fn with_evaluation(mut self, evaluation: Evaluation) -> Self {
-        self.asked.evaluation = evaluation;
+    /// With as many threads for a particle on the chip as `cooperation` says. The result is the same to the
+    /// bit.
+    pub fn with_cooperation(mut self, cooperation: Cooperation) -> Self {
+        self.asked.cooperation = cooperation;
         self
     }
 
@@ -121,8 +122,8 @@ impl Cuda {
         &self.gpu
     }
 
-    pub(crate) fn residence(&self) -> Residence {
-        self.asked.residence
+    pub(crate) fn strategy(&self) -> Option<Strategy> {
+        self.asked.strategy
     }
 
     pub(crate) fn machine(&self) -> Result<GpuMachine> {

@@ -14,9 +14,9 @@ use flockwork_device::{
 
 use super::{
     Backend, Function, Number, Plan, Swarm,
-    kernel_swarm::{Asked, KernelSwarm},
+    kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
-    residence::{Capacity, Evaluation, Residence},
+    strategy::{Asked, Capacity, Cooperation, Strategy},
 };
 use crate::{Error, Result};
 
@@ -66,18 +66,18 @@ impl Emulated {
         }
     }
 
-    /// With particles where `residence` says. The result is the same to the bit.
-    pub fn with_residence(mut self, residence: Residence) -> Self {
-        self.asked.residence = residence;
+    /// With this strategy, or with whatever suits. The result is the same to the bit.
+    pub fn with_strategy(mut self, strategy: impl Into<Option<Strategy>>) -> Self {
+        self.asked.strategy = strategy.into();
         self
     }
 
-    /// With so many threads for a particle on the chip as `evaluation` says, in blocks of as many threads as suit
-    /// that. The result is the same to the bit.
+    /// With as many threads for a particle on the chip as `cooperation` says, in blocks of as many threads as
+    /// suit that. The result is the same to the bit.
     ///
     /// ```
     /// use std::ops::ControlFlow;
-    /// use flockwork::{backend::{Cpu, Emulated, Evaluation}, objective::Sphere};
+    /// use flockwork::{backend::{Cooperation, Cpu, Emulated}, objective::Sphere};
     /// use flockwork::swarm::{Options, Problem, Progress, Rule, minimize};
     ///
     /// let problem = Problem::new(Sphere, 64)?.shifted(1)?;
@@ -86,12 +86,12 @@ impl Emulated {
     /// let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
     /// // 20 KiB of positions, velocities and own bests for each of its three multiprocessors.
     /// let large = Emulated::new(7, 32).with_shared_memory(32 << 10);
-    /// let warps = large.with_evaluation(Evaluation::Warp).with(Sphere);
+    /// let warps = large.with_cooperation(Cooperation::Warp).with(Sphere);
     /// assert_eq!(cpu.position, minimize(&problem, &options, &warps, watch)?.position);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn with_evaluation(mut self, evaluation: Evaluation) -> Self {
-        self.asked.evaluation = evaluation;
+    pub fn with_cooperation(mut self, cooperation: Cooperation) -> Self {
+        self.asked.cooperation = cooperation;
         self.asked.threads = None;
         self
     }
@@ -161,8 +161,8 @@ impl Emulated {
         self.seed
     }
 
-    pub(crate) fn residence(&self) -> Residence {
-        self.asked.residence
+    pub(crate) fn strategy(&self) -> Option<Strategy> {
+        self.asked.strategy
     }
 
     /// As a back end for one objective function, whose kernels are compiled for the emulator where

@@ -21,26 +21,13 @@ use flockwork_device::{
 use super::{
     Number,
     machine::{Machine, OnDemand, Tailored},
-    residence::Capacity,
+    strategy::{Capacity, ChipKernel},
 };
 use crate::Result;
 
-/// Which kernel has particles on the chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChipKernel {
-    /// [`Resident`].
-    Alone,
-    /// [`Together`].
-    Shared,
-    /// [`Tiered`].
-    Tiered,
-    /// [`Turns`].
-    Turns,
-}
-
 /// Threads of a block up to which a kernel with particles on the chip and a thread for each is compiled for blocks of
-/// that size: a thread waits less the more registers it has, and fewer warps fill each other's waits. Where threads share
-/// particles, or these take turns or are tiered, it always is: with fewer registers it would leave some in local memory.
+/// that size: a thread waits less the more registers it has, and fewer warps fill each other's waits. Where threads cooperate
+/// on particles, or these are time-sliced or tiered, it always is: with fewer registers it would leave some in local memory.
 const MOST_NARROWED: u32 = 384;
 
 /// Blocks, and threads in each.
@@ -96,7 +83,7 @@ pub(crate) trait FunctionKernels<M: Machine, T> {
     ///
     /// # Safety
     /// As [`Machine::launch`].
-    unsafe fn resident(
+    unsafe fn on_chip(
         &mut self,
         machine: &M,
         kernel: ChipKernel,
@@ -180,14 +167,14 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     fn capacity(&mut self, machine: &M, kernel: ChipKernel) -> Result<Capacity> {
         // Which blocks it is compiled for follows from this.
         match kernel {
-            ChipKernel::Alone => machine.stated::<Resident<O, T>>(),
-            ChipKernel::Shared => machine.stated::<Together<O, T>>(),
+            ChipKernel::Resident => machine.stated::<Resident<O, T>>(),
+            ChipKernel::Cooperative => machine.stated::<Together<O, T>>(),
             ChipKernel::Tiered => machine.stated::<Tiered<O, T>>(),
-            ChipKernel::Turns => machine.stated::<Turns<O, T>>(),
+            ChipKernel::TimeSliced => machine.stated::<Turns<O, T>>(),
         }
     }
 
-    unsafe fn resident(
+    unsafe fn on_chip(
         &mut self,
         machine: &M,
         kernel: ChipKernel,
@@ -199,12 +186,14 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         // SAFETY: the caller's promise.
         unsafe {
             match kernel {
-                ChipKernel::Alone => {
+                ChipKernel::Resident => {
                     launch(machine, &mut self.resident, narrowed, shape, &arguments)
                 }
-                ChipKernel::Shared => launch(machine, &mut self.together, true, shape, &arguments),
+                ChipKernel::Cooperative => {
+                    launch(machine, &mut self.together, true, shape, &arguments)
+                }
                 ChipKernel::Tiered => launch(machine, &mut self.tiered, true, shape, &arguments),
-                ChipKernel::Turns => launch(machine, &mut self.turns, true, shape, &arguments),
+                ChipKernel::TimeSliced => launch(machine, &mut self.turns, true, shape, &arguments),
             }
         }
     }

@@ -8,7 +8,7 @@ use flockwork_device::{
     kernel::{Kernel, Steady},
 };
 
-use super::residence::Capacity;
+use super::strategy::Capacity;
 use crate::Result;
 
 /// A sequence of work. What is in one is done in order, what is in different ones may be done at once.

@@ -25,8 +25,8 @@ pub(crate) mod lineage;
 pub(crate) mod machine;
 pub(crate) mod number;
 mod plan;
-pub(crate) mod residence;
 mod spread;
+pub(crate) mod strategy;
 mod swarm;
 
 pub use choice::{AnyBackend, Choice, Reason};
@@ -42,9 +42,9 @@ pub use number::Number;
 pub(crate) use number::Precision;
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
-pub use residence::{Evaluation, Residence};
 pub(crate) use spread::Spread;
-pub use swarm::{Best, Record, Snapshot, Swarm, Way};
+pub use strategy::{Cooperation, Strategy};
+pub use swarm::{Best, Record, Snapshot, Swarm};
 use swarm::{
     by_particle, check_begun, check_implant, check_points, check_start, into_tiles, until_record,
 };

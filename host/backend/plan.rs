@@ -73,9 +73,9 @@ pub struct Plan<T> {
     pub(crate) pivot: Vec<T>,
     /// The function's data.
     pub(crate) data: Vec<T>,
-    /// Whether the particles do not wait for each other; only where [`Plan::is_usual`] holds.
+    /// Whether the particles do not wait for each other; only where [`Plan::is_fusible`] holds.
     pub(crate) asynchronous: bool,
-    /// Take the two launches of a general iteration even where the usual one would do: for tests.
+    /// Take two launches an iteration even where a fused one would do: for tests.
     pub(crate) general: bool,
 }
 
@@ -129,9 +129,9 @@ impl<T: Scalar> Plan<T> {
         self.topology.kind != Kind::Global || self.learns()
     }
 
-    /// Whether the usual iteration does what is asked: see
+    /// Whether a move and an evaluation can be one kernel, which does what is asked: see
     /// [`step`](flockwork_device::swarm::step).
-    pub(crate) fn is_usual(&self) -> bool {
+    pub(crate) fn is_fusible(&self) -> bool {
         !self.general
             && self.members.len() == 1
             && self.rule == Rule::Inertia

@@ -7,8 +7,8 @@ use flockwork_device::{
     swarm::{layout, survey::Sums},
 };
 
-use super::Plan;
-use crate::{Error, Result, names::named};
+use super::{Plan, Strategy};
+use crate::{Error, Result};
 
 /// A swarm under way, or several that are advanced together.
 ///
@@ -104,11 +104,11 @@ pub trait Swarm<T: Scalar> {
     /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
     /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
     /// swarm.start(None)?;
-    /// assert_eq!(swarm.way(), Way::Processor);
+    /// assert_eq!(swarm.strategy(), Strategy::Cpu);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    fn way(&self) -> Way {
-        Way::Processor
+    fn strategy(&self) -> Strategy {
+        Strategy::Cpu
     }
 
     /// The best of each swarm so far.
@@ -277,29 +277,6 @@ pub trait Swarm<T: Scalar> {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()>;
-}
-
-named! {
-    /// How a machine does many iterations.
-    ///
-    /// ```
-    /// use flockwork::backend::Way;
-    ///
-    /// assert_eq!("resident".parse::<Way>()?, Way::Resident);
-    /// # Ok::<(), flockwork::Error>(())
-    /// ```
-    pub enum Way("way") {
-        /// On the CPU.
-        Processor = "cpu",
-        /// On a GPU, with the particles in device memory: one or two launches for each iteration.
-        Streaming = "streaming",
-        /// On a GPU, with a part of the particles on the chip: one launch for many iterations.
-        Tiered = "tiered",
-        /// On a GPU, with the particles on the chip: one launch for many iterations.
-        Resident = "resident",
-        /// On a GPU, with the particles on the chip and without waiting for each other.
-        Asynchronous = "asynchronous",
-    }
 }
 
 /// A swarm's best: one particle's own fitness and position.

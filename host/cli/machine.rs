@@ -1,8 +1,11 @@
 //! What a run runs on.
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use flockwork::{
-    backend::{AnyBackend, Choice, Evaluation, Residence},
+    backend::{AnyBackend, Choice, Cooperation, Strategy},
     fit::Fit,
 };
 
@@ -46,29 +49,47 @@ impl GpuMemory {
     }
 }
 
+/// What a GPU can do with a swarm.
+const GPU_STRATEGIES: &[Strategy] =
+    &[Strategy::General, Strategy::Streaming, Strategy::Tiered, Strategy::Resident];
+
+/// A strategy, or `auto`.
+#[derive(Clone, Copy)]
+pub struct Requested(pub Option<Strategy>);
+
+/// Takes one of these strategies, or `auto`.
+pub fn strategy(all: &'static [Strategy]) -> impl TypedValueParser<Value = Requested> {
+    let names = ["auto"].into_iter().chain(all.iter().map(|strategy| strategy.name()));
+    PossibleValuesParser::new(names).map(|given| Requested(given.parse().ok()))
+}
+
 #[derive(Args)]
 #[command(next_help_heading = "Machine")]
 pub struct Machine {
     #[command(flatten)]
     device: Device,
-    /// Where a GPU has the particles between the iterations of a usual, synchronous swarm: on the chip
-    /// (resident), which takes one launch for many iterations; in device memory (streaming), which takes
-    /// one for each; or on the chip if they fit there (auto). The bits of the result are the same.
+    /// How a GPU does the iterations of a synchronous swarm: many in one launch with all particles on the
+    /// chip (resident) or with as many as fit there (tiered); each in a launch of its own with the
+    /// particles in device memory (streaming), or in two launches (general), which any swarm can do; or
+    /// the fastest that can be (auto). The bits of the result are the same.
     #[arg(
         long,
-        value_parser = choice(Residence::ALL, Residence::name),
-        default_value_t = Residence::default()
+        visible_alias = "residence",
+        value_name = "STRATEGY",
+        value_parser = strategy(GPU_STRATEGIES),
+        default_value = "auto"
     )]
-    residence: Residence,
-    /// How many threads of a GPU work for a particle that is on the chip: one (thread); some warps for 32
-    /// particles, which share their dimensions (mod); a warp (warp); a block (block); or what suits (auto).
-    /// The bits of the result are the same.
+    strategy: Requested,
+    /// How many threads of a GPU cooperate on a particle that is on the chip: one (thread); some warps for
+    /// 32 particles, which share their dimensions (mod); a warp (warp); a block (block); or what suits
+    /// (auto). The bits of the result are the same.
     #[arg(
         long,
-        value_parser = choice(Evaluation::ALL, Evaluation::name),
-        default_value_t = Evaluation::default()
+        visible_alias = "evaluation",
+        value_parser = choice(Cooperation::ALL, Cooperation::name),
+        default_value_t = Cooperation::default()
     )]
-    evaluation: Evaluation,
+    cooperation: Cooperation,
     /// Threads of a GPU's block, a multiple of 32 up to 1024 [default: as many as suit the swarm].
     #[arg(long, value_name = "N", value_parser = block_threads)]
     block_threads: Option<u32>,
@@ -86,7 +107,7 @@ impl Machine {
     }
 
     fn settled(&self, backend: AnyBackend) -> AnyBackend {
-        let backend = backend.with_residence(self.residence).with_evaluation(self.evaluation);
+        let backend = backend.with_strategy(self.strategy.0).with_cooperation(self.cooperation);
         match self.block_threads {
             Some(threads) => backend.with_block_threads(threads),
             None => backend,

@@ -149,7 +149,7 @@ impl<T: Number> Plan<T> {
             asynchronous: options.mode == Mode::Asynchronous,
             general: false,
         };
-        if plan.asynchronous && !plan.is_usual() {
+        if plan.asynchronous && !plan.is_fusible() {
             let what = if plan.members.len() > 1 {
                 "several swarms that are advanced together"
             } else if plan.rotation.is_empty() {

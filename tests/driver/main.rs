@@ -20,7 +20,7 @@ mod driver {
     use std::{env, fs, ops::ControlFlow, path::Path, process::ExitCode};
 
     use flockwork::{
-        backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Number, Plan, Residence, Snapshot, Way},
+        backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Number, Plan, Snapshot, Strategy},
         fit::{Data, Fit},
         paths::{Graph, Options as PathOptions},
         swarm::{Function, Mode, Neighbourhood, Options, Problem, Rule, Search, minimize},
@@ -113,10 +113,10 @@ mod driver {
     fn advanced<T: Number>(
         function: &dyn Function,
         plan: &Plan<T>,
-        residence: Residence,
+        strategy: Option<Strategy>,
         advances: &[u32],
     ) -> Result<Vec<String>, Failed> {
-        let gpu = Cuda::open(0)?.with_residence(residence);
+        let gpu = Cuda::open(0)?.with_strategy(strategy);
         let mut here = Cpu::new(1)?.swarm(function, plan.clone())?;
         let mut there = gpu.swarm(function, plan.clone())?;
         here.start(None)?;
@@ -137,7 +137,11 @@ mod driver {
             Ok(true)
         });
         check(same?, "the bits of the CPU", &log)?;
-        check(there.way() == Way::Streaming, "particles in memory", &log)?;
+        check(
+            matches!(there.strategy(), Strategy::General | Strategy::Streaming),
+            "particles in memory",
+            &log,
+        )?;
         Ok(log)
     }
 
@@ -146,7 +150,7 @@ mod driver {
     fn graphs() -> Done {
         let problem = Problem::named("rastrigin", 3)?.shifted(3)?;
         let plan = Plan::<f32>::new(&problem, &swarm(200))?;
-        let log = advanced(problem.function(), &plan, Residence::Streaming, &[268])?;
+        let log = advanced(problem.function(), &plan, Some(Strategy::Streaming), &[268])?;
         check(count(&log, "graph of 64") == 3, "three graphs", &log)?;
         check(count(&log, "graph of") == 3, "no others", &log)?;
         let step = "swarm_step_rastrigin_f32";
@@ -163,7 +167,7 @@ mod driver {
         let problem = Problem::named("rastrigin", 5)?.shifted(3)?;
         let options = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..swarm(70) };
         let plan = Plan::<f32>::new(&problem, &options)?;
-        let log = advanced(problem.function(), &plan, Residence::Auto, &[256])?;
+        let log = advanced(problem.function(), &plan, None, &[256])?;
         check(count(&log, "graph of 128") == 3, "three graphs", &log)
     }
 
@@ -174,7 +178,7 @@ mod driver {
             let fit = Fit::named(model, Data::pairs((0..300).map(growth))?)?;
             let problem = fit.problem()?;
             let plan = Plan::<f64>::new(&problem, fit.swarm_options())?;
-            let log = advanced(problem.function(), &plan, Residence::Auto, &[192])?;
+            let log = advanced(problem.function(), &plan, None, &[192])?;
             check(count(&log, "graph of 192") == 2, "two graphs", &log)?;
             let launches = count(&log, &format!("graph's launch {kernel}"));
             check(launches == 128, "128 sums in graphs", &log)?;
@@ -191,7 +195,7 @@ mod driver {
         for (particles, graph, moves) in [(16, "graph of 129", 3), (600, "graph of 192", 192)] {
             let options = Options { particles, neighbourhood, ..fit.swarm_options().clone() };
             let plan = Plan::<f64>::new(&problem, &options)?;
-            let log = advanced(problem.function(), &plan, Residence::Auto, &[192])?;
+            let log = advanced(problem.function(), &plan, None, &[192])?;
             check(count(&log, graph) == 2, graph, &log)?;
             let launched = ["launch", "graph's launch"]
                 .map(|how| count(&log, &format!("{how} swarm_advance_f64")))
@@ -207,7 +211,7 @@ mod driver {
         let problem = Problem::named("rastrigin", 2)?.shifted(5)?;
         let plan = Plan::<f32>::new(&problem, &swarm(130))?;
         let advances = [20, 9, 20, 9, 9, 20, 3, 3, 20];
-        let log = advanced(problem.function(), &plan, Residence::Streaming, &advances)?;
+        let log = advanced(problem.function(), &plan, Some(Strategy::Streaming), &advances)?;
         check(count(&log, "graph of 20") == 3, "three graphs of 20", &log)?;
         check(count(&log, "graph of 9") == 2, "two of 9", &log)?;
         check(count(&log, "graph of 3") == 0, "none of 3: too few", &log)
@@ -248,13 +252,13 @@ mod driver {
         let ((), log) = log_of(|| {
             let output = program()
                 .args(line.split_whitespace())
-                .args(["--backend", "cuda", "--residence", "streaming"])
+                .args(["--backend", "cuda", "--strategy", "streaming"])
                 .env("STAND_IN_WITHOUT_GRAPHS", "1")
                 .output();
             assert!(output.expect("it starts").status.success());
         });
         check(count(&log, "launch swarm_step_rastrigin_f32") == 140, "140 launches", &log)?;
-        let log = same(line, "--residence streaming")?;
+        let log = same(line, "--strategy streaming")?;
         let steps = log.iter().filter(|line| line.ends_with("launch swarm_step_rastrigin_f32"));
         check(steps.count() == 140, "a launch for each iteration", &log)
     }
@@ -263,8 +267,8 @@ mod driver {
     fn narrowed() -> Done {
         let line = "optimize rastrigin --dims 3 --particles 200 --iterations 60";
         for (on_gpu, kernel) in [
-            ("--residence resident", "swarm_resident_rastrigin_f32"),
-            ("--evaluation warp", "swarm_together_rastrigin_f32"),
+            ("--strategy resident", "swarm_resident_rastrigin_f32"),
+            ("--cooperation warp", "swarm_together_rastrigin_f32"),
         ] {
             let log = same(line, on_gpu)?;
             check(count(&log, &format!("cooperative launch {kernel}")) > 0, on_gpu, &log)?;
@@ -280,7 +284,7 @@ mod driver {
     /// A kernel with particles on the chip is compiled once for each number of dimensions and each manner, with these
     /// as constants; not for other things that change from run to run.
     fn constants() -> Done {
-        let gpu = Cuda::open(0)?.with_residence(Residence::Resident);
+        let gpu = Cuda::open(0)?.with_strategy(Strategy::Resident);
         let run = |dims, seed, mode| -> Result<Vec<String>, Failed> {
             let problem = Problem::named("rastrigin", dims)?;
             let options = Options { seed, mode, iterations: 20, ..swarm(200) };
@@ -311,7 +315,7 @@ mod driver {
     fn restarts() -> Done {
         let line = "optimize rastrigin --dims 3 --particles 150 --iterations 90 --history 7 \
                     --restart --restart-patience 20";
-        same(line, "--residence streaming").map(|_| ())
+        same(line, "--strategy streaming").map(|_| ())
     }
 
     fn fits() -> Done {
@@ -336,7 +340,7 @@ mod driver {
             |i: u32| (i % 300, (i.wrapping_mul(2_654_435_761) >> 8) % 300, 1.0 + f64::from(i % 13));
         let graph = Graph::new(300, (0..900).map(edge))?;
         let gpu = Cuda::open(0)?;
-        let streaming = gpu.clone().with_residence(Residence::Streaming);
+        let streaming = gpu.clone().with_strategy(Strategy::Streaming);
         for paths in [false, true] {
             let options = PathOptions { paths };
             // A little less than the matrix and what goes with it.

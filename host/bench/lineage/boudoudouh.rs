@@ -10,7 +10,7 @@ use super::{Check, Effort, Ours, Report, Request, Row, Table, Tell, Work, wrong_
 use crate::{
     Result,
     backend::{
-        AnyBackend, Backend, Residence, Spread,
+        AnyBackend, Backend, Spread, Strategy,
         lineage::boudoudouh::{Setting, State, Version},
     },
     bench::{Trial, iteration},
@@ -184,13 +184,12 @@ fn of_table(
     let problem = Problem::named("target_distance", dims)?;
     let (precision, mode) = (Precision::F32, Mode::Synchronous);
     let trial = Trial { particles, precision, mode, history: None };
-    let mut own =
-        vec![iteration(&problem, trial, &backend.clone().with_residence(Residence::Auto))?];
-    if own[0].way.name() == "resident" {
-        let streaming = backend.clone().with_residence(Residence::Streaming);
+    let mut own = vec![iteration(&problem, trial, backend)?];
+    if own[0].strategy.name() == "resident" {
+        let streaming = backend.clone().with_strategy(Strategy::Streaming);
         own.push(iteration(&problem, trial, &streaming)?);
     }
-    let ours = Some(Ours { way: own[0].way.name(), seconds: own[0].seconds });
+    let ours = Some(Ours { way: own[0].strategy.name(), seconds: own[0].seconds });
     let mut rule: Option<(Version, State)> = None;
     for version in Version::ALL {
         tell(Report::Progress(format!("{}, {version}", table.name)))?;
@@ -225,7 +224,7 @@ fn of_table(
         }
     }
     for measured in own {
-        let kernel = match measured.way.name() {
+        let kernel = match measured.strategy.name() {
             "resident" => "flockwork, resident",
             "streaming" => "flockwork, streaming",
             _ => "flockwork",

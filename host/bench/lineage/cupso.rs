@@ -20,7 +20,7 @@ use crate::backend::{
 };
 use crate::{
     Error, Result,
-    backend::{AnyBackend, Backend, Cpu, Spread, Way, lineage::cupso::State},
+    backend::{AnyBackend, Backend, Cpu, Spread, Strategy, lineage::cupso::State},
     bench::{Care, Measurement, iteration_of, long_enough},
     swarm::{Coefficients, Mode, Options, Precision, Problem, Rule},
 };
@@ -222,7 +222,7 @@ impl Own {
     }
 
     fn way(&self) -> &'static str {
-        self.measured.way.name()
+        self.measured.strategy.name()
     }
 
     fn ours(&self) -> Ours {
@@ -257,12 +257,12 @@ fn ours(oracle: &Oracle, mode: Mode, at_least: Duration, backend: &impl Backend)
     };
     let care = Care { at_least, ..Care::USUAL };
     let measured = iteration_of(&problem, &options, None, backend, care)?;
-    let name = match measured.way {
-        Way::Processor => "flockwork, CPU",
-        Way::Streaming => "flockwork, streaming",
-        Way::Tiered => "flockwork, tiered",
-        Way::Resident => "flockwork, resident",
-        Way::Asynchronous => "flockwork, asynchronous",
+    let name = match measured.strategy {
+        Strategy::Cpu => "flockwork, CPU",
+        Strategy::General | Strategy::Streaming => "flockwork, streaming",
+        Strategy::Tiered => "flockwork, tiered",
+        Strategy::Resident => "flockwork, resident",
+        Strategy::Asynchronous | Strategy::TimeSliced => "flockwork, asynchronous",
     };
     // As `iteration_of` looks at it.
     let checked = match mode {

@@ -3,7 +3,7 @@
 use clap::Args;
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Evaluation, Residence, Way},
+    backend::{AnyBackend, Backend, Cooperation, Strategy},
     bench::{self, Measurement, Trial},
     swarm::{Mode, Problem},
 };
@@ -23,7 +23,7 @@ pub struct Evaluations {
 /// A line of JSON.
 #[derive(Serialize)]
 struct Row {
-    evaluation: Evaluation,
+    cooperation: Cooperation,
     #[serde(flatten)]
     measured: Measurement,
 }
@@ -44,7 +44,7 @@ pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result
              it is timed\n",
             swarms.function
         );
-        let names: Vec<_> = Evaluation::ALL.iter().map(|evaluation| evaluation.name()).collect();
+        let names: Vec<_> = Cooperation::ALL.iter().map(|one| one.name()).collect();
         say!("| particles x dims | {} | auto / best |", names.join(" | "));
         say!("|---:|{}---:|", "---:|".repeat(names.len()));
     }
@@ -53,10 +53,10 @@ pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result
         let mode = if *asynchronous { Mode::Asynchronous } else { Mode::Synchronous };
         let trial = Trial { particles, precision, mode, history: None };
         let mut row = Vec::new();
-        for &evaluation in Evaluation::ALL {
-            let measured = measure(&backend, &problem, trial, evaluation)?;
+        for &cooperation in Cooperation::ALL {
+            let measured = measure(&backend, &problem, trial, cooperation)?;
             if let Some(measured) = measured.filter(|_| swarms.json) {
-                say!("{}", serde_json::to_string(&Row { evaluation, measured })?);
+                say!("{}", serde_json::to_string(&Row { cooperation, measured })?);
             }
             row.push(measured.map(|measured| measured.seconds));
         }
@@ -73,21 +73,21 @@ pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result
     Ok(())
 }
 
-/// One way to do it; `None` if particles do not fit on the chip that way.
+/// With these threads for a particle; `None` if particles do not fit on the chip so.
 fn measure(
     backend: &AnyBackend,
     problem: &Problem,
     trial: Trial,
-    evaluation: Evaluation,
+    cooperation: Cooperation,
 ) -> anyhow::Result<Option<Measurement>> {
-    let resident = match trial.mode {
-        Mode::Synchronous => Residence::Resident,
-        Mode::Asynchronous => Residence::Auto,
+    let strategy = match trial.mode {
+        Mode::Synchronous => Some(Strategy::Resident),
+        Mode::Asynchronous => None,
     };
-    let backend = backend.clone().with_residence(resident).with_evaluation(evaluation);
+    let backend = backend.clone().with_strategy(strategy).with_cooperation(cooperation);
     match bench::iteration(problem, trial, &backend) {
-        Ok(Measurement { way: Way::Streaming, .. })
-        | Err(Error::Option { option: "residence" | "evaluation", .. }) => Ok(None),
+        Ok(Measurement { strategy: Strategy::Streaming, .. })
+        | Err(Error::Option { option: "strategy" | "cooperation", .. }) => Ok(None),
         Ok(measured) => Ok(Some(measured)),
         Err(error) => Err(error.into()),
     }

@@ -2,16 +2,19 @@
 
 use clap::Args;
 use flockwork::{
-    backend::{AnyBackend, Backend, Residence},
+    backend::{AnyBackend, Backend, Strategy},
     bench::{self, paths::Kind},
     paths::Weights,
 };
 
 use super::clocks;
 use crate::cli::{
-    machine::{Device, GpuMemory},
+    machine::{Device, GpuMemory, Requested, strategy},
     parse::{choice, whole},
 };
+
+/// What closes a matrix on a GPU; tiers mean nothing to it.
+const PATH_STRATEGIES: &[Strategy] = &[Strategy::Streaming, Strategy::Tiered, Strategy::Resident];
 
 #[derive(Args)]
 pub struct Paths {
@@ -21,10 +24,12 @@ pub struct Paths {
     /// blocks (streaming); auto: the former for small graphs.
     #[arg(
         long,
-        value_parser = choice(Residence::ALL, Residence::name),
-        default_value_t = Residence::default()
+        visible_alias = "residence",
+        value_name = "STRATEGY",
+        value_parser = strategy(PATH_STRATEGIES),
+        default_value = "auto"
     )]
-    residence: Residence,
+    strategy: Requested,
     #[command(flatten)]
     gpu_memory: GpuMemory,
     /// Only this number of vertices; may be given several times.
@@ -42,7 +47,7 @@ pub struct Paths {
 }
 
 pub fn run(arguments: &Paths) -> anyhow::Result<()> {
-    let backend = arguments.device.select()?.with_residence(arguments.residence);
+    let backend = arguments.device.select()?.with_strategy(arguments.strategy.0);
     let backend = arguments.gpu_memory.limit(backend);
     let sizes = match (&*arguments.vertices, &backend) {
         ([], AnyBackend::Cpu(..)) => bench::paths::SIZES,

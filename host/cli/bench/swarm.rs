@@ -3,7 +3,7 @@
 use clap::Args;
 use flockwork::{
     Error,
-    backend::{AnyBackend, Backend, Residence, Way},
+    backend::{AnyBackend, Backend, Strategy},
     bench::{self, Ceilings, Measurement, Trial},
     swarm::Mode,
 };
@@ -13,9 +13,9 @@ use crate::cli::parse::{choice, positive};
 
 #[derive(Args)]
 pub struct Swarm {
-    /// Only this way to do iterations; may be given several times.
-    #[arg(long, value_parser = choice(Way::ALL, Way::name))]
-    way: Vec<Way>,
+    /// Only this strategy; may be given several times.
+    #[arg(long = "only", visible_alias = "way", value_name = "STRATEGY", value_parser = choice(MEASURED, Strategy::name))]
+    only: Vec<Strategy>,
     /// Keep a record of the swarm after so many iterations each, as `optimize --history` does.
     #[arg(long, value_name = "N", value_parser = positive::<u32>)]
     history: Option<u32>,
@@ -23,7 +23,7 @@ pub struct Swarm {
     swarms: Swarms,
 }
 
-pub fn run(Swarm { swarms, way, history }: &Swarm) -> anyhow::Result<()> {
+pub fn run(Swarm { swarms, only, history }: &Swarm) -> anyhow::Result<()> {
     let backend = swarms.machine.select()?;
     let precision = swarms.precision();
     let ceilings = bench::ceilings(&backend)?;
@@ -45,20 +45,20 @@ pub fn run(Swarm { swarms, way, history }: &Swarm) -> anyhow::Result<()> {
             swarms.function
         );
         say!(
-            "| particles x dims | way | us per iteration | least to most | floor us | \
+            "| particles x dims | strategy | us per iteration | least to most | floor us | \
              floor / time | particle-dims/s |"
         );
         say!("|---:|:---|---:|---:|---:|---:|---:|");
     }
     for &(particles, dims) in swarms.sizes(bench::SIZES) {
         let problem = swarms.problem(dims)?;
-        for (mode, residence) in ways(&backend, way) {
+        for (mode, strategy) in strategies(&backend, only) {
             let trial = Trial { particles, precision, mode, history: *history };
-            let backend = backend.clone().with_residence(residence);
+            let backend = backend.clone().with_strategy(strategy);
             let measured = match bench::iteration(&problem, trial, &backend) {
                 Ok(measured) => measured,
                 // It does not fit on the chip.
-                Err(Error::Option { option: "residence", .. }) => continue,
+                Err(Error::Option { option: "strategy", .. }) => continue,
                 Err(error) => return Err(error.into()),
             };
             if swarms.json {
@@ -74,20 +74,26 @@ pub fn run(Swarm { swarms, way, history }: &Swarm) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The ways to measure: those asked for, or all that the machine has.
-fn ways(backend: &AnyBackend, asked: &[Way]) -> Vec<(Mode, Residence)> {
-    let all: &[Way] = match backend.name() {
-        "cpu" => &[Way::Processor],
-        _ => &[Way::Streaming, Way::Tiered, Way::Resident, Way::Asynchronous],
-    };
-    let wanted = all.iter().filter(|way| asked.is_empty() || asked.contains(way));
-    wanted
-        .map(|way| match way {
-            Way::Processor => (Mode::Synchronous, Residence::Auto),
-            Way::Streaming => (Mode::Synchronous, Residence::Streaming),
-            Way::Tiered => (Mode::Synchronous, Residence::Tiered),
-            Way::Resident => (Mode::Synchronous, Residence::Resident),
-            Way::Asynchronous => (Mode::Asynchronous, Residence::Auto),
+/// What can be measured; time-sliced where an asynchronous swarm does not fit on the chip.
+const MEASURED: &[Strategy] = &[
+    Strategy::Cpu,
+    Strategy::Streaming,
+    Strategy::Tiered,
+    Strategy::Resident,
+    Strategy::Asynchronous,
+];
+
+/// What to measure: the strategies asked for, or all that the machine has.
+fn strategies(backend: &AnyBackend, only: &[Strategy]) -> Vec<(Mode, Option<Strategy>)> {
+    let is_cpu = backend.name() == "cpu";
+    MEASURED
+        .iter()
+        .filter(|&&strategy| (strategy == Strategy::Cpu) == is_cpu)
+        .filter(|strategy| only.is_empty() || only.contains(strategy))
+        .map(|&strategy| match strategy {
+            Strategy::Cpu => (Mode::Synchronous, None),
+            Strategy::Asynchronous => (Mode::Asynchronous, None),
+            strategy => (Mode::Synchronous, Some(strategy)),
         })
         .collect()
 }
@@ -99,7 +105,7 @@ fn print_row(measured: &Measurement, ceilings: Option<Ceilings>) -> anyhow::Resu
         "| {} x {} | {} | {:.2} | {:.2} to {:.2} | {} | {} | {:.3e} |",
         measured.particles,
         measured.dims,
-        measured.way,
+        measured.strategy,
         measured.seconds * micro,
         measured.range.0 * micro,
         measured.range.1 * micro,

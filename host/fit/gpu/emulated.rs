@@ -68,7 +68,7 @@ impl<M: Model> Backend for EmulatedFit<M> {
         let columns = super::by_column(&setup.numbers, width, setup.rows)?;
         #[expect(clippy::arc_with_non_send_sync, reason = "shared as a GPU's buffer is")]
         let columns = Arc::new(machine.upload(super::words(&columns))?);
-        let residence = self.emulated.residence();
-        Ok(Box::new(super::swarm::<M, _, T>(machine, setup, columns, plan, residence)?))
+        let strategy = self.emulated.strategy();
+        Ok(Box::new(super::swarm::<M, _, T>(machine, setup, columns, plan, strategy)?))
     }
 }

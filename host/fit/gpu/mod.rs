@@ -48,11 +48,11 @@ use crate::backend::{Cuda, Swarm};
 use crate::{
     Error, Result,
     backend::{
-        Number, Plan, Precision, Residence,
-        function_kernels::{ChipKernel, FunctionKernels, Shape, Then},
-        kernel_swarm::{Asked, KernelSwarm},
+        Number, Plan, Precision, Strategy,
+        function_kernels::{FunctionKernels, Shape, Then},
+        kernel_swarm::KernelSwarm,
         machine::{Machine, OnDemand},
-        residence::Capacity,
+        strategy::{Asked, Capacity, ChipKernel},
     },
     memory,
 };
@@ -111,8 +111,8 @@ impl Cuda {
             return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
         }
         let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;
-        let (machine, residence) = (self.machine()?, self.residence());
-        Ok(Box::new(swarm::<M, _, T>(machine, setup, numbers, plan, residence)?))
+        let (machine, strategy) = (self.machine()?, self.strategy());
+        Ok(Box::new(swarm::<M, _, T>(machine, setup, numbers, plan, strategy)?))
     }
 }
 
@@ -122,7 +122,7 @@ fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     setup: Setup<T>,
     numbers: Arc<M::Buffer<[u32; 4]>>,
     plan: Plan<T>,
-    residence: Residence,
+    strategy: Option<Strategy>,
 ) -> Result<KernelSwarm<M, T>> {
     if plan.asynchronous {
         return Err(Error::Option {
@@ -133,7 +133,7 @@ fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     }
     let sums = Box::new(OnDemand::<M, Sums<Mo, T>>::new());
     let is_linear = Mo::INFO.name == "linear";
-    of_sums(machine, setup, numbers, plan, residence, (sums, is_linear))
+    of_sums(machine, setup, numbers, plan, strategy, (sums, is_linear))
 }
 
 /// The same, with the kernel that sums for the model, and whether that is linear.
@@ -142,13 +142,13 @@ fn of_sums<M: Machine + 'static, T: Number>(
     setup: Setup<T>,
     numbers: Arc<M::Buffer<[u32; 4]>>,
     plan: Plan<T>,
-    residence: Residence,
+    strategy: Option<Strategy>,
     (sums, is_linear): (Box<dyn Summing<M, T>>, bool),
 ) -> Result<KernelSwarm<M, T>> {
     let kernels = FitKernels::new(&machine, setup, numbers, (sums, is_linear))?;
     // Moves and evaluations are launches of their own.
     let plan = plan.in_general();
-    let asked = Asked { residence, ..Asked::default() };
+    let asked = Asked { strategy, ..Asked::default() };
     KernelSwarm::of_kernels(machine, Box::new(kernels), plan, BLOCK, asked)
 }
 
@@ -181,27 +181,14 @@ struct FitKernels<M: Machine, T: Number> {
     is_linear: bool,
     judge: OnDemand<M, Judge<T>>,
     sums: Box<dyn Summing<M, T>>,
-    squares_4_by_2: OnDemand<M, Squares4By2<T>>,
-    squares_4_by_4: OnDemand<M, Squares4By4<T>>,
-    squares_4_by_4_halved: OnDemand<M, Squares4By4Halved<T>>,
-    squares_8_by_2: OnDemand<M, Squares8By2<T>>,
-    squares_8_by_4: OnDemand<M, Squares8By4<T>>,
-    squares_8_by_4_halved: OnDemand<M, Squares8By4Halved<T>>,
-    squares_16_by_2: OnDemand<M, Squares16By2<T>>,
-    squares_16_by_4: OnDemand<M, Squares16By4<T>>,
-    matrix_4_by_16: OnDemand<M, Matrix4By16<T>>,
-    matrix_4_by_64: OnDemand<M, Matrix4By64<T>>,
-    matrix_8_by_16: OnDemand<M, Matrix8By16<T>>,
-    matrix_8_by_64: OnDemand<M, Matrix8By64<T>>,
-    matrix_16_by_16: OnDemand<M, Matrix16By16<T>>,
-    matrix_16_by_32: OnDemand<M, Matrix16By32<T>>,
-    matrix_16_by_64: OnDemand<M, Matrix16By64<T>>,
+    /// The kernels for sums of squares of a linear model that have been wanted.
+    special: Vec<(Summation, Box<dyn Summing<M, T>>)>,
 }
 
 /// Which kernel sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// The general one.
+enum Summation {
+    /// That for any model and loss.
     Sums,
     /// That for linear models with so many columns at most.
     Squares(Columns, Lanes),
@@ -306,7 +293,7 @@ impl Tiles {
     }
 }
 
-impl Way {
+impl Summation {
     /// Slots of a block for so many in all, and its chunks at level 0.
     const fn block(self, slots: u32) -> (u32, u32) {
         match self {
@@ -330,6 +317,36 @@ impl Way {
     }
 }
 
+/// The kernel for sums of squares of a linear model, one for each of [`Lanes::for_work`] and
+/// [`Tiles::for_work`].
+fn special<M: Machine + 'static, T: Number>(summation: Summation) -> Box<dyn Summing<M, T>> {
+    use self::{Columns::*, Lanes as In, Summation::*, Tiles as Of};
+
+    fn on_demand<M: Machine + 'static, T: Number, K: Kernel<Arguments = Arguments<T>> + 'static>()
+    -> Box<dyn Summing<M, T>> {
+        Box::new(OnDemand::<M, K>::new())
+    }
+    match summation {
+        Squares(Four, In::Two) => on_demand::<M, T, Squares4By2<T>>(),
+        Squares(Four, In::Four) => on_demand::<M, T, Squares4By4<T>>(),
+        Squares(Four, In::FourHalved) => on_demand::<M, T, Squares4By4Halved<T>>(),
+        Squares(Eight, In::Two) => on_demand::<M, T, Squares8By2<T>>(),
+        Squares(Eight, In::Four) => on_demand::<M, T, Squares8By4<T>>(),
+        Squares(Eight, In::FourHalved) => on_demand::<M, T, Squares8By4Halved<T>>(),
+        Squares(Sixteen, In::Two | In::FourHalved) => on_demand::<M, T, Squares16By2<T>>(),
+        Squares(Sixteen, In::Four) => on_demand::<M, T, Squares16By4<T>>(),
+        Matrix(Four, Of::One) => on_demand::<M, T, Matrix4By16<T>>(),
+        Matrix(Four, Of::Four) => on_demand::<M, T, Matrix4By64<T>>(),
+        Matrix(Eight, Of::One) => on_demand::<M, T, Matrix8By16<T>>(),
+        Matrix(Eight, Of::Four) => on_demand::<M, T, Matrix8By64<T>>(),
+        Matrix(Sixteen, Of::One) => on_demand::<M, T, Matrix16By16<T>>(),
+        Matrix(Sixteen, Of::Two) => on_demand::<M, T, Matrix16By32<T>>(),
+        Matrix(Sixteen, Of::Four) => on_demand::<M, T, Matrix16By64<T>>(),
+        Matrix(Four | Eight, Of::Two) => unreachable!("chosen for 16 columns alone"),
+        Sums => unreachable!("the kernel of the model itself"),
+    }
+}
+
 /// How a launch is cut: blocks, groups of rows, and the level of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
@@ -340,12 +357,12 @@ struct Cut {
 
 impl Cut {
     /// As fine as the limits allow; nothing if there are more slots than a launch has blocks for.
-    fn new(way: Way, slots: u32, chunks: usize, bytes: usize) -> Option<Self> {
-        let (tile, each) = way.block(slots);
+    fn new(summation: Summation, slots: u32, chunks: usize, bytes: usize) -> Option<Self> {
+        let (tile, each) = summation.block(slots);
         let tiles = slots.div_ceil(tile) as usize;
         let most = MOST_GROUPS.min(MOST_BYTES / (slots as usize * bytes)).max(1);
         let groups = |level: u32| chunks.div_ceil((each as usize) << level);
-        let level = (way.least_level()..sum::LEVELS as u32).find(|&level| {
+        let level = (summation.least_level()..sum::LEVELS as u32).find(|&level| {
             groups(level) <= most && groups(level).saturating_mul(tiles) < 1 << 31
         })?;
         let groups = groups(level);
@@ -353,7 +370,7 @@ impl Cut {
     }
 }
 
-impl<M: Machine, T: Number> FitKernels<M, T> {
+impl<M: Machine + 'static, T: Number> FitKernels<M, T> {
     fn new(
         machine: &M,
         setup: Setup<T>,
@@ -385,46 +402,32 @@ impl<M: Machine, T: Number> FitKernels<M, T> {
             setup,
             judge: OnDemand::new(),
             sums,
-            squares_4_by_2: OnDemand::new(),
-            squares_4_by_4: OnDemand::new(),
-            squares_4_by_4_halved: OnDemand::new(),
-            squares_8_by_2: OnDemand::new(),
-            squares_8_by_4: OnDemand::new(),
-            squares_8_by_4_halved: OnDemand::new(),
-            squares_16_by_2: OnDemand::new(),
-            squares_16_by_4: OnDemand::new(),
-            matrix_4_by_16: OnDemand::new(),
-            matrix_4_by_64: OnDemand::new(),
-            matrix_8_by_16: OnDemand::new(),
-            matrix_8_by_64: OnDemand::new(),
-            matrix_16_by_16: OnDemand::new(),
-            matrix_16_by_32: OnDemand::new(),
-            matrix_16_by_64: OnDemand::new(),
+            special: Vec::new(),
         })
     }
 
     /// Which kernel sums for so many slots.
-    fn way(&mut self, machine: &M, slots: u32) -> Result<Way> {
+    fn summation(&mut self, machine: &M, slots: u32) -> Result<Summation> {
         let columns = match self.setup.shape.columns {
             0..=4 => Columns::Four,
             5..=8 => Columns::Eight,
             9..=16 => Columns::Sixteen,
-            _ => return Ok(Way::Sums),
+            _ => return Ok(Summation::Sums),
         };
         if !self.is_linear || self.setup.loss.kind != Kind::Squares {
-            return Ok(Way::Sums);
+            return Ok(Summation::Sums);
         }
         let multiprocessors = machine.capacity(self.judge.get(machine)?).blocks;
         let chunks = sum::chunks(self.setup.rows);
         if T::PRECISION == Precision::F64 && machine.multiplies_matrices() {
             let tiles = Tiles::for_work(columns, slots, chunks, multiprocessors);
-            return Ok(Way::Matrix(columns, tiles));
+            return Ok(Summation::Matrix(columns, tiles));
         }
-        Ok(Way::Squares(columns, Lanes::for_work(columns, slots, chunks, multiprocessors)))
+        Ok(Summation::Squares(columns, Lanes::for_work(columns, slots, chunks, multiprocessors)))
     }
 }
 
-impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
+impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
     // It sees positions as they are, turned by nothing.
     fn reach(&self) -> Reach {
         Reach::Own
@@ -450,9 +453,9 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
             accepted: "so many that a GPU has blocks for all of them and all rows".to_owned(),
         };
         let slots = u32::try_from(slots).map_err(|_| too_many())?;
-        let way = self.way(machine, slots)?;
-        let Cut { blocks: summing, groups, level } =
-            Cut::new(way, slots, chunks, size_of::<T>()).ok_or_else(too_many)?;
+        let summation = self.summation(machine, slots)?;
+        let Cut { blocks: blocks_that_sum, groups, level } =
+            Cut::new(summation, slots, chunks, size_of::<T>()).ok_or_else(too_many)?;
         let room = groups as usize * slots as usize;
         if room > self.room {
             // The old buffer is dropped, which waits for the launches that use it.
@@ -460,6 +463,16 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
             self.room = room;
         }
         let Setup { shape, rows, loss, fixed, .. } = &self.setup;
+        let summing = match summation {
+            Summation::Sums => &mut self.sums,
+            wanted => match self.special.iter().position(|(kept, _)| *kept == wanted) {
+                Some(nth) => &mut self.special[nth].1,
+                None => {
+                    self.special.push((wanted, special(wanted)));
+                    &mut self.special.last_mut().expect("pushed above").1
+                }
+            },
+        };
         // SAFETY: the buffers belong to `self`, and launches run one after the other; partial sums are
         // written by one and read by the next. Their lengths are as documented.
         unsafe {
@@ -479,34 +492,7 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
                 weights: machine.read_only(&self.weights),
                 partials: machine.read_write(&self.partials),
             };
-            macro_rules! by {
-                ($kernel:ident) => {
-                    self.$kernel.launch(machine, summing, &arguments)?
-                };
-            }
-            match way {
-                Way::Sums => by!(sums),
-                Way::Squares(Columns::Four, Lanes::Two) => by!(squares_4_by_2),
-                Way::Squares(Columns::Four, Lanes::Four) => by!(squares_4_by_4),
-                Way::Squares(Columns::Four, Lanes::FourHalved) => by!(squares_4_by_4_halved),
-                Way::Squares(Columns::Eight, Lanes::Two) => by!(squares_8_by_2),
-                Way::Squares(Columns::Eight, Lanes::Four) => by!(squares_8_by_4),
-                Way::Squares(Columns::Eight, Lanes::FourHalved) => by!(squares_8_by_4_halved),
-                Way::Squares(Columns::Sixteen, Lanes::Two | Lanes::FourHalved) => {
-                    by!(squares_16_by_2)
-                }
-                Way::Squares(Columns::Sixteen, Lanes::Four) => by!(squares_16_by_4),
-                Way::Matrix(Columns::Four, Tiles::One) => by!(matrix_4_by_16),
-                Way::Matrix(Columns::Four, Tiles::Four) => by!(matrix_4_by_64),
-                Way::Matrix(Columns::Eight, Tiles::One) => by!(matrix_8_by_16),
-                Way::Matrix(Columns::Eight, Tiles::Four) => by!(matrix_8_by_64),
-                Way::Matrix(Columns::Sixteen, Tiles::One) => by!(matrix_16_by_16),
-                Way::Matrix(Columns::Four | Columns::Eight, Tiles::Two) => {
-                    unreachable!("chosen for 16 columns alone")
-                }
-                Way::Matrix(Columns::Sixteen, Tiles::Two) => by!(matrix_16_by_32),
-                Way::Matrix(Columns::Sixteen, Tiles::Four) => by!(matrix_16_by_64),
-            }
+            summing.launch(machine, blocks_that_sum, &arguments)?;
             let level = groups.div_ceil(judge::MOST_WARPS).next_power_of_two().ilog2();
             let warps = groups.div_ceil(1 << level);
             let partials = machine.read_only(&self.partials);
@@ -544,7 +530,7 @@ impl<M: Machine, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
         Ok(machine.capacity(self.judge.get(machine)?))
     }
 
-    unsafe fn resident(
+    unsafe fn on_chip(
         &mut self,
         _: &M,
         _: ChipKernel,
@@ -651,7 +637,7 @@ mod tests {
         // Two warps of 128 would have 62 lanes' worth of nobody.
         assert_eq!(lanes(130, 1_088_576), Lanes::FourHalved);
         let cut = |lanes, slots, rows| {
-            Cut::new(Way::Squares(Columns::Four, lanes), slots, sum::chunks(rows), 8).unwrap()
+            Cut::new(Summation::Squares(Columns::Four, lanes), slots, sum::chunks(rows), 8).unwrap()
         };
         assert_eq!(cut(Lanes::Two, 64, 131_072), Cut { blocks: 128, groups: 128, level: 0 });
         assert_eq!(
@@ -666,7 +652,7 @@ mod tests {
         // 532 blocks in rounds of 264, or 1064 in rounds of 396; 8,512 or 17,024.
         assert_eq!(wide(128), Tiles::Two);
         assert_eq!(wide(2048), Tiles::Four);
-        let matrix = Way::Matrix(Columns::Four, Tiles::Four);
+        let matrix = Summation::Matrix(Columns::Four, Tiles::Four);
         let cut_matrix = |slots, rows| {
             Cut::new(matrix, slots, sum::chunks(rows), 8).map(|cut| (cut.blocks, cut.level))
         };
@@ -676,6 +662,6 @@ mod tests {
         let many = cut(Lanes::Four, 1 << 20, 6_980_011);
         assert!(many.groups as usize * (8 << 20) <= MOST_BYTES, "{many:?}");
         assert_eq!(cut(Lanes::Two, 1, 1), Cut { blocks: 1, groups: 1, level: 0 });
-        assert_eq!(Cut::new(Way::Sums, u32::MAX, 1 << 24, 8).map(|cut| cut.groups), Some(1));
+        assert_eq!(Cut::new(Summation::Sums, u32::MAX, 1 << 24, 8).map(|cut| cut.groups), Some(1));
     }
 }

@@ -37,7 +37,7 @@ use super::{Closed, Closing, Watch};
 use crate::{
     Error, Result,
     backend::{
-        Residence,
+        Strategy,
         machine::{Machine, Queue},
     },
     memory,
@@ -82,7 +82,7 @@ pub trait OnKernels: Weight + Pod {
     /// Closes a matrix on a machine.
     fn close_on<M: Machine>(
         machine: M,
-        residence: Residence,
+        strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>>;
@@ -95,14 +95,14 @@ impl OnKernels for f32 {
 
     fn close_on<M: Machine>(
         machine: M,
-        residence: Residence,
+        strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
         if closing.entries.iter().any(|&weight| weight < 0.0) {
-            close::<M, F32, _>(machine, residence, closing, watch)
+            close::<M, F32, _>(machine, strategy, closing, watch)
         } else {
-            close::<M, NonNegativeF32, _>(machine, residence, closing, watch)
+            close::<M, NonNegativeF32, _>(machine, strategy, closing, watch)
         }
     }
 }
@@ -114,11 +114,11 @@ impl OnKernels for f64 {
 
     fn close_on<M: Machine>(
         machine: M,
-        residence: Residence,
+        strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        close::<M, F64, _>(machine, residence, closing, watch)
+        close::<M, F64, _>(machine, strategy, closing, watch)
     }
 }
 
@@ -129,11 +129,11 @@ impl OnKernels for i32 {
 
     fn close_on<M: Machine>(
         machine: M,
-        residence: Residence,
+        strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        close::<M, I32, _>(machine, residence, closing, watch)
+        close::<M, I32, _>(machine, strategy, closing, watch)
     }
 }
 
@@ -144,12 +144,12 @@ impl OnKernels for u16 {
 
     fn close_on<M: Machine>(
         machine: M,
-        residence: Residence,
+        strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
         if machine.has_pairs() && !closing.vias {
-            return close::<M, U16, _>(machine, residence, closing, watch);
+            return close::<M, U16, _>(machine, strategy, closing, watch);
         }
         // The same sums and minima of the same numbers, one in a register.
         let Closing { n, entries, symmetric, vias } = closing;
@@ -157,7 +157,7 @@ impl OnKernels for u16 {
         let entries = entries.into_iter().map(|entry| Wide(entry.into())).collect();
         let closing = Closing { n, entries, symmetric, vias };
         let Closed { entries, vias, relaxing } =
-            close::<M, I32, _>(machine, residence, closing, watch)?;
+            close::<M, I32, _>(machine, strategy, closing, watch)?;
         let entries =
             entries.into_iter().map(|Wide(entry)| Weight::settled(entry as Self)).collect();
         Ok(Closed { entries, vias, relaxing })
@@ -212,7 +212,7 @@ impl Entry for Wide {
 /// Closes a matrix with the kernels of one kind of weight, which lies in memory as `E` does.
 fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     machine: M,
-    residence: Residence,
+    strategy: Option<Strategy>,
     closing: Closing<E>,
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
@@ -221,11 +221,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
         let (entries, vias) = (Vec::new(), vias.then(Vec::new));
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
-    let small = match residence {
-        Residence::Streaming | Residence::Tiered => false,
-        Residence::Auto => n <= SMALL,
-        Residence::Resident => true,
-    };
+    let small = strategy.map_or(n <= SMALL, |strategy| strategy == Strategy::Resident);
     let at_once = if vias || !small { None } else { AtOnce::<M, C>::new(&machine, n)? };
     let side = n.next_multiple_of(if at_once.is_some() { PIVOT } else { SUPER as usize });
     if let Some(available) = machine.memory()?

@@ -350,7 +350,7 @@ fn ours(
     let options =
         Options { particles, precision: Some(precision), ..Options::for_rule(Rule::Inertia) };
     let measured = iteration_of(problem, &options, None, backend, care)?;
-    Ok(Ours { way: measured.way.name(), seconds: measured.seconds })
+    Ok(Ours { way: measured.strategy.name(), seconds: measured.seconds })
 }
 
 /// Times something on the CPU's threads; the first time does not count unless it is long. Its check is the

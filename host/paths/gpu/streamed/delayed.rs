@@ -16,7 +16,7 @@ use crate::{
     backend::{
         emulated::{EmulatorMachine, HostBuffer, SHARED_BYTES},
         machine::{Machine, Queue},
-        residence::Capacity,
+        strategy::Capacity,
     },
 };
 

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Machine, problem};
 use flockwork::{
-    backend::{Backend, Cpu, Emulated, Evaluation, Number, Plan, Residence, Snapshot, Way},
+    backend::{Backend, Cooperation, Cpu, Emulated, Number, Plan, Snapshot, Strategy},
     objective::{Objective, Rastrigin, Sphere},
     swarm::{Neighbourhood, Options, Problem, Rule},
 };
@@ -15,30 +15,30 @@ fn after<O: Objective>(
     objective: O,
     problem: &Problem,
     particles: u32,
-    residence: Residence,
+    strategy: Option<Strategy>,
     advances: &[u32],
-) -> (Snapshot<f32>, Way) {
+) -> (Snapshot<f32>, Strategy) {
     let options = Options { particles, ..Options::for_rule(Rule::Inertia) };
     let plan = Plan::<f32>::new(problem, &options).unwrap();
-    let emulated = Emulated::new(5, 32).with_residence(residence);
+    let emulated = Emulated::new(5, 32).with_strategy(strategy);
     let mut swarm = Machine::swarm(&emulated, objective, problem, plan).unwrap();
     swarm.start(None).unwrap();
     for &iterations in advances {
         swarm.advance(iterations).unwrap();
     }
-    (swarm.snapshot().unwrap(), swarm.way())
+    (swarm.snapshot().unwrap(), swarm.strategy())
 }
 
 #[test]
-fn both_ways_in_turn_give_the_same_bits() {
+fn strategies_in_turn_give_the_same_bits() {
     let problem = problem("rastrigin", 6);
-    let after = |residence, advances| after(Rastrigin, &problem, 140, residence, advances);
-    let (streaming, way) = after(Residence::Streaming, &[60]);
-    assert_eq!(way, Way::Streaming);
+    let after = |strategy, advances| after(Rastrigin, &problem, 140, Some(strategy), advances);
+    let (streaming, taken) = after(Strategy::Streaming, &[60]);
+    assert_eq!(taken, Strategy::Streaming);
     // Few iterations at a time are launches of their own, many are one launch.
     for advances in [&[60][..], &[1, 2, 57], &[20, 1, 1, 30, 3, 5]] {
-        let (resident, way) = after(Residence::Resident, advances);
-        assert_eq!(way, Way::Resident);
+        let (resident, taken) = after(Strategy::Resident, advances);
+        assert_eq!(taken, Strategy::Resident);
         assert!(resident == streaming, "in advances of {advances:?}");
     }
 }
@@ -49,7 +49,7 @@ fn asked_in_between<T: Number>(
     machine: &impl Machine,
     dims: u32,
     particles: u32,
-) -> ([Snapshot<T>; 3], Way) {
+) -> ([Snapshot<T>; 3], Strategy) {
     let problem = problem("rastrigin", dims);
     let options = Options { particles, ..Options::for_rule(Rule::Inertia) };
     let plan = Plan::<T>::new(&problem, &options).unwrap();
@@ -73,7 +73,7 @@ fn asked_in_between<T: Number>(
         // Ages, which this rule does not ask for.
         one.stale.clear();
     }
-    (all, swarm.way())
+    (all, swarm.strategy())
 }
 
 #[test]
@@ -83,10 +83,10 @@ fn whoever_asks_between_iterations_finds_what_the_cpu_has() {
             [(1, 130), (4, 100), (6, 200), (8, 129), (11, 64), (33, 70), (45, 77), (64, 64)]
         {
             let (there, _) = asked_in_between::<T>(&Cpu::new(1).unwrap(), dims, particles);
-            for residence in [Residence::Streaming, Residence::Auto] {
-                let emulated = Emulated::new(u64::from(dims), 64).with_residence(residence);
+            for strategy in [Some(Strategy::Streaming), None] {
+                let emulated = Emulated::new(u64::from(dims), 64).with_strategy(strategy);
                 let (here, _) = asked_in_between::<T>(&emulated, dims, particles);
-                assert!(here == there, "{dims} dimensions, {residence}");
+                assert!(here == there, "{dims} dimensions, {strategy:?}");
             }
         }
     }
@@ -104,9 +104,9 @@ fn tiers_give_the_same_bits_whoever_asks() {
             for threads in [32, 64, 96] {
                 let emulated = Emulated::new(u64::from(dims), threads);
                 let emulated = emulated.with_shared_memory((2 * chunk + 600) / 6 * 7);
-                let emulated = emulated.with_residence(Residence::Tiered);
-                let (here, way) = asked_in_between::<T>(&emulated, dims, 333);
-                assert_eq!(way, Way::Tiered);
+                let emulated = emulated.with_strategy(Strategy::Tiered);
+                let (here, taken) = asked_in_between::<T>(&emulated, dims, 333);
+                assert_eq!(taken, Strategy::Tiered);
                 assert!(here == there, "{dims} dimensions, {threads} threads");
             }
         }
@@ -117,15 +117,15 @@ fn tiers_give_the_same_bits_whoever_asks() {
 
 /// Then the first particle stays the best.
 #[test]
-fn both_ways_agree_where_every_value_is_infinite() {
+fn strategies_agree_where_every_value_is_infinite() {
     for dims in 1..=5 {
         let (lower, upper) = (vec![1e25; dims as usize], vec![1e26; dims as usize]);
         let problem = Problem::new(Sphere, dims).unwrap().with_bounds(lower, upper).unwrap();
-        let after = |residence| after(Sphere, &problem, 300, residence, &[5]);
-        let (resident, way) = after(Residence::Resident);
-        assert_eq!(way, Way::Resident);
+        let after = |strategy| after(Sphere, &problem, 300, Some(strategy), &[5]);
+        let (resident, taken) = after(Strategy::Resident);
+        assert_eq!(taken, Strategy::Resident);
         assert_eq!((resident.bests[0].particle, resident.bests[0].value), (0, f32::INFINITY));
-        assert!(resident == after(Residence::Streaming).0, "{dims} dimensions");
+        assert!(resident == after(Strategy::Streaming).0, "{dims} dimensions");
     }
 }
 
@@ -141,39 +141,39 @@ fn refused(dims: u32, options: &Options, machine: Emulated) -> String {
 #[test]
 fn what_does_not_fit_gets_a_sentence() {
     let usual = Options { particles: 200, ..Options::for_rule(Rule::Inertia) };
-    let resident = Emulated::new(1, 32).with_residence(Residence::Resident);
+    let resident = Emulated::new(1, 32).with_strategy(Strategy::Resident);
     assert_eq!(
         refused(700, &usual, resident),
-        "residence is resident; it must be auto or streaming for 200 particles in 700 dimensions: they \
+        "strategy is resident; it must be auto or streaming for 200 particles in 700 dimensions: they \
          do not fit on the chip"
     );
-    let tiered = Emulated::new(1, 32).with_residence(Residence::Tiered);
+    let tiered = Emulated::new(1, 32).with_strategy(Strategy::Tiered);
     for dims in [2, 700] {
         assert_eq!(
             refused(dims, &usual, tiered),
             format!(
-                "residence is tiered; it must be auto, resident or streaming for 200 particles in {dims} \
+                "strategy is tiered; it must be auto, resident or streaming for 200 particles in {dims} \
                  dimensions: all of them fit on the chip, or none does"
             )
         );
     }
     let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
-    assert!(refused(2, &ring, resident).contains("only the usual swarm runs there"));
+    assert!(refused(2, &ring, resident).contains("only swarms with the inertia rule"));
 }
 
 #[test]
 fn what_cannot_be_shared_gets_a_sentence() {
     let usual = Options { particles: 200, ..Options::for_rule(Rule::Inertia) };
-    let warps = Emulated::new(1, 32).with_evaluation(Evaluation::Warp);
+    let warps = Emulated::new(1, 32).with_cooperation(Cooperation::Warp);
     assert_eq!(
         refused(2_000, &usual, warps),
-        "evaluation is warp; it must be auto or thread for 200 particles in 2000 dimensions: they do not \
+        "cooperation is warp; it must be auto or thread for 200 particles in 2000 dimensions: they do not \
          fit on the chip"
     );
-    let streaming = warps.with_residence(Residence::Streaming);
+    let streaming = warps.with_strategy(Strategy::Streaming);
     assert!(refused(70, &usual, streaming).contains("that is for particles on the chip"));
     let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..usual };
-    assert!(refused(70, &ring, warps).contains("only the usual swarm runs there"));
+    assert!(refused(70, &ring, warps).contains("only swarms with the inertia rule"));
 }
 
 /// A few particles in so many dimensions that 32 of them do not fit side by side.
@@ -183,9 +183,9 @@ fn what_does_not_fit_in_full_warps_fits_in_narrower_ones() {
     let problem = Problem::new(Rastrigin, 400).unwrap();
     let plan = Plan::<f32>::new(&problem, &options).unwrap();
     let machine =
-        Emulated::new(3, 32).with_shared_memory(60 << 10).with_evaluation(Evaluation::Auto);
+        Emulated::new(3, 32).with_shared_memory(60 << 10).with_cooperation(Cooperation::Auto);
     let mut swarm = Machine::swarm(&machine, Rastrigin, &problem, plan).unwrap();
     swarm.start(None).unwrap();
     swarm.advance(10).unwrap();
-    assert_eq!(swarm.way(), Way::Resident);
+    assert_eq!(swarm.strategy(), Strategy::Resident);
 }

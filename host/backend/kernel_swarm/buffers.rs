@@ -1,0 +1,222 @@
+//! Where a swarm lies on a machine.
+
+use bytemuck::Pod;
+use flockwork_device::{
+    objective::Reach,
+    random::Key,
+    swarm::{
+        kernels::{
+            exchange::Exchange, in_memory::Home, publish::Board, rendezvous::Rendezvous,
+            resident::Manner,
+        },
+        layout::{self, Arrangement, Order, Sixteens},
+    },
+};
+
+use crate::{
+    Result,
+    backend::{Fixed, FourWords, Number, Plan, into_tiles, machine::Machine},
+    memory,
+};
+
+/// Particles that share a word of `fresh`, at least.
+const MARKED: usize = Sixteens::MARKED as usize;
+
+/// Which of two guides the launch of an iteration writes; it reads the other one.
+pub fn written_guide(iteration: u32) -> usize {
+    iteration as usize % 2
+}
+
+/// What does not change during a run, and the state.
+pub struct Buffers<M: Machine, T: Number> {
+    bounds: M::Buffer<T>,
+    variables: M::Buffer<u32>,
+    keys: M::Buffer<Key>,
+    tunings: M::Buffer<T>,
+    rotation: M::Buffer<T>,
+    pivot: M::Buffer<T>,
+    data: M::Buffer<T>,
+    pub positions: M::Buffer<T>,
+    pub velocities: M::Buffer<T>,
+    pub own_bests: M::Buffer<T>,
+    pub best_fitness: M::Buffer<T>,
+    /// Which own bests are not stored yet, if some may not be.
+    pub fresh: M::Buffer<u32>,
+    /// In which order positions, velocities and own bests lie.
+    pub order: Order,
+    pub fitness: M::Buffer<T>,
+    pub stale: M::Buffer<u32>,
+    pub exemplars: M::Buffer<u32>,
+    pub image: M::Buffer<T>,
+    block_fitness: M::Buffer<T>,
+    block_particle: M::Buffer<u32>,
+    arrivals: M::Buffer<u32>,
+    /// See [`written_guide`].
+    pub guides: [M::Buffer<T>; 2],
+    pub champion_fitness: M::Buffer<T>,
+    pub champion_particle: M::Buffer<u32>,
+    pub failed: M::Buffer<u32>,
+}
+
+impl<M: Machine, T: Number> Buffers<M, T> {
+    /// For a swarm whose launches find a best with at most so many blocks. A term of its function reads
+    /// `reach`.
+    pub fn new(machine: &M, plan: &Plan<T>, reach: Reach, publishers: u32) -> Result<Self> {
+        let dims = plan.dims() as usize;
+        let (slots, swarms) = (plan.slots(), plan.members.len());
+        let flat =
+            |words: &[FourWords<T>]| -> Vec<T> { words.iter().flat_map(|words| words.0).collect() };
+        let exemplars = if plan.learns() { slots * dims } else { 0 };
+        let image = if needs_image(plan, reach) { slots * dims } else { 0 };
+        Ok(Self {
+            bounds: machine.upload(&flat(&plan.bounds))?,
+            variables: machine.upload(&plan.variables)?,
+            keys: machine.upload(&plan.keys())?,
+            tunings: machine.upload(&flat(&plan.tunings()))?,
+            rotation: machine.upload(&plan.rotation)?,
+            pivot: machine.upload(&plan.pivot)?,
+            data: machine.upload(&plan.data)?,
+            positions: machine.zeroed(slots * dims)?,
+            velocities: machine.zeroed(slots * dims)?,
+            own_bests: machine.zeroed(slots * dims)?,
+            best_fitness: machine.zeroed(slots)?,
+            fresh: machine.zeroed(if plan.is_fusible() { slots / MARKED } else { 0 })?,
+            order: Order::Rows,
+            fitness: machine.zeroed(0)?,
+            stale: machine.zeroed(slots)?,
+            exemplars: machine.zeroed(exemplars)?,
+            image: machine.zeroed(image)?,
+            block_fitness: machine.zeroed(publishers as usize)?,
+            block_particle: machine.zeroed(publishers as usize)?,
+            arrivals: machine.zeroed(swarms)?,
+            guides: [machine.zeroed(swarms * dims)?, machine.zeroed(swarms * dims)?],
+            champion_fitness: machine.zeroed(swarms)?,
+            champion_particle: machine.zeroed(swarms)?,
+            failed: machine.zeroed(swarms)?,
+        })
+    }
+
+    /// Where the machine has what does not change.
+    pub fn fixed(&self, machine: &M) -> Fixed<T> {
+        // SAFETY: the buffers are private, no launch writes them, and `KernelSwarm`, whose launches alone
+        // get this, drops them only after its launches.
+        unsafe {
+            Fixed {
+                bounds: machine.read_only(&self.bounds),
+                variables: machine.read_only(&self.variables),
+                keys: machine.read_only(&self.keys),
+                tunings: machine.read_only(&self.tunings),
+                rotation: machine.read_only(&self.rotation),
+                pivot: machine.read_only(&self.pivot),
+                data: machine.read_only(&self.data),
+            }
+        }
+    }
+
+    /// Where an iteration publishes its best.
+    pub fn board(&self, machine: &M, iteration: u32) -> Board<T> {
+        // SAFETY: as in `fixed`; launches run one after the other, and within one the guide of the other
+        // parity is the one that is read.
+        unsafe {
+            Board {
+                block_fitness: machine.read_write(&self.block_fitness),
+                block_particle: machine.read_write(&self.block_particle),
+                arrivals: machine.read_write(&self.arrivals),
+                guide: machine.read_write(&self.guides[written_guide(iteration)]),
+                champion_fitness: machine.read_write(&self.champion_fitness),
+                champion_particle: machine.read_write(&self.champion_particle),
+                failed: machine.read_write(&self.failed),
+            }
+        }
+    }
+
+    /// Where the particles lie.
+    pub fn home(&self, machine: &M) -> Home<T> {
+        // SAFETY: as in `board`.
+        unsafe {
+            Home {
+                positions: machine.read_write(&self.positions),
+                velocities: machine.read_write(&self.velocities),
+                own_bests: machine.read_write(&self.own_bests),
+                best_fitness: machine.read_write(&self.best_fitness),
+                fresh: machine.read_write(&self.fresh),
+            }
+        }
+    }
+}
+
+/// Whether evaluations write positions as the function sees them before they read them: each term of a
+/// rotated function may read any coordinate.
+pub fn needs_image<T: Number>(plan: &Plan<T>, reach: Reach) -> bool {
+    !plan.rotation.is_empty() && reach == Reach::All
+}
+
+/// What launches with particles on the chip take besides: see
+/// [`resident::Arguments`](flockwork_device::swarm::kernels::resident::Arguments).
+pub struct OnChip<M: Machine, T: Number> {
+    /// Meetings so far.
+    pub round: u32,
+    pub inertia: M::Buffer<T>,
+    /// Where blocks meet, in synchronous swarms.
+    pub words: M::Buffer<u64>,
+    pub shelf: M::Buffer<u32>,
+    /// Where blocks tell each other, in asynchronous swarms.
+    pub sequence: M::Buffer<u32>,
+    pub published: M::Buffer<u32>,
+    pub held_positions: M::Buffer<T>,
+    pub held_fitness: M::Buffer<T>,
+    pub held_particle: M::Buffer<u32>,
+    /// Whether a launch has written what blocks hold, for the present state.
+    pub is_held: bool,
+}
+
+impl<M: Machine, T: Number> OnChip<M, T> {
+    /// For launches of so many blocks.
+    pub fn new(machine: &M, blocks: u32, manner: Manner, dims: usize) -> Result<Self> {
+        let blocks = blocks as usize;
+        let (meeting, trading) = if manner == Manner::Together { (blocks, 0) } else { (0, blocks) };
+        let published = if trading == 0 { 0 } else { Exchange::<T>::words(dims) };
+        Ok(Self {
+            round: 0,
+            inertia: machine.zeroed(0)?,
+            words: machine.zeroed(Rendezvous::<T>::words(meeting))?,
+            shelf: machine.zeroed(Rendezvous::<T>::shelf_words(meeting, dims))?,
+            sequence: machine.zeroed(1)?,
+            published: machine.zeroed(published)?,
+            held_positions: machine.zeroed(trading * dims)?,
+            held_fitness: machine.zeroed(trading)?,
+            held_particle: machine.zeroed(trading)?,
+            is_held: false,
+        })
+    }
+}
+
+/// The numbers of each particle in the slots of `buffer`, without the padding: `untile` takes a swarm's
+/// slots.
+pub fn each_swarm<M: Machine, T: Number, E: Pod>(
+    machine: &M,
+    plan: &Plan<T>,
+    buffer: &M::Buffer<E>,
+    dims: usize,
+    untile: impl Fn(&[E]) -> Vec<E>,
+) -> Result<Vec<E>> {
+    let stride = layout::stride(plan.particles as usize) * dims;
+    let all = machine.download(buffer, plan.slots() * dims)?;
+    Ok(all.chunks_exact(stride.max(1)).flat_map(untile).collect())
+}
+
+/// The reverse: a buffer of slots with these numbers of each particle.
+pub fn in_slots<M: Machine, T: Number, E: Pod>(
+    machine: &M,
+    plan: &Plan<T>,
+    rows: &[E],
+    dims: usize,
+) -> Result<M::Buffer<E>> {
+    let particles = plan.particles as usize;
+    let stride = layout::stride(particles) * dims;
+    let mut tiled = memory::zeroed::<E>(plan.slots() * dims)?;
+    for (rows, tiled) in rows.chunks_exact(particles * dims).zip(tiled.chunks_exact_mut(stride)) {
+        into_tiles(rows, tiled, particles, dims);
+    }
+    machine.upload(&tiled)
+}

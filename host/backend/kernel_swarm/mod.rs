@@ -1,0 +1,442 @@
+//! A swarm on a machine that runs kernels: a GPU, or the emulator.
+//!
+//! Which kernels its iterations take is decided once, by [`strategy::choose`]: here are the swarm's
+//! buffers ([`buffers`]), its launches ([`launches`]) and its records ([`history`]). Nothing waits for the
+//! host between iterations.
+
+mod buffers;
+mod history;
+mod launches;
+
+use std::{sync::Arc, time::Duration};
+
+use flockwork_device::{
+    gpu::{memory::ReadOnly, warp},
+    objective::{Context, Objective},
+    swarm::{
+        kernels::{
+            evaluate::{self, Outcome},
+            implant::{self, Implant},
+            motion::{Advance, Scatter},
+            order::{Arrange, CatchUp},
+            quartet,
+        },
+        layout::{self, Order},
+    },
+};
+
+use self::{
+    buffers::{Buffers, OnChip, each_swarm, in_slots, needs_image, written_guide},
+    history::History,
+};
+use super::{
+    Best, Number, Plan, Record, Snapshot, Strategy, Swarm, by_particle,
+    function_kernels::{FunctionKernels, KernelsOf, Then},
+    into_tiles,
+    machine::{Machine, OnDemand},
+    strategy::{self, Asked, Case, Launch, Workload},
+    until_record,
+};
+use crate::{Error, Result, memory};
+
+/// The most iterations of a launch with the particles on the chip.
+const MOST_ITERATIONS: u32 = 1 << 14;
+
+/// The fewest for which it is worth taking the particles there and back.
+const FEWEST_ITERATIONS: u32 = 4;
+
+/// Iterations whose launches are put together, at most.
+const AT_ONCE: u32 = 64;
+
+/// The kernels that know nothing of the function.
+struct Kernels<M: Machine, T: Number> {
+    scatter: OnDemand<M, Scatter<T>>,
+    advance: OnDemand<M, Advance<T>>,
+    implant: OnDemand<M, Implant<T>>,
+    catch_up: OnDemand<M, CatchUp<T>>,
+    arrange: OnDemand<M, Arrange<T>>,
+}
+
+/// A swarm in the buffers of a machine.
+pub struct KernelSwarm<M: Machine, T: Number> {
+    // The buffers first: they are dropped before the machine.
+    buffers: Buffers<M, T>,
+    /// What launches with particles on the chip take besides, once there has been one.
+    chip: Option<OnChip<M, T>>,
+    history: History<M, T>,
+    kernels: Kernels<M, T>,
+    function: Box<dyn FunctionKernels<M, T>>,
+    machine: Arc<M>,
+    plan: Plan<T>,
+    /// How many iterations are launched, and how a few.
+    launch: Launch,
+    launch_of_few: Launch,
+    /// Threads of a block in launches that are not on the chip, and blocks for a thread a particle.
+    threads: u32,
+    blocks: u32,
+    /// The most blocks of a launch that finds a best.
+    publishers: u32,
+    /// Whether some own bests are only marked, and not stored yet.
+    is_behind: bool,
+    /// Whether the particles are already where the next iteration evaluates them.
+    are_moved: bool,
+    iteration: u32,
+    /// Whether it has started, or goes on from a state.
+    begun: bool,
+}
+
+impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
+    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024, where its particles are not
+    /// on the chip.
+    pub fn new<O: Objective>(
+        machine: M,
+        objective: O,
+        plan: Plan<T>,
+        threads: u32,
+        asked: Asked,
+    ) -> Result<Self> {
+        let function = Box::new(KernelsOf::<M, O, T>::new(objective));
+        Self::of_kernels(machine, function, plan, threads, asked)
+    }
+
+    /// The same of kernels for a function, whatever it is.
+    pub fn of_kernels(
+        machine: M,
+        mut function: Box<dyn FunctionKernels<M, T>>,
+        plan: Plan<T>,
+        threads: u32,
+        asked: Asked,
+    ) -> Result<Self> {
+        if !(32..=1024).contains(&threads) || !threads.is_multiple_of(32) {
+            return Err(Error::Option {
+                option: "block_threads",
+                value: threads.to_string(),
+                accepted: "a multiple of 32 up to 1024".to_owned(),
+            });
+        }
+        let swarms = plan.members.len();
+        let blocks = u64::from(plan.particles.div_ceil(threads)) * swarms as u64;
+        let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks < 1 << 31);
+        let Some(blocks) = blocks else {
+            return Err(Error::Option {
+                option: "swarms",
+                value: swarms.to_string(),
+                accepted: "so many that all together have fewer than 2^31 blocks".to_owned(),
+            });
+        };
+        let case = Case {
+            load: workload(&*function, &plan),
+            is_fusible: plan.is_fusible(),
+            is_asynchronous: plan.asynchronous,
+            room: machine.room(),
+            asked,
+        };
+        let launch = strategy::choose::<T>(&case, |kernel| function.capacity(&machine, kernel))?;
+        let launch_of_few = strategy::in_memory(&case);
+        // A fused launch has blocks of a warp at least, and there may be more with the particles on the
+        // chip.
+        let parts =
+            if launch_of_few == Launch::Streaming(Order::Sixteens) { quartet::PARTS } else { 1 };
+        let smallest = plan.particles.div_ceil(warp::LANES / parts);
+        let publishers = blocks.max(smallest).max(machine.room().blocks);
+        Ok(Self {
+            buffers: Buffers::new(&machine, &plan, function.reach(), publishers)?,
+            chip: None,
+            history: History::new(),
+            kernels: Kernels {
+                scatter: OnDemand::new(),
+                advance: OnDemand::new(),
+                implant: OnDemand::new(),
+                catch_up: OnDemand::new(),
+                arrange: OnDemand::new(),
+            },
+            function,
+            machine: Arc::new(machine),
+            plan,
+            launch,
+            launch_of_few,
+            threads,
+            blocks,
+            publishers,
+            is_behind: false,
+            are_moved: false,
+            iteration: 0,
+            begun: false,
+        })
+    }
+
+    /// Iterations from number `first` on in launches of one or two for each, put together.
+    fn few(&mut self, first: u32, iterations: u32) -> Result<()> {
+        let end = first + iterations;
+        let is_fused = match self.launch_of_few {
+            Launch::Streaming(order) => {
+                self.arrange(order)?;
+                true
+            }
+            _ => false,
+        };
+        let machine = self.machine.clone();
+        machine.batch(&mut || {
+            (first..end).try_for_each(|iteration| match is_fused {
+                true => self.step(iteration),
+                false => self.general(iteration, iteration + 1 < end),
+            })
+        })
+    }
+
+    fn keep_record(&mut self) -> Result<()> {
+        self.history.keep(&self.machine, &self.plan, &self.buffers, self.iteration)
+    }
+
+    /// Bests of so many parts, where these buffers have them.
+    fn download_bests(
+        &self,
+        parts: usize,
+        values: &M::Buffer<T>,
+        particles: &M::Buffer<u32>,
+        positions: &M::Buffer<T>,
+    ) -> Result<Vec<Best<T>>> {
+        let dims = self.plan.dims() as usize;
+        let values = self.machine.download(values, parts)?;
+        let particles = self.machine.download(particles, parts)?;
+        let positions = self.machine.download(positions, parts * dims)?;
+        let bests = values.into_iter().zip(particles).zip(positions.chunks_exact(dims));
+        Ok(bests
+            .map(|((value, particle), position)| Best {
+                value,
+                particle,
+                position: position.to_vec(),
+            })
+            .collect())
+    }
+}
+
+/// An iteration's work.
+fn workload<M: Machine, T: Number>(
+    function: &dyn FunctionKernels<M, T>,
+    plan: &Plan<T>,
+) -> Workload {
+    let (terms, words) = if plan.is_fusible() {
+        // SAFETY: these are the numbers of `plan.data`, which outlives the context.
+        let data = unsafe { ReadOnly::new(plan.data.as_ptr(), plan.data.len()) };
+        function.terms(&Context::new(plan.dims(), data))
+    } else {
+        (0, 0)
+    };
+    let (particles, dims) = (plan.particles, plan.dims());
+    Workload { particles, dims, reach: function.reach(), terms, words }
+}
+
+impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
+    fn start(&mut self, points: Option<&[T]>) -> Result<()> {
+        super::check_start(&self.plan, self.begun, points)?;
+        self.begun = true;
+        self.in_rows()?;
+        self.scatter()?;
+        if let Some(points) = points {
+            // The old buffer is dropped, which waits for the launch.
+            self.buffers.positions =
+                in_slots(&*self.machine, &self.plan, points, self.plan.dims() as usize)?;
+        }
+        self.judge(0, Outcome::First, false)?;
+        if self.history.is_due(0) {
+            self.keep_record()?;
+        }
+        Ok(())
+    }
+
+    fn advance(&mut self, iterations: u32) -> Result<()> {
+        super::check_begun(self.begun)?;
+        let mut left = iterations;
+        while left > 0 {
+            let next = self.iteration + 1;
+            let most = until_record(self.iteration, left, self.history.stride).min(MOST_ITERATIONS);
+            let is_worth_it = self.plan.asynchronous || most >= FEWEST_ITERATIONS;
+            let done = match self.launch {
+                Launch::OnChip(kernel, shape) if is_worth_it => {
+                    self.on_chip((kernel, shape), next, most)?;
+                    most
+                }
+                _ => {
+                    let done = most.min(AT_ONCE);
+                    self.few(next, done)?;
+                    done
+                }
+            };
+            self.iteration += done;
+            left -= done;
+            if self.history.is_due(self.iteration) {
+                self.keep_record()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn timed(&mut self, iterations: u32) -> Result<Duration> {
+        let machine = self.machine.clone();
+        machine.timed(&mut || self.advance(iterations))
+    }
+
+    fn iteration(&self) -> u32 {
+        self.iteration
+    }
+
+    fn strategy(&self) -> Strategy {
+        self.launch.strategy(self.plan.asynchronous)
+    }
+
+    fn bests(&mut self) -> Result<Vec<Best<T>>> {
+        let state = &self.buffers;
+        self.download_bests(
+            self.plan.members.len(),
+            &state.champion_fitness,
+            &state.champion_particle,
+            &state.guides[written_guide(self.iteration)],
+        )
+    }
+
+    fn held(&mut self) -> Result<Vec<Best<T>>> {
+        match (&self.chip, self.launch) {
+            (Some(chip), Launch::OnChip(_, shape)) if chip.is_held => self.download_bests(
+                shape.blocks as usize,
+                &chip.held_fitness,
+                &chip.held_particle,
+                &chip.held_positions,
+            ),
+            _ => self.bests(),
+        }
+    }
+
+    fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
+        self.history.stride = stride;
+        Ok(())
+    }
+
+    fn take_records(&mut self) -> Result<Vec<Record>> {
+        self.history.take(&self.machine, self.plan.swarms())
+    }
+
+    fn survey(&mut self) -> Result<Vec<Record>> {
+        self.keep_record()?;
+        self.history.take_last(&self.machine, self.plan.swarms())
+    }
+
+    fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>> {
+        let dims = self.plan.dims() as usize;
+        let count = super::check_points(&self.plan, points)?;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let slots = layout::stride(count);
+        let mut tiled = memory::zeroed(slots * dims)?;
+        into_tiles(points, &mut tiled, count, dims);
+        let turned = needs_image(&self.plan, self.function.reach());
+        let (machine, state) = (&*self.machine, &self.buffers);
+        let positions = machine.upload(&tiled)?;
+        let fitness = machine.zeroed::<T>(slots)?;
+        let image = machine.zeroed(if turned { slots * dims } else { 0 })?;
+        // SAFETY: as in `motion`; the three buffers live until the download below has waited.
+        let arguments = unsafe {
+            evaluate::Arguments {
+                objective: (),
+                view: self.plan.view(state.fixed(machine)),
+                particles: count as u32,
+                swarms: 1,
+                iteration: self.iteration,
+                outcome: Outcome::Told,
+                positions: machine.read_write(&positions),
+                image: machine.read_write(&image),
+                fitness: machine.read_write(&fitness),
+                own_bests: machine.read_write(&state.own_bests),
+                best_fitness: machine.read_write(&state.best_fitness),
+                stale: machine.read_write(&state.stale),
+                board: state.board(machine, self.iteration),
+            }
+        };
+        let blocks = (count as u32).div_ceil(self.threads);
+        let then = Then { motion: self.motion(self.iteration), is_wanted: false };
+        // SAFETY: as in `scatter`.
+        unsafe { self.function.evaluate(machine, (blocks, self.threads), arguments, then)? };
+        machine.download(&fitness, count)
+    }
+
+    fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
+        super::check_implant(&self.plan, self.begun, swarm, point, fitness)?;
+        self.in_rows()?;
+        let (machine, state) = (&*self.machine, &self.buffers);
+        let point = machine.upload(point)?;
+        // SAFETY: as in `motion`; the point lives until the launch is done: dropping it waits.
+        unsafe {
+            let arguments = implant::Arguments {
+                dims: self.plan.dims(),
+                swarm: swarm as u32,
+                stride: layout::stride(self.plan.particles as usize) as u32,
+                fitness,
+                point: machine.read_only(&point),
+                own_bests: machine.read_write(&state.own_bests),
+                best_fitness: machine.read_write(&state.best_fitness),
+                stale: machine.read_write(&state.stale),
+                board: state.board(machine, self.iteration),
+            };
+            let kernel = self.kernels.implant.get(machine)?;
+            machine.launch(kernel, 1, 128, &arguments)
+        }
+    }
+
+    fn snapshot(&mut self) -> Result<Snapshot<T>> {
+        self.in_rows()?;
+        let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
+        let swarms = self.plan.members.len();
+        let (machine, plan, state) = (&*self.machine, &self.plan, &self.buffers);
+        let untile = |slots: &[T]| by_particle(slots, particles, dims);
+        let rows = |buffer| each_swarm(machine, plan, buffer, dims, untile);
+        let exemplars = if plan.learns() {
+            let untile = |slots: &[u32]| by_particle(slots, particles, dims);
+            each_swarm(machine, plan, &state.exemplars, dims, untile)?
+        } else {
+            Vec::new()
+        };
+        Ok(Snapshot {
+            iteration: self.iteration,
+            positions: rows(&state.positions)?,
+            velocities: rows(&state.velocities)?,
+            own_bests: rows(&state.own_bests)?,
+            best_fitness: each_swarm(machine, plan, &state.best_fitness, 1, |slots| {
+                slots[..particles].to_vec()
+            })?,
+            stale: each_swarm(machine, plan, &state.stale, 1, |slots| slots[..particles].to_vec())?,
+            exemplars,
+            failed: machine.download(&state.failed, swarms)?,
+            bests: self.bests()?,
+        })
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
+        let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
+        snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
+        self.in_rows()?;
+        let (machine, plan, state) = (&*self.machine, &self.plan, &mut self.buffers);
+        state.positions = in_slots(machine, plan, &snapshot.positions, dims)?;
+        state.velocities = in_slots(machine, plan, &snapshot.velocities, dims)?;
+        state.own_bests = in_slots(machine, plan, &snapshot.own_bests, dims)?;
+        state.best_fitness = in_slots(machine, plan, &snapshot.best_fitness, 1)?;
+        state.stale = in_slots(machine, plan, &snapshot.stale, 1)?;
+        if plan.learns() {
+            state.exemplars = in_slots(machine, plan, &snapshot.exemplars, dims)?;
+        }
+        state.failed = machine.upload(&snapshot.failed)?;
+        let bests = &snapshot.bests;
+        let values: Vec<T> = bests.iter().map(|best| best.value).collect();
+        let champions: Vec<u32> = bests.iter().map(|best| best.particle).collect();
+        let guides: Vec<T> = bests.iter().flat_map(|best| best.position.clone()).collect();
+        state.champion_fitness = machine.upload(&values)?;
+        state.champion_particle = machine.upload(&champions)?;
+        state.guides[written_guide(snapshot.iteration)] = machine.upload(&guides)?;
+        self.iteration = snapshot.iteration;
+        self.begun = true;
+        if let Some(chip) = &mut self.chip {
+            chip.is_held = false;
+        }
+        Ok(())
+    }
+}
