@@ -1,4 +1,4 @@
-//! What a run runs on.
+//! The machine that a run uses, and how.
 
 use clap::Args;
 use flockwork::{
@@ -8,11 +8,11 @@ use flockwork::{
 
 use super::parse::{block_threads, bytes, choice, whole};
 
-// Without documentation: `clap` would take it for that of the command.
+// A doc comment here would become the command's own help.
 #[derive(Args)]
 pub struct Device {
-    /// What to run on: the CPU, the first NVIDIA GPU, or (auto) the GPU if there is one and else the CPU. The
-    /// bits of the result are the same.
+    /// Where to run: on the CPU, on the first NVIDIA GPU, or (auto) on the GPU if there is one and
+    /// otherwise on the CPU. The result is the same, bit for bit.
     #[arg(
         long,
         short = 'b',
@@ -33,9 +33,9 @@ impl Device {
 
 #[derive(Args)]
 pub struct GpuMemory {
-    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
-    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
-    /// same.
+    /// Use at most this much GPU memory, such as 2GiB, 500MB or a number of bytes [default: what is
+    /// free]. A matrix that does not fit is kept in main memory and passed through the GPU in
+    /// parts; the result is the same.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     gpu_memory: Option<u64>,
 }
@@ -51,25 +51,27 @@ impl GpuMemory {
 pub struct Machine {
     #[command(flatten)]
     device: Device,
-    /// Where a GPU has the particles between the iterations of a usual, synchronous swarm: on the chip
-    /// (resident), which takes one launch for many iterations; in device memory (streaming), which takes
-    /// one for each; or on the chip if they fit there (auto). The bits of the result are the same.
+    /// Where a GPU keeps the particles between iterations, if the swarm is synchronous and has the
+    /// default rule, neighbourhood, edge and randomness: on the chip (resident), with one launch
+    /// for many iterations; in device memory (streaming), with a launch for each; as many as fit on
+    /// the chip and the rest in device memory (tiered); or whichever suits the swarm (auto). The
+    /// result is the same, bit for bit.
     #[arg(
         long,
         value_parser = choice(Residence::ALL, Residence::name),
         default_value_t = Residence::default()
     )]
     residence: Residence,
-    /// How many threads of a GPU work for a particle that is on the chip: one (thread); some warps for 32
-    /// particles, which share their dimensions (mod); a warp (warp); a block (block); or what suits (auto).
-    /// The bits of the result are the same.
+    /// How many GPU threads work on a particle that is on the chip: one (thread); a few warps on 32
+    /// particles, sharing their dimensions (mod); a warp (warp); a block (block); or the best for
+    /// the swarm (auto). The result is the same, bit for bit.
     #[arg(
         long,
         value_parser = choice(Evaluation::ALL, Evaluation::name),
         default_value_t = Evaluation::default()
     )]
     evaluation: Evaluation,
-    /// Threads of a GPU's block, a multiple of 32 up to 1024 [default: as many as suit the swarm].
+    /// Threads per GPU block, a multiple of 32 up to 1024 [default: chosen for the swarm].
     #[arg(long, value_name = "N", value_parser = block_threads)]
     block_threads: Option<u32>,
 }
@@ -79,7 +81,7 @@ impl Machine {
         Ok(self.settled(self.device.select()?))
     }
 
-    /// What suits a fit.
+    /// The back end that suits a fit.
     pub fn select_for(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
         let Device { backend, threads } = self.device;
         Ok(self.settled(fit.select(backend, threads)?))

@@ -153,7 +153,7 @@ fn a_named_pipe_is_no_output_and_special_files_are() {
     let graph = graph.display();
     let small = "optimize sphere -p 20 -i 5 --backend cpu";
     fails(&format!("{small} --log {pipe}"), &["named pipe"]);
-    fails(&format!("{small} --save {pipe}"), &["no ordinary file"]);
+    fails(&format!("{small} --save {pipe}"), &["not a regular file"]);
     fails(&format!("paths {graph} --distances {pipe}"), &["named pipe"]);
     fails(&format!("generate graph -n 4 {pipe}"), &["named pipe"]);
     succeeds(&format!("{small} --log /dev/null"));
@@ -170,7 +170,7 @@ fn counts_are_written_as_people_write_them() {
         [("-p 1e3 -i 1_0", 1000, 10), ("-p 2.5e1 -i +3", 25, 3), ("-p 0_4_0 -i 30e-1", 40, 3)]
     {
         if given.contains("e-") {
-            fails(&format!("{few} {given}"), &["--iterations", "a whole number from 0 on"]);
+            fails(&format!("{few} {given}"), &["--iterations", "a whole number from 0"]);
             continue;
         }
         let options = &json(&format!("{few} {given} --evaluations 1_000_000"))["options"];
@@ -186,7 +186,7 @@ fn counts_are_written_as_people_write_them() {
         fails(&format!("{few} -p {large}"), &["too large: at most 4294967295"]);
     }
     fails(&format!("{few} --evaluations 1.5"), &["whole number", "`none`"]);
-    fails("fit no.csv -m linear --starts 0", &["--starts", "from 1 on"]);
+    fails("fit no.csv -m linear --starts 0", &["--starts", "from 1"]);
     assert_eq!(
         json(&format!("{few} -p 5 -i 1 -s 18446744073709551615"))["options"]["seed"],
         u64::MAX
@@ -374,7 +374,7 @@ fn the_list_of_models_says_what_usual_bounds_are_for() {
     let list = crate::program::succeeds("fit --list");
     let head = list.split_once("\n\n").unwrap().0;
     assert!(
-        head.contains("are solved for") && head.contains("widen where a fit ends at one"),
+        head.contains("are solved for") && head.contains("are widened if a fit ends at one"),
         "{head}"
     );
 }
