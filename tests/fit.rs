@@ -285,7 +285,7 @@ fn what_makes_no_sense_gets_a_sentence() {
         (Fit::named("spline", data()).err(), "no model called \"spline\""),
         (
             Fit::named("degradation", data()).err(),
-            "takes so many columns of arguments: 2; the data have 1",
+            "takes 2 argument column(s), and the data have 1",
         ),
         (Data::pairs([(f64::NAN, 1.0)]).err(), "argument 0 of the data is NaN"),
         (Data::new(2, vec![1.0; 3], vec![1.0; 2]).err(), "the list of arguments has 3 entries"),

@@ -128,12 +128,12 @@ fn what_makes_no_sense_gets_a_sentence() {
     let file = line(&folder);
     for (arguments, expected) in [
         (format!("fit {file} --model polynomail"), "there is no model called \"polynomail\""),
-        (format!("fit {file} --model saturation --gram"), "gram is wanted for saturation"),
+        (format!("fit {file} --model saturation --gram"), "gram is requested for saturation"),
         (
             format!("fit {file} --model linear --gram --loss huber --loss-scale 1"),
             "with the loss squares",
         ),
-        (format!("fit {file} --model linear --gram --precision f32"), "gram is wanted in f32"),
+        (format!("fit {file} --model linear --gram --precision f32"), "gram is requested in f32"),
         (format!("fit {file} --model linear --loss huber"), "--loss huber needs --loss-scale"),
         (format!("fit {file} --model linear --y z"), "z"),
         ("bench fit --case f77".to_owned(), "there are f5, f9, f10"),

@@ -223,7 +223,7 @@ fn ctrl_c_ends_it() {
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(
         text(&output.stderr),
-        "error: stopped before the end, as asked; there is no result\n"
+        "error: stopped on request before the end; there is no result\n"
     );
     assert!(output.stdout.is_empty());
 }
