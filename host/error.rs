@@ -194,8 +194,8 @@ pub enum Error {
 
     /// The function was infinitely good somewhere, so that nothing can be better.
     #[error(
-        "after {evaluations} evaluations {objective} was {value} in {precision} at some point, and no \
-         value can be better; return NaN where the function is not defined"
+        "after {evaluations} evaluations {objective} was {value} in {precision} at some point; a best \
+         value must be finite, so return NaN where the function is not defined"
     )]
     #[non_exhaustive]
     InfiniteBest {

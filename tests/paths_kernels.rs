@@ -14,7 +14,7 @@ use flockwork::{
 fn check(n: usize, degree: f64, kind: Kind, seed: u64) {
     let graph = random(n, degree, kind, seed);
     let what = format!("{kind:?}, {n} vertices, degree {degree}, seed {seed}");
-    // Room to note which pivots made a distance less, and none.
+    // With space to record which pivots made a distance smaller, and without.
     for (residence, room) in [(Residence::Streaming, 96 << 10), (Residence::Resident, 80 << 10)] {
         let emulated = Emulated::new(seed, 32).with_residence(residence).with_shared_memory(room);
         same_in_all(&graph, kind, &emulated, &format!("{what}, {residence}")).unwrap();
@@ -49,7 +49,7 @@ fn many_rounds() {
 fn check_undirected(n: usize, degree: f64, kind: Kind, seed: u64) {
     let graph = undirected(n, degree, kind, seed);
     let what = format!("undirected, {kind:?}, {n} vertices, degree {degree}, seed {seed}");
-    // The resident kernel makes nothing of it.
+    // The resident kernel does not use it.
     let emulated = Emulated::new(seed, 32).with_residence(Residence::Streaming);
     same_in_all(&graph, kind, &emulated, &what).unwrap();
 }
@@ -90,7 +90,7 @@ fn least_memory<W: Length>(graph: &Graph, options: Options) -> u64 {
     }
 }
 
-/// With so many times as much memory: strips of at least as many times 128 rows, unless the matrix fits.
+/// With `times` as much memory: strips of at least `times` 128 rows, unless the matrix fits.
 fn check_streamed<W: Length + PartialEq>(graph: &Graph, times: f64, what: &str) {
     for paths in [false, true] {
         let options = Options { paths };
@@ -120,7 +120,7 @@ fn undirected_matrices_larger_than_the_memory() {
     check_streamed::<f64>(&graph, 1.0, "undirected, real");
 }
 
-/// A matrix of 896 x 896 distances in f32, and what goes with it, is a little larger.
+/// Slightly less than a matrix of 896 x 896 distances in f32 and its panels need.
 const MEMORY_FOR_TWO_ROUNDS: u64 = 5_000_000;
 
 #[test]

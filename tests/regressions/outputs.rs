@@ -1,6 +1,6 @@
-//! Signals, output files, and the words of the program.
+//! Signals, output files, and messages of the program.
 
-/// Starts an endless run, sends it signals once it has saved, and gives how it ended.
+/// Starts an endless run, sends it signals once it has saved, and returns how it ended.
 #[cfg(unix)]
 fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
     use std::{process::Stdio, thread, time::Duration};
@@ -13,8 +13,9 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
          --save {file} --log {log} --json"
     );
     let mut program = crate::program::program();
-    // Where the tests run under `nohup`, its hangup would stay ignored, as it should.
-    // SAFETY: `signal` may be called between fork and exec, and these are signals that have a default.
+    // If the tests run under `nohup`, its hangup would stay ignored, as it should.
+    // SAFETY: `signal` may be called between fork and exec, and these signals have a default
+    // action.
     unsafe {
         use std::os::unix::process::CommandExt;
         program.pre_exec(|| {
@@ -31,7 +32,8 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The second line of the log is the first sample, of the start: with the next the run has iterated, and listens.
+    // The second line of the log is the initial sample; with the next one the run has iterated, and
+    // listens.
     while std::fs::read_to_string(log).unwrap_or_default().lines().count() < 3 {
         thread::sleep(Duration::from_millis(5));
     }
@@ -227,7 +229,10 @@ fn a_saved_fit_says_how_to_go_on() {
         &format!("{fit} --terms 2 --bounds 0,1"),
         &["amplitude1, rate1, amplitude2, rate2", "needs 4"],
     );
-    fails(&format!("fit {data} -m exponentials --x 1 --x 1"), &["columns of arguments: 1", "--x"]);
+    fails(
+        &format!("fit {data} -m exponentials --x 1 --x 1"),
+        &["takes 1 argument column(s)", "--x"],
+    );
 }
 
 #[test]
