@@ -91,8 +91,8 @@ pub fn main() -> Result<()> {
     //     hanging_chain: HangingChain,
     //
     // to `for_each_objective` in `device/objective/mod.rs`, and build. Its kernels can be run before
-    // that in the emulator, lane by lane, which also finds races and accesses out of bounds. That is
-    // thousands of times slower, so the numbers here are small.
+    // that in the emulator, lane by lane, which also finds races and accesses out of bounds. That
+    // is thousands of times slower, so the numbers here are small.
     let options = Options { particles: 50, iterations: 20, ..options };
     let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
     let kernels = Emulated::new(1, 64).with(HangingChain);

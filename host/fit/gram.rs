@@ -160,8 +160,8 @@ impl Gram {
         if sum.0 < 0.0 { 0.0 } else { sum.0 + sum.1 }
     }
 
-    /// How far [`Gram::sum`] may differ at a point from the sum the fit computes row by row in `f64`,
-    /// unless products of columns are subnormal.
+    /// How far [`Gram::sum`] may differ at a point from the sum the fit computes row by row in
+    /// `f64`, unless products of columns are subnormal.
     ///
     /// With S the sum, L the sum over the columns, target included, of |parameter| times length, n the
     /// number of parameters, P the number of rows, and u = 2^-53, the bound is
@@ -169,9 +169,9 @@ impl Gram {
     /// r S + (1 + r) (2 g L sqrt(S) + g^2 L^2) + e L^2
     ///
     /// where r = (258 + log2(P / 256)) u is due to the sum over the rows, g = 4 (n + 1) u to each
-    /// residual, and e = (4 P + 16 (n + 2)^2) u^2 to the matrix. That is the error of the row-by-row sum
-    /// itself; it is more only where the residuals are some 10^12 times smaller than the terms of the
-    /// prediction.
+    /// residual, and e = (4 P + 16 (n + 2)^2) u^2 to the matrix. That is the error of the
+    /// row-by-row sum itself; it is more only where the residuals are some 10^12 times smaller than
+    /// the terms of the prediction.
     ///
     /// # Panics
     /// As for [`Gram::sum`].

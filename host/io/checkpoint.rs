@@ -22,10 +22,10 @@
 //!
 //! # Atomic writes
 //!
-//! [`write()`] fills a second file beside the target, `<name>.flockwork-partial`, flushes it to disk and
-//! renames it over the target. A concurrent reader sees the old file or the new one. A partial file left
-//! behind by a killed process is overwritten by the next write. While it is being filled it is locked,
-//! so of two processes that write the same target at once one gets an error.
+//! [`write()`] fills a second file beside the target, `<name>.flockwork-partial`, flushes it to
+//! disk and renames it over the target. A concurrent reader sees the old file or the new one. A
+//! partial file left behind by a killed process is overwritten by the next write. While it is being
+//! filled it is locked, so of two processes that write the same target at once one gets an error.
 
 use std::{
     borrow::Cow,

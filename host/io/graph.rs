@@ -40,24 +40,24 @@ pub struct ReadGraph {
     pub assumed_columns: Option<Vec<String>>,
 }
 
-/// Reads a graph from a file, a pipe or, for the path `-`, standard input: DIMACS (`.gr`), Matrix Market
-/// (`.mtx`), an edge list, a dense matrix in NumPy's format (`.npy`, `.npz`), or a sparse one of SciPy
-/// (`.npz`). The first bytes tell the format; each may be compressed by gzip.
+/// Reads a graph from a file, a pipe or, for the path `-`, standard input: DIMACS (`.gr`), Matrix
+/// Market (`.mtx`), an edge list, a dense matrix in NumPy's format (`.npy`, `.npz`), or a sparse
+/// one of SciPy (`.npz`). The first bytes tell the format; each may be compressed by gzip.
 ///
 /// - **DIMACS**: `p sp N M`, then a line `a FROM TO WEIGHT` for each of M edges, vertices from 1; comments
 ///   after `c`. The line `p` may be missing: see [`First`].
 /// - **Matrix Market**: `coordinate` matrices of `real` or `integer` numbers or of a `pattern` (weights of
 ///   1), and `array` matrices; `general`, `symmetric` or `skew-symmetric`; vertices from 1.
-/// - **Edge lists**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) on each line, separated by commas,
-///   semicolons or blanks, quoted or not. Commas that are not separators may be the decimal marks of
-///   weights. An optional first line of names tells the columns (`from` and `to` or `source` and `target`,
-///   `weight`, Gephi's `type`). Also lists of NetworkX with `{'weight': 3.5}`. Comments after `#` or `%`.
-///   Vertices with names need [`GraphHints::renumber`].
-/// - **NumPy**: a square matrix of floating-point numbers, whole numbers or truth values. No edge is
-///   infinity, or the largest value of a type of whole numbers, or `False`. Off the diagonal, zero is an
-///   edge of weight zero; `True` has the weight 1.
-/// - **SciPy**: a matrix in `csr`, `csc` or `coo` format, written by `scipy.sparse.save_npz`. Every stored
-///   entry is an edge, even a zero.
+/// - **Edge lists**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) on each line, separated by
+///   commas, semicolons or blanks, quoted or not. Commas that are not separators may be the decimal
+///   marks of weights. An optional first line of names tells the columns (`from` and `to` or
+///   `source` and `target`, `weight`, Gephi's `type`). Also lists of NetworkX with `{'weight':
+///   3.5}`. Comments after `#` or `%`. Vertices with names need [`GraphHints::renumber`].
+/// - **NumPy**: a square matrix of floating-point numbers, whole numbers or truth values. No edge
+///   is infinity, or the largest value of a type of whole numbers, or `False`. Off the diagonal,
+///   zero is an edge of weight zero; `True` has the weight 1.
+/// - **SciPy**: a matrix in `csr`, `csc` or `coo` format, written by `scipy.sparse.save_npz`. Every
+///   stored entry is an edge, even a zero.
 ///
 /// ```
 /// use flockwork::io::{GraphHints, read_graph};

@@ -1,23 +1,23 @@
 //! A matrix that is larger than the machine's memory.
 //!
-//! It stays in the host's memory, divided into *strips* of equally many whole rows, and passes through
-//! the machine's memory once for every *band* of pivots. A band is the pivots of one strip:
+//! It stays in the host's memory, divided into *strips* of equally many whole rows, and passes
+//! through the machine's memory once for every *band* of pivots. A band is the pivots of one strip:
 //!
-//! 1. This strip is relaxed by its own pivots, round by round, like a whole matrix. The right panels and
-//!    squares of all these rounds are kept.
-//! 2. Every other strip is copied in, relaxed by the band's rounds in order, and copied back. It is relaxed
-//!    first in the band's columns, which yields its left panels, and then in all others.
+//! 1. This strip is relaxed by its own pivots, round by round, like a whole matrix. The right
+//!    panels and squares of all these rounds are kept.
+//! 2. Every other strip is copied in, relaxed by the band's rounds in order, and copied back. It is
+//!    relaxed first in the band's columns, which yields its left panels, and then in all others.
 //!
-//! Every distance is relaxed by the same sums of the same numbers as if the whole matrix fitted, one pair of
-//! pivot blocks after the other, so the bits are the same.
+//! Every distance is relaxed by the same sums of the same numbers as if the whole matrix fitted,
+//! one pair of pivot blocks after the other, so the bits are the same.
 //!
-//! There is room for three strips: while one is relaxed, the previous one is copied back and the next one
-//! copied in, whose columns in the band are relaxed concurrently. Each number copied takes part in as many
-//! relaxations as a band has pivots, so a few thousand pivots hide the copies.
+//! There is room for three strips: while one is relaxed, the previous one is copied back and the
+//! next one copied in, whose columns in the band are relaxed concurrently. Each number copied takes
+//! part in as many relaxations as a band has pivots, so a few thousand pivots hide the copies.
 //!
-//! In a symmetric matrix only squares on and below the diagonal are relaxed. The strips come in the order of
-//! their rows, each stores its left panels among the right ones, and the strips above the band find theirs
-//! there.
+//! In a symmetric matrix only squares on and below the diagonal are relaxed. The strips come in the
+//! order of their rows, each stores its left panels among the right ones, and the strips above the
+//! band find theirs there.
 
 use std::ops::ControlFlow;
 
