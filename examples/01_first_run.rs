@@ -1,4 +1,4 @@
-//! A first run: a built-in function, a search with the default options, what it found.
+//! A first run: a built-in function, a search with default options, and its result.
 //!
 //! cargo run --release --example 01_first_run
 
@@ -8,14 +8,15 @@ use flockwork::{
     swarm::{Problem, Search},
 };
 
-/// Searches Rastrigin's function, which has thousands of local minima, in 6 dimensions.
+/// Minimises Rastrigin's function, which has thousands of local minima, in 6 dimensions.
 pub fn main() -> Result<()> {
-    // In its textbook form the minimum is at the origin; `shifted` moves it to a random place, so that
-    // the swarm gets no hint.
+    // In its textbook form the minimum is at the origin; `shifted` moves it to a random place, so
+    // that the swarm has no hint.
     let problem = Problem::new(Rastrigin, 6)?.shifted(42)?;
     let known = problem.optimum().expect("Rastrigin's minimum is known");
 
-    // On the first GPU if there is one, or else on the CPU: the result is the same, bit for bit.
+    // Runs on the first GPU if there is one, otherwise on the CPU: the result is the same, bit for
+    // bit.
     let outcome = Search::new(problem).particles(2048).iterations(500).seed(7).run()?;
 
     println!("found {:.3e}, the minimum is {}", outcome.value, known.value);

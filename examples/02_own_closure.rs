@@ -1,4 +1,4 @@
-//! A function of your own as a closure, with variables of several kinds.
+//! Your own function as a closure, with different kinds of variables.
 //!
 //! cargo run --release --example 02_own_closure
 
@@ -9,14 +9,14 @@ use flockwork::{
     swarm::{Problem, Search, Variable},
 };
 
-/// A closed can that holds 330 ml of as little sheet metal as possible; and a gear.
+/// A closed can that holds 330 ml with as little sheet metal as possible; and a gear train.
 pub fn main() -> Result<()> {
-    // One closure, one point in, one value out. It runs on several threads at once.
+    // A closure takes a point and returns a value. It is called from several threads.
     let can = Problem::from_fn(vec![1.0, 1.0], vec![20.0, 40.0], |x| {
         let (radius, height) = (x[0], x[1]);
         let volume = PI * radius * radius * height;
         let sheet = 2.0 * PI * radius * (radius + height);
-        // A penalty for what is missing; a constraint is part of the function.
+        // A penalty for missing volume: constraints are part of the function.
         sheet + 10.0 * (330.0 - volume).max(0.0)
     })?
     .called("can");
@@ -26,7 +26,7 @@ pub fn main() -> Result<()> {
     // The best can is as high as it is wide.
     assert!((height / (2.0 * radius) - 1.0).abs() < 0.01);
 
-    // Teeth are whole numbers: two pairs of wheels whose ratio is near 1/6.931 (Sandgren 1990).
+    // Numbers of teeth are integers: two pairs of wheels with a ratio near 1/6.931 (Sandgren 1990).
     let gear = Problem::from_fn(vec![12.0; 4], vec![60.0; 4], |x| {
         (1.0 / 6.931 - x[0] * x[1] / (x[2] * x[3])).powi(2)
     })?

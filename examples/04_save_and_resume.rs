@@ -1,4 +1,4 @@
-//! A run in a file and out of it again; and a function that is evaluated elsewhere.
+//! Saving and resuming a run; and a function that is evaluated elsewhere.
 //!
 //! cargo run --release --example 04_save_and_resume
 
@@ -11,32 +11,32 @@ use flockwork::{
     swarm::{AskTell, Checkpoint, Options, Problem, Search},
 };
 
-/// Interrupts a run and resumes it; then asks and tells.
+/// Interrupts a run and resumes it; then uses the ask-and-tell interface.
 pub fn main() -> Result<()> {
     let problem = Problem::new(Ackley, 5)?.shifted(1)?;
     let search = Search::new(problem).particles(500).iterations(400);
     let whole = search.clone().run()?;
 
-    // The file is written every ten seconds, whole or not at all, and at the end. Here the end comes
-    // early: the observer breaks, as it might on Ctrl-C.
+    // The file is replaced atomically every ten seconds and at the end. Here the end comes early:
+    // the observer stops the run, as on Ctrl-C.
     let path = std::env::temp_dir().join(format!("flockwork-example-{}", std::process::id()));
     let part = search.save(&path, Duration::from_secs(10)).run_watched(|progress| {
         if progress.iteration < 100 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     })?;
     println!("interrupted after {} iterations at {:.3e}", part.iterations, part.value);
 
-    // Later, perhaps on another machine. A closure or a function with data is stated again; others
-    // come back from the file by their name.
+    // Later, perhaps on another machine. A closure or a function with data must be stated again;
+    // other functions are found by the name in the file.
     let saved = Checkpoint::read(&path)?;
     let problem = saved.problem()?;
     let rest = saved.resume(&problem, &Cpu::new(0)?, None, |_| ControlFlow::Continue(()))?;
     println!("resumed, and done after {} at {:.3e}", rest.iterations, rest.value);
-    // The same bits as if nothing had happened.
+    // The same bits as without the interruption.
     assert_eq!((rest.value, rest.position), (whole.value, whole.position));
     let _ = std::fs::remove_file(path);
 
-    // A function that lives elsewhere, in a simulator or on a cluster: the swarm says which points it
-    // wants evaluated, and is told their values.
+    // A function that is evaluated elsewhere, in a simulator or on a cluster: the swarm asks for
+    // points to be evaluated and is told their values.
     let problem = Problem::elsewhere(vec![0.0; 2], vec![5.0; 2])?;
     let mut swarm = AskTell::new(&problem, &Options { particles: 40, ..Options::default() })?;
     for _ in 0..150 {
@@ -49,7 +49,7 @@ pub fn main() -> Result<()> {
     Ok(())
 }
 
-/// What takes its time in truth.
+/// Stands for an expensive computation.
 fn simulate(point: &[f64]) -> f64 {
     let [x, y] = point[..] else { unreachable!("two variables") };
     // Himmelblau 1972: zero at four points, of which (3, 2) is in the box.

@@ -1,4 +1,4 @@
-//! A function of your own as a type: along SIMD lanes on the CPU, and as a GPU kernel.
+//! Your own function as a type: with SIMD on the CPU, and as a GPU kernel.
 //!
 //! cargo run --release --example 05_own_objective
 
@@ -14,15 +14,15 @@ use flockwork::{
 
 /// A chain of masses between two posts, joined by springs: which heights have the least energy?
 ///
-/// A type travels to the kernel as it is: plain data, laid out as in C.
+/// The type is passed to the kernel as it is: plain data, with C's memory layout.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 struct HangingChain;
 
-/// Stiffness of a spring, in weights of a mass for each unit of length.
+/// Stiffness of a spring, in weights of a mass per unit of length.
 const STIFFNESS: f64 = 2.0;
 
-/// The height of a mass at rest: the forces of two springs carry its weight.
+/// The height of a mass at rest, where the forces of two springs balance its weight.
 fn at_rest(dims: u32, dimension: u32) -> f64 {
     let (left, right) = (f64::from(dimension + 1), f64::from(dims - dimension));
     -0.5 * left * right / STIFFNESS
@@ -30,7 +30,7 @@ fn at_rest(dims: u32, dimension: u32) -> f64 {
 
 impl Objective for HangingChain {
     const INFO: Info = Info {
-        // The name of the module that it would have in `device/objective/`.
+        // The name that its module would have in `device/objective/`.
         name: "hanging_chain",
         formula: "sum of k/2 (x_{d+1} - x_d)^2 + x_d",
         source: "an example",
@@ -39,32 +39,32 @@ impl Objective for HangingChain {
         goal: Goal::Minimise,
         optimum: Optimum::Place {
             coordinate: at_rest,
-            // At rest the springs hold half of the energy that the masses have lost.
+            // At rest, the springs hold half of the energy that the masses have lost.
             value: |dims| (0..dims).map(|d| 0.5 * at_rest(dims, d)).sum(),
         },
         data: Data::None,
     };
 
-    // A term for each spring, of which there is one more than there are masses. (A sum over dimensions
-    // needs neither of these two: see `device/objective/sphere.rs`.)
+    // A term for each spring, one more than there are masses. (A sum over dimensions needs neither
+    // of these two: see `device/objective/sphere.rs`.)
     const REACH: Reach = Reach::All;
 
     fn terms<S: Scalar>(&self, context: &Context<S>) -> u32 {
         context.dims + 1
     }
 
-    // Terms yield numbers that are added up.
+    // The values of the terms are added up.
     type Partial<T: Real> = T;
 
-    // `T` is one number in a GPU thread, and 64 side by side on a CPU: so there is no `if` on values
-    // (use `T::select`), and what is not inlined is not compiled for vector instructions.
+    // `T` is one number in a GPU thread, and 64 side by side on a CPU. So there is no `if` on
+    // values (use `T::select`), and code must be inlined to be compiled for vector instructions.
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, context: &Context<T::Scalar>) -> T {
         let post = T::of(0.0);
         let left = if index == 0 { post } else { x.at(index - 1) };
         let right = if index == context.dims { post } else { x.at(index) };
         let stretch = right - left;
-        // `fma` rounds once, on every machine; `a * b + c` rounds twice, on every machine.
+        // `fma` rounds once and `a * b + c` twice, on every machine.
         (T::of(0.5 * STIFFNESS) * stretch).fma(stretch, right)
     }
 
@@ -74,13 +74,13 @@ impl Objective for HangingChain {
     }
 }
 
-/// Runs it on the CPU, and through the GPU kernels.
+/// Runs it on the CPU, then with the GPU kernels.
 pub fn main() -> Result<()> {
     let problem = Problem::new(HangingChain, 8)?.shifted(2)?.rotated(3)?;
     let known = problem.optimum().expect("stated above");
     let watch = |_: &Progress| ControlFlow::Continue(());
 
-    // On the CPU it runs as it is, with every option there is.
+    // It runs on the CPU as it is, with all options.
     let options = Options { particles: 200, iterations: 600, ..Options::default() };
     let outcome = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
     println!("the chain's least energy: {:.6}, by the formula {:.6}", outcome.value, known.value);
@@ -91,8 +91,8 @@ pub fn main() -> Result<()> {
     //     hanging_chain: HangingChain,
     //
     // to `for_each_objective` in `device/objective/mod.rs`, and build. Its kernels can be run before
-    // that, lane by lane in the emulator, which also finds races and accesses out of bounds. It takes
-    // thousands of times longer; hence few of everything.
+    // that in the emulator, lane by lane, which also finds races and accesses out of bounds. That
+    // is thousands of times slower, so the numbers here are small.
     let options = Options { particles: 50, iterations: 20, ..options };
     let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
     let kernels = Emulated::new(1, 64).with(HangingChain);

@@ -1,4 +1,4 @@
-//! Measurements: how long an iteration takes, next to the least it could take.
+//! Measurements: the time of an iteration, compared with the least it could take.
 //!
 //! ```no_run
 //! use flockwork::{backend::{AnyBackend, Choice}, bench::{self, Trial}, objective::Rastrigin};
@@ -32,7 +32,7 @@ use crate::{
     swarm::{Mode, Options, Precision, Problem, Rule},
 };
 
-/// The sizes, particles by dimensions, that the tables of this project show.
+/// The sizes, particles by dimensions, in this project's tables.
 pub const SIZES: &[(u32, u32)] = &[
     (40, 10),
     (2_048, 1),
@@ -45,8 +45,8 @@ pub const SIZES: &[(u32, u32)] = &[
     (1_048_576, 64),
 ];
 
-/// The sizes, particles by dimensions, with which [`Evaluation`](crate::backend::Cooperation)s are compared: all
-/// are on an H200's chip.
+/// The sizes, particles by dimensions, for comparing [`Cooperation`](crate::backend::Cooperation)s:
+/// all fit on an H200's chip.
 pub const SHARED: &[(u32, u32)] = &[
     (32, 512),
     (64, 1_024),
@@ -59,7 +59,7 @@ pub const SHARED: &[(u32, u32)] = &[
     (16_384, 64),
 ];
 
-/// What is measured.
+/// What to measure.
 ///
 /// ```
 /// use flockwork::{bench::Trial, swarm::{Mode, Precision}};
@@ -74,9 +74,9 @@ pub struct Trial {
     pub particles: u32,
     /// The arithmetic.
     pub precision: Precision,
-    /// Whether particles wait for each other.
+    /// Synchronous or asynchronous.
     pub mode: Mode,
-    /// A record is kept after so many iterations each.
+    /// Record the swarm every this many iterations.
     pub history: Option<u32>,
 }
 
@@ -105,14 +105,14 @@ pub struct Measurement {
     pub dims: u32,
     /// The arithmetic.
     pub precision: Precision,
-    /// How the iterations were done.
+    /// How the iterations were run.
     pub strategy: Strategy,
     /// Median over the repetitions, in seconds.
     pub seconds: f64,
-    /// Least and greatest of the repetitions, in seconds.
+    /// Smallest and largest of the repetitions, in seconds.
     pub range: (f64, f64),
-    /// Bytes that an iteration must read and write if the swarm's state lies in memory: position and
-    /// velocity in and out, own best in.
+    /// Bytes that an iteration must read and write if the swarm's state is in memory: position and
+    /// velocity in and out, personal best in.
     pub bytes: u64,
 }
 
@@ -137,10 +137,10 @@ impl Measurement {
     }
 }
 
-/// How often a size is measured.
+/// Number of repetitions per size.
 const REPETITIONS: usize = 5;
 
-/// Measures iterations of one swarm, after a look at their result and a warm-up.
+/// Measures iterations of one swarm, after a check of their result and a warm-up.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, bench::{self, Trial}, objective::Sphere};
@@ -155,17 +155,18 @@ const REPETITIONS: usize = 5;
 /// ```
 ///
 /// # Errors
-/// [`Error::Wrong`] if the result is not what it should be: synchronous, the bits that one thread of
-/// the CPU computes; asynchronous, the best is where the function has that value.
+/// [`Error::Wrong`] if the result is wrong: a synchronous one must have the bits that one thread of
+/// the CPU computes; an asynchronous best must be where the function has that value.
 pub fn iteration(problem: &Problem, trial: Trial, backend: &impl Backend) -> Result<Measurement> {
     let Trial { particles, precision, mode, history } = trial;
-    // The fused iteration, however small the swarm.
+    // Forces the fused iteration, however small the swarm.
     let precision = Some(precision);
     let options = Options { particles, precision, mode, ..Options::for_rule(Rule::Inertia) };
     iteration_of(problem, &options, history, backend, Care::USUAL)
 }
 
-/// How many iterations are looked at before anything is timed, and how long a measurement lasts at least.
+/// The number of iterations checked before anything is timed, and the least duration of a
+/// measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Care {
     pub looked_at: u32,
@@ -176,7 +177,7 @@ impl Care {
     pub const USUAL: Self = Self { looked_at: 12, at_least: Duration::from_millis(150) };
 }
 
-/// As [`iteration`], of a swarm with other options.
+/// Like [`iteration`], for a swarm with other options.
 pub(crate) fn iteration_of(
     problem: &Problem,
     options: &Options,
@@ -226,7 +227,8 @@ fn iteration_in<T: Number>(
     })
 }
 
-/// How many iterations at once take `run` so long, found by trying; `enough` are, however short.
+/// Finds a number of iterations for which `run` takes at least `at_least`; stops at `enough`,
+/// however short they are.
 fn long_enough(
     at_least: Duration,
     enough: u32,
@@ -234,7 +236,7 @@ fn long_enough(
 ) -> Result<u32> {
     let mut iterations = 1;
     loop {
-        // The lesser of two: whatever held up one of them, the iterations did not need so long.
+        // The shorter of two runs: the other may have been delayed by something else.
         let elapsed = run(iterations)?.min(run(iterations)?);
         if elapsed >= at_least || iterations >= enough {
             return Ok(iterations);
@@ -244,7 +246,7 @@ fn long_enough(
     }
 }
 
-/// Whether the best after so many iterations is what it should be.
+/// Checks the best after this many iterations.
 fn look<T: Number>(
     problem: &Problem,
     mode: Mode,
@@ -278,13 +280,13 @@ fn look<T: Number>(
     Ok(())
 }
 
-/// What a back end's memory and launches allow.
+/// The limits of a back end's memory and launches.
 ///
 /// ```
 /// use flockwork::bench::Ceilings;
 ///
 /// let gpu = Ceilings { copy_bytes_per_second: 4e12, launch_seconds: 4e-6 };
-/// // The least that an iteration could take which moves so many bytes.
+/// // The least time of an iteration that moves this many bytes.
 /// let least = (335_544_320.0 / gpu.copy_bytes_per_second).max(gpu.launch_seconds);
 /// assert!(least > gpu.launch_seconds);
 /// ```
@@ -292,11 +294,11 @@ fn look<T: Number>(
 pub struct Ceilings {
     /// Bytes read and written per second by a copy within the device's memory.
     pub copy_bytes_per_second: f64,
-    /// Seconds from one launch to the next, back to back: an iteration of the smallest swarm.
+    /// Seconds between back-to-back launches: an iteration of the smallest swarm.
     pub launch_seconds: f64,
 }
 
-/// Measures a GPU's ceilings; none for the CPU.
+/// Measures a GPU's ceilings; `None` for the CPU.
 ///
 /// ```
 /// use flockwork::{backend::{AnyBackend, Choice}, bench};
@@ -348,10 +350,10 @@ mod tests {
         let many = found(20_000, Duration::from_micros(7)).unwrap();
         assert!((2_858..3_300).contains(&many), "{many}");
         assert_eq!(found(7, Duration::from_micros(7)).unwrap(), 1);
-        // However long it would be until then.
+        // Regardless of the duration.
         let enough = found(1, Duration::ZERO).unwrap();
         assert!((5_000..500_000).contains(&enough), "{enough}");
-        // The lesser time of two decides.
+        // The shorter of two times decides.
         let mut times = [9, 3, 9, 9].map(Duration::from_micros).into_iter();
         let found = long_enough(Duration::from_micros(5), 100, |_| Ok(times.next().unwrap()));
         assert!(found.unwrap() > 1 && times.next().is_none());

@@ -1,4 +1,4 @@
-//! What can go wrong, in sentences: what was wrong, where, and what would be accepted.
+//! The library's errors, in sentences: what was wrong, where, and what would be accepted.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option has a value that makes no sense.
+    /// An option has an invalid value.
     #[error("{option} is {value}; it must be {accepted}")]
     Option {
         /// The option's name, as in [`crate::swarm::Options`].
@@ -25,7 +25,7 @@ pub enum Error {
         accepted: String,
     },
 
-    /// A swarm that was to be measured has a wrong result.
+    /// A swarm to be measured found a wrong result.
     #[error(
         "{particles} particles in {dims} dimensions found the best value {found}; it should be {expected}"
     )]
@@ -34,44 +34,44 @@ pub enum Error {
         particles: u32,
         /// Number of dimensions.
         dims: u32,
-        /// What was found.
+        /// The value found.
         found: String,
-        /// What should have been.
+        /// The value expected.
         expected: String,
     },
 
-    /// Distances that were to be measured are wrong.
+    /// Distances to be measured are wrong.
     #[error("the distance from {from} to {to} came out as {found}; it should be {expected}")]
     WrongDistance {
-        /// From which vertex.
+        /// The source.
         from: usize,
-        /// To which vertex.
+        /// The target.
         to: usize,
-        /// What was found; infinity for no path.
+        /// The distance found; infinity for no path.
         found: f64,
-        /// What should have been.
+        /// The distance expected.
         expected: f64,
     },
 
-    /// A published kernel that was to be measured has a wrong result.
-    #[error("the published kernel {kernel} at {size} came to {found}; it should be {expected}")]
+    /// A published kernel to be measured has a wrong result.
+    #[error("the published kernel {kernel} at {size} computed {found}; it should be {expected}")]
     WrongKernel {
         /// The kernel, with the name of its publication.
         kernel: String,
         /// The problem's size.
         size: String,
-        /// What was found, and where.
+        /// What it computed, and where.
         found: String,
-        /// What should have been.
+        /// What is expected.
         expected: String,
     },
 
-    /// No publication whose kernels are here has this name.
+    /// No publication with kernels in this build has this name.
     #[error("there is no publication called {name:?}; there are: {known}")]
     UnknownWork {
         /// The name given.
         name: String,
-        /// All names.
+        /// All known names.
         known: String,
     },
 
@@ -80,7 +80,7 @@ pub enum Error {
     UnknownObjective {
         /// The name given.
         name: String,
-        /// All names.
+        /// All known names.
         known: String,
     },
 
@@ -89,36 +89,34 @@ pub enum Error {
     UnknownModel {
         /// The name given.
         name: String,
-        /// All names.
+        /// All known names.
         known: String,
     },
 
-    /// The model has no parameter of this name.
+    /// The model has no parameter with this name.
     #[error("the model {model} has no parameter {name:?}; it has: {known}")]
     UnknownParameter {
         /// The name given.
         name: String,
         /// The model.
         model: String,
-        /// Those that there are.
+        /// The names of its parameters.
         known: String,
     },
 
-    /// The data have another number of columns than the model takes.
-    #[error(
-        "the model {model} takes so many columns of arguments: {accepted}; the data have {found}"
-    )]
+    /// The model does not take this number of argument columns.
+    #[error("the model {model} takes {accepted} argument column(s), and the data have {found}")]
     Columns {
         /// The model.
         model: String,
-        /// Columns of arguments in the data.
+        /// Number of argument columns in the data.
         found: u32,
-        /// How many it takes.
+        /// The numbers the model takes.
         accepted: String,
     },
 
-    /// A fit of a model without kernels was to run on a GPU.
-    #[error("the model {model} has no GPU kernels: the built-in models have; use the CPU for it")]
+    /// A model without kernels was to be fitted on a GPU.
+    #[error("the model {model} has no GPU kernels; only built-in models have, so use the CPU")]
     ModelOnGpu {
         /// The model.
         model: String,
@@ -131,11 +129,11 @@ pub enum Error {
         objective: String,
         /// The number given.
         dims: u32,
-        /// What it is defined for.
+        /// The numbers of dimensions it is defined for.
         accepted: String,
     },
 
-    /// The box is no box.
+    /// The bounds do not describe a box.
     #[error(
         "dimension {dimension} has the bounds {lower:?} to {upper:?}; the lower must be less than the \
          upper, and both and their difference finite in the run's precision"
@@ -156,16 +154,16 @@ pub enum Error {
         what: &'static str,
         /// Its length.
         found: usize,
-        /// What it must be.
+        /// The length required.
         expected: usize,
     },
 
-    /// The function cannot be shifted, or needs data, or takes none.
+    /// The function cannot be shifted, needs data, or takes none.
     #[error("{objective} {why}")]
     Unsuitable {
         /// The function.
         objective: String,
-        /// What is the matter, as the end of the sentence.
+        /// The reason, as the end of the sentence.
         why: &'static str,
     },
 
@@ -182,64 +180,64 @@ pub enum Error {
         value: f64,
     },
 
-    /// Nowhere did the function have a finite value.
+    /// The function had no finite value anywhere.
     #[error(
-        "after {evaluations} evaluations {objective} had no finite value anywhere (NaN or infinity \
-         at every point): there is no best; check the bounds and the data"
+        "after {evaluations} evaluations {objective} had no finite value, only NaN or infinity; \
+         check the bounds and the data"
     )]
     NoFiniteFitness {
         /// The function.
         objective: String,
-        /// How many points were tried.
+        /// Number of points tried.
         evaluations: u64,
     },
 
-    /// Somewhere the function was infinitely good: nothing is better, and there is nothing to search.
+    /// The function was infinitely good somewhere, so that nothing can be better.
     #[error(
-        "after {evaluations} evaluations {objective} was {value} in {precision} at some point, where no \
-         value can be better: a best value must be finite; where the function is not defined, NaN says so"
+        "after {evaluations} evaluations {objective} was {value} in {precision} at some point; a best \
+         value must be finite, so return NaN where the function is not defined"
     )]
     #[non_exhaustive]
     InfiniteBest {
         /// The function.
         objective: String,
-        /// The value: negative infinity, or positive where the greatest value is sought.
+        /// The value: negative infinity, or positive infinity when maximising.
         value: f64,
-        /// The arithmetic, whose range the value may have left.
+        /// The arithmetic, whose range may have been exceeded.
         precision: &'static str,
-        /// How many points were tried.
+        /// Number of points tried.
         evaluations: u64,
     },
 
-    /// A cycle of edges has a negative weight: going round it once more is always shorter.
+    /// A cycle of edges has a negative weight, so going round it once more is always shorter.
     #[error(
-        "a cycle of edges weighs {weight}, so there is no shortest path for what it connects: {}; \
+        "a cycle of edges weighs {weight}, so paths through it have no shortest length: {}; \
          every cycle must weigh zero or more", cycle(.vertices)
     )]
     NegativeCycle {
-        /// The vertices of the cycle in order, each once, from 0 as the library counts them.
+        /// The vertices of the cycle in order, each once, numbered from 0 as in the library.
         vertices: Vec<usize>,
         /// The sum of its edges' weights.
         weight: f64,
     },
 
-    /// A cycle that weighs nothing seems to be negative once sums are rounded.
+    /// A cycle of weight zero seems negative because sums are rounded.
     #[error(
         "the distance from vertex {vertex} to itself came out as {distance:e} because sums are \
-         rounded in {weights}; take f64, or whole numbers (weights multiplied by a common factor)"
+         rounded in {weights}; use f64, or whole weights (multiplied by a common factor)"
     )]
     RoundedCycle {
         /// A vertex on the cycle, from 0.
         vertex: usize,
-        /// What its distance to itself came out as.
+        /// Its computed distance to itself.
         distance: f64,
         /// The type of the weights.
         weights: &'static str,
     },
 
-    /// Distances may leave the range of the type that they were to be computed in.
+    /// Distances may exceed the range of the type they were to be computed in.
     #[error(
-        "distances may be as large as {bound:e}, and {weights} holds them up to {limit:e}; \
+        "distances may be as large as {bound:e}, but {weights} only holds values up to {limit:e}; \
          accepted are {accepted}"
     )]
     Range {
@@ -247,13 +245,13 @@ pub enum Error {
         weights: &'static str,
         /// No path without repeated vertices weighs more than this.
         bound: f64,
-        /// What the type holds.
+        /// The largest value of the type.
         limit: f64,
         /// What would be accepted.
         accepted: &'static str,
     },
 
-    /// An edge of a graph cannot be had.
+    /// A graph cannot have this edge.
     #[error("the edge from {from} to {to} has the weight {weight}; {accepted}")]
     Edge {
         /// Where it starts, from 0.
@@ -266,22 +264,22 @@ pub enum Error {
         accepted: String,
     },
 
-    /// Someone asked to stop.
-    #[error("stopped before the end, as asked; there is no result")]
+    /// The caller asked to stop.
+    #[error("stopped on request before the end; there is no result")]
     Interrupted,
 
-    /// Something does not fit into memory.
-    #[error("{} of memory are needed, which cannot be had{}", size(*.needed), hint(.available))]
+    /// Something does not fit in memory.
+    #[error("{} of memory are needed{}", size(*.needed), hint(.available))]
     Memory {
         /// Bytes needed.
         needed: u128,
-        /// Bytes there are, if known.
+        /// Bytes available, if known.
         available: Option<u64>,
     },
 
-    /// Something does not fit into a GPU's memory.
+    /// Something does not fit in the GPU's memory.
     #[error(
-        "{} of the GPU's memory are needed at least, and {} may be used; free some, allow more \
+        "at least {} of GPU memory are needed, but only {} may be used; free some, allow more \
          (--gpu-memory), or compute on the CPU",
         size(*.needed),
         size(u128::from(*.available))
@@ -298,11 +296,11 @@ pub enum Error {
     File {
         /// Which file.
         path: PathBuf,
-        /// What happened.
+        /// The cause.
         source: std::io::Error,
     },
 
-    /// A file holds something else than it should.
+    /// A file's contents are wrong.
     #[error("{}: {message}", path.display())]
     Format {
         /// Which file.
@@ -311,7 +309,7 @@ pub enum Error {
         message: String,
     },
 
-    /// The program was built without the back end that was asked for.
+    /// The program was built without the back end asked for.
     #[error("this build has no GPU support; build it with the feature `cuda`, or use the CPU")]
     BuiltWithoutCuda,
 
@@ -329,13 +327,13 @@ pub enum Error {
     #[error(transparent)]
     Emulator(#[from] flockwork_device::gpu::emulator::Fault),
 
-    /// The GPU or its driver.
+    /// An error of the GPU or its driver.
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
 }
 
-/// The vertices of a cycle, and the first again; only some of a long one.
+/// The vertices of a cycle, ending with the first; a long cycle is abbreviated.
 fn cycle(vertices: &[usize]) -> String {
     const SHOWN: usize = 20;
     let mut text: Vec<_> = vertices.iter().take(SHOWN).map(usize::to_string).collect();
@@ -347,7 +345,9 @@ fn cycle(vertices: &[usize]) -> String {
 }
 
 fn hint(available: &Option<u64>) -> String {
-    available.map_or(String::new(), |bytes| format!(": there are {}", size(bytes.into())))
+    available.map_or(", which cannot be allocated".to_owned(), |bytes| {
+        format!(", but only {} are available", size(bytes.into()))
+    })
 }
 
 fn size(bytes: u128) -> String {

@@ -2,8 +2,8 @@
 
 use crate::cuda::Image;
 
-/// Lowest target first.
+/// The modules, ordered from the lowest target.
 pub const IMAGES: &[Image] = include!(concat!(env!("OUT_DIR"), "/images.rs"));
 
-/// How the build came by them, in words.
+/// Where the kernels come from, in words.
 pub const ORIGIN: &str = env!("FLOCKWORK_KERNELS");

@@ -2,7 +2,7 @@
 //! shortest paths: [`paths`].
 //!
 //! A [`Problem`](swarm::Problem) is an objective function in a box; [`minimize`](swarm::minimize)
-//! searches it with a swarm on a [back end](backend) and says what it found:
+//! searches it with a swarm on a [back end](backend) and returns the best point found:
 //!
 //! ```
 //! use flockwork::{backend::{AnyBackend, Choice}, objective::Rastrigin};
@@ -16,13 +16,13 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 //!
-//! The same seed gives the same bits on every back end, with any number of threads, unless
-//! [`Mode::Asynchronous`](swarm::Mode) is asked for. Objective functions implement
-//! [`objective::Objective`]; one of your own runs on the CPU as it is, and on the GPU once it is
-//! registered in `device/objective/mod.rs`.
+//! The same seed gives the same bits on every back end, with any number of threads, except in
+//! [`Mode::Asynchronous`](swarm::Mode). Objective functions implement [`objective::Objective`];
+//! your own runs on the CPU as it is, and on the GPU once it is registered in
+//! `device/objective/mod.rs`.
 //!
-//! [`math`], [`objective`], [`random`] and [`registry`] are those of the crate `flockwork_device`, by
-//! whose name their examples call them.
+//! [`math`], [`objective`], [`random`] and [`registry`] are re-exported from the crate
+//! `flockwork_device`, whose name their examples use.
 
 pub mod backend;
 pub mod bench;
@@ -43,10 +43,10 @@ pub mod swarm;
 pub use error::Error;
 pub use flockwork_device::{math, objective, random, registry};
 
-/// The result of everything here that can fail.
+/// The result of every fallible function here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// How the build came by the GPU kernels inside the program, in words.
+/// Where the GPU kernels inside the program come from, in words.
 ///
 /// ```
 /// // As `compiled from device/ by rustc 1.96.0`.
@@ -58,7 +58,7 @@ pub fn kernel_origin() -> &'static str {
     kernels::ORIGIN
 }
 
-/// The GPU kernels inside the program: for each target the name and the text of every module.
+/// The GPU kernels inside the program: the name and text of every module, for each target.
 ///
 /// ```
 /// let newest = flockwork::kernel_images().last().expect("one for each target");

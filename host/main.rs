@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let done = cli::run();
-    // A run that was asked to stop says so in its exit status.
+    // A run that was asked to stop tells so in its exit status.
     let asked = cli::interrupt::status();
     match done {
         Ok(()) => asked.unwrap_or(ExitCode::SUCCESS),
         Err(error) => {
-            // The whole chain in one line; some causes are part of the sentence already.
+            // The whole chain on one line, without causes that the sentence already contains.
             let mut text = String::new();
             for cause in error.chain().map(ToString::to_string) {
                 if !text.ends_with(&cause) {

@@ -1,25 +1,25 @@
-//! How much memory can be had.
+//! How much memory is available.
 //!
-//! Linux promises memory that it does not have and ends the program that comes to use it; so what a
-//! user's numbers ask for is compared with what there is before it is asked for.
+//! Linux grants memory that it does not have and kills the program once it uses it. So every amount
+//! that depends on user input is compared with the available memory before it is allocated.
 
 use std::fs;
 
 use crate::{Error, Result};
 
-/// An error if `needed` bytes are more than can be had now.
+/// Returns an error if `needed` bytes are more than is available now.
 pub fn check(needed: u128) -> Result<()> {
     let available = available();
     let most = available.map_or(isize::MAX as u128, u128::from).min(isize::MAX as u128);
     if needed > most { Err(Error::Memory { needed, available }) } else { Ok(()) }
 }
 
-/// Bytes that can be had now without swapping; `None` where the system does not say.
+/// Bytes available now without swapping; `None` if the system does not tell.
 fn available() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_machine(&text));
     let group = "/sys/fs/cgroup";
     let number = |file: &str| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
-    // A container's limit, in either version of control groups; "max" is no number.
+    // A container's limit, in either version of control groups; "max" does not parse as a number.
     let limits = [
         (format!("{group}/memory.max"), format!("{group}/memory.current"), ""),
         (
@@ -36,19 +36,19 @@ fn available() -> Option<u64> {
     machine.into_iter().chain(of_group).min()
 }
 
-/// From the text of `/proc/meminfo`.
+/// Available bytes, from the text of `/proc/meminfo`.
 fn of_machine(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Bytes of a control group's use that are copies of files, and given up on demand.
+/// Bytes of a control group's usage that are cached files, which are given up on demand.
 fn file_pages(text: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix("inactive_file "));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)
 }
 
-/// A vector of zeros, or the error that says how much was wanted.
+/// A vector of zeros, or an error that tells the size that could not be allocated.
 pub fn zeroed<E: bytemuck::Zeroable + Clone>(length: usize) -> Result<Vec<E>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(length).map_err(|_| Error::Memory {
@@ -79,7 +79,7 @@ mod tests {
         check(1 << 20).unwrap();
         let Err(Error::Memory { needed, available: Some(said) }) = check(u128::from(there) * 4)
         else {
-            panic!("four times the memory there is was granted");
+            panic!("four times the available memory was granted");
         };
         assert_eq!(needed, u128::from(there) * 4);
         assert!(said > 0);

@@ -1,6 +1,6 @@
-//! Choices by name: one list each for the library, files, and the command line.
+//! Enums whose variants have names, listed once for the library, files and the command line.
 
-/// Defines an enum whose variants have names, as options and files spell them.
+/// Defines an enum whose variants have names, as used in options and files.
 macro_rules! named {
     (
         $(#[$doc:meta])*
@@ -15,10 +15,10 @@ macro_rules! named {
         }
 
         impl $type {
-            /// All of them.
+            /// All variants.
             pub const ALL: &'static [Self] = &[ $( Self::$variant, )* ];
 
-            /// The name, as options and files spell it.
+            /// The name, as used in options and files.
             ///
             /// ```
             /// # use flockwork::{backend::*, fit::Loss, io::*, paths::Weights, swarm::*};

@@ -1,4 +1,4 @@
-//! Who may know whom in `host/`: the list in docs/architecture.md, held against the imports.
+//! Checks that the imports in `host/` agree with the layers listed in docs/architecture.md.
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The modules of each line of the list, top to bottom.
+/// The modules of each line of the list, from top to bottom.
 fn layers() -> Vec<Vec<String>> {
     let document = read(&root().join("docs/architecture.md"));
     let (_, after) = document.split_once("```layers\n").expect("a list of layers");
@@ -33,15 +33,15 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What a file imports, but for its comments, its strings with `//` in them, and the tests at its end,
-/// which may know everything.
+/// A file's code without comments, strings that contain `//`, and the tests at its end, which may
+/// import anything.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod ").next().expect("the first piece");
     text.lines().map(|line| line.split("//").next().unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// The first names behind `crate::` and `flockwork::`: of `crate::{io::Table, swarm}` `io` and `swarm`.
-/// Types and functions of the root are none of them.
+/// The first names after `crate::` and `flockwork::`: `io` and `swarm` for `crate::{io::Table,
+/// swarm}`. Types and functions of the crate root are not included.
 fn imported(code: &str) -> Vec<String> {
     let mut names = Vec::new();
     for root in ["crate::", "flockwork::"] {
@@ -62,7 +62,7 @@ fn imported(code: &str) -> Vec<String> {
     names
 }
 
-/// The items of a list in braces that has been opened.
+/// The items of a brace list, given the text after the opening brace.
 fn items(list: &str) -> Vec<String> {
     let (mut depth, mut found) = (0, vec![String::new()]);
     for c in list.chars() {
@@ -107,7 +107,7 @@ fn nothing_points_back() {
             continue;
         };
         for other in imported(&code(&read(&file))) {
-            // What is not a folder or file of host/ is the device crate's, under its own name.
+            // Names that are not in host/ belong to the device crate.
             let Some(others) = depth.get(&*other) else { continue };
             compared += 1;
             if other != module && others <= own {

@@ -1,4 +1,4 @@
-//! The asynchronous mode in the emulator, under many schedules, and on the CPU, with many threads.
+//! The asynchronous mode: in the emulator under many schedules, and on the CPU with many threads.
 
 mod common;
 
@@ -84,7 +84,7 @@ fn threads_that_share_particles_keep_their_promises() {
     }
 }
 
-/// More particles than fit, on some warps of several blocks, in more than one turn.
+/// More particles than fit on the chip, on several warps of several blocks, time-sliced.
 #[test]
 fn particles_that_take_turns_keep_their_promises() {
     fn check<O: Objective, T: Number>(objective: O, seed: u64) {
@@ -92,7 +92,7 @@ fn particles_that_take_turns_keep_their_promises() {
         let (dims, warps) = (4 + seed as u32 % 19, 1 + seed as u32 % 3);
         let particles = 32 * 4 * (2 * warps + 1) + 7 * (seed as u32 % 9);
         let room = turns::shared_bytes::<T>(threads, dims, warps, 0).unwrap();
-        // A quarter of them, whatever the threads.
+        // A quarter of them fits, for any number of threads.
         let whole = resident::shared_bytes::<T>(32, dims, particles.div_ceil(4 * 32), None);
         assert!(whole.unwrap() > room, "{particles} x {dims} fit as a whole");
         let machine = Emulated::new(seed, threads).with_shared_memory(room);
@@ -119,7 +119,7 @@ fn threads_keep_their_promises() {
     }
 }
 
-/// The state after so many iterations, in both modes.
+/// The state after these numbers of iterations, in both modes.
 fn both<O: Objective, T: Number>(
     objective: O,
     dims: u32,
@@ -137,14 +137,14 @@ fn both<O: Objective, T: Number>(
             swarm.advance(iterations).unwrap();
         }
         let mut snapshot = swarm.snapshot().unwrap();
-        // Which iteration failed to improve the best is seen at the end of each advance only.
+        // Which iterations did not improve the best is only seen at the end of each advance.
         snapshot.failed = Vec::new();
         snapshot
     })
 }
 
-/// Where there is only one part, nothing depends on timing: every particle does exactly the iterations
-/// asked for, with their numbers and coefficients.
+/// With a single part nothing depends on timing: every particle does exactly the iterations
+/// requested, with their numbers and coefficients.
 #[test]
 fn a_single_part_does_what_a_synchronous_swarm_does() {
     for schedule in Schedule::ALL {
@@ -162,16 +162,17 @@ fn a_single_part_does_what_a_synchronous_swarm_does() {
         let emulated = Emulated::new(3, 64);
         let [one, other] = both::<_, f32>(Sphere, 3, &options, &emulated, &[4, 4]);
         assert_eq!(one, other);
-        // In more dimensions warps do not keep pace, and a part is one of them.
+        // In more dimensions the warps do not keep pace, and each is a part.
         let options = Options { particles: 32, ..options };
         let [one, other] = both::<_, f64>(Ackley, 5, &options, &emulated, &[5, 1, 10]);
         assert_eq!(one, other);
-        // Its own bests do not fit, and it takes the only turns.
+        // Its personal bests do not fit, and it has the only time slice.
         let options = Options { iterations: 50, particles: 31, ..options };
         let room = turns::shared_bytes::<f64>(32, 7, 1, 0).unwrap();
         assert!(resident::shared_bytes::<f64>(32, 7, 1, None).unwrap() > room);
         let emulated = Emulated::new(4, 32).with_shared_memory(room);
-        // In f64 no two particles are equally good, of which a synchronous swarm follows the first.
+        // In f64 no two particles are equally good; of equals a synchronous swarm would follow the
+        // first.
         let [one, other] = both::<_, f64>(Rastrigin, 7, &options, &emulated, &[40, 1, 9]);
         assert_eq!(one, other);
     }
@@ -273,8 +274,8 @@ fn what_it_does_not_cover_gets_a_sentence() {
     assert!(error.to_string().starts_with("mode is given"), "{error}");
 }
 
-/// Blocks that publish ever better pairs and read those of others: the coordinates follow from the
-/// fitness, so that a torn copy shows. Unlocked, they write without asking who else does.
+/// Blocks publish ever better pairs and read those of others. The coordinates follow from the
+/// fitness, so that a torn copy shows. Unlocked, they write without excluding others.
 struct Gossip<const LOCKED: bool>;
 
 #[derive(Clone, Copy)]
@@ -282,10 +283,10 @@ struct GossipArguments {
     exchange: Exchange<f64>,
     dims: u32,
     rounds: u32,
-    /// Room for a copy for each block.
+    /// Space for a copy for each block.
     copies: ReadWrite<f64>,
-    /// How many copies were kept, and how many of those are torn; how often publishing succeeded, and
-    /// found another block at it.
+    /// How many copies were kept, and how many of those are torn; how often publishing succeeded,
+    /// and how often another block was doing so.
     counts: ReadWrite<u32>,
 }
 
@@ -308,7 +309,7 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
         let word = Shared::at(0, 1);
         let (block, blocks) = (thread::block_index(), thread::grid_blocks());
         let mine = copies.skip((block * dims) as usize);
-        // SAFETY: the buffers have these elements; a copy is its block's.
+        // SAFETY: the buffers have these elements; a copy belongs to its block.
         let count = |nth: usize| unsafe { counts.fetch_add(nth, 1, Order::Relaxed, Scope::Device) };
         for round in 0..rounds {
             let fitness = f64::from((rounds - round) * blocks + block);
@@ -348,10 +349,10 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
     }
 }
 
-/// As [`Exchange::publish`], without excluding others.
+/// Like [`Exchange::publish`], without excluding others.
 ///
 /// # Safety
-/// As there.
+/// As for that function.
 unsafe fn publish_unlocked(
     exchange: &Exchange<f64>,
     dims: u32,
@@ -390,7 +391,7 @@ fn gossip<const LOCKED: bool>(seed: u64, blocks: u32, dims: u32) -> Result<[u32;
     let mut words = vec![0_u32; Exchange::<f64>::words(dims as usize)];
     let mut copies = vec![0.0_f64; (blocks * dims) as usize];
     let mut counts = [0_u32; 4];
-    // SAFETY: the arrays outlive the launch and are as long as documented.
+    // SAFETY: the arrays outlive the launch and have the documented lengths.
     unsafe {
         let arguments = GossipArguments {
             exchange: Exchange::new(
@@ -421,7 +422,7 @@ fn no_schedule_tears_a_pair() {
     }
     let [kept, _, published, busy] = all;
     println!("{kept} copies kept, {published} published, {busy} times busy");
-    // All ways were gone.
+    // Every outcome occurred.
     assert!(kept > 1000 && published > 1000 && busy > 100, "{all:?}");
 }
 

@@ -139,7 +139,7 @@ fn bad_numbers_get_a_sentence() {
     }
 }
 
-/// Refused before it is asked for: Linux would grant it and then end the program.
+/// Refused before allocation: Linux would grant the memory and then kill the program.
 #[test]
 fn too_much_memory_gets_a_sentence_with_a_figure() {
     for (line, expected) in [
@@ -187,7 +187,7 @@ fn bad_data_get_a_sentence() {
     for (file, expected) in cases {
         fails(&format!("optimize calibration --backend cpu --data {file}"), expected);
     }
-    // What can be said otherwise than by the name.
+    // The shape may be given by options instead of the name.
     succeeds(&format!("optimize calibration --data {} -i 1 --dims 4", file("any.dat", &good)));
     succeeds(&format!("optimize calibration --data {} -i 1 --rows 256", file("any.dat", &good)));
 }
@@ -226,7 +226,7 @@ fn json_has_the_documented_keys_and_nothing_else() {
     assert_eq!(object["result"]["iterations"], 20);
     assert_eq!(object["result"]["evaluations"], 100 * 21);
     assert_eq!(numbers(&object["result"]["position"]).len(), 3);
-    // Where the minimum lies with a shift: where the shift says.
+    // With a shift, the minimum is at the shift.
     assert_eq!(numbers(&object["known_optimum_position"]), numbers(&object["shift"]));
     assert!(numbers(&object["shift"]).iter().all(|&s| s != 0.0 && s.abs() < 0.8 * 5.12 + 1e-9));
 }
@@ -249,7 +249,7 @@ fn the_text_says_what_was_found_and_how() {
     assert!(output.contains("GPU"), "why this back end: {output}");
 }
 
-/// Without what differs from run to run.
+/// The object without what differs from run to run.
 fn timeless(mut object: Value) -> Value {
     object["evaluations_per_second"] = Value::Null;
     object["result"]["seconds"] = Value::Null;
@@ -295,7 +295,7 @@ fn devices_are_listed_with_or_without_a_gpu() {
         cuda.starts_with("GPU 0: ") || cuda.strip_prefix("none: ").is_some_and(|why| why.len() > 9),
         "{output}"
     );
-    // What is missing is what a run that insists on a GPU says, too.
+    // A run that insists on a GPU gives the same reason.
     if let Some(why) = cuda.strip_prefix("none: ") {
         fails("optimize sphere --backend cuda", &[why.split(" (").next().unwrap()]);
     } else {
@@ -378,7 +378,7 @@ fn an_interrupt_ends_a_run_with_the_best_so_far() {
     assert!(object["result"]["value"].as_f64().unwrap() >= 0.0);
 }
 
-/// As with `flockwork devices | head -0`.
+/// For example `flockwork devices | head -0`.
 #[test]
 fn a_reader_that_stops_is_no_error() {
     for line in ["devices", "optimize sphere -p 9 -i 1", "optimize sphere -p 9 -i 1 --json"] {
@@ -396,7 +396,7 @@ fn a_reader_that_stops_is_no_error() {
     }
 }
 
-/// A folder, and a name in it as the command line has it.
+/// A folder, and paths in it for the command line.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -423,7 +423,7 @@ fn found(object: &Value) -> Value {
     timeless(object.clone())["result"].clone()
 }
 
-/// Whether two runs found the same, bit for bit; says which part differs.
+/// Checks that two runs found the same, bit for bit; a failure tells what differs.
 #[track_caller]
 fn same(one: &Value, other: &Value, what: &str) {
     let (one, other) = (found(one), found(other));
@@ -438,7 +438,7 @@ fn every_option_changes_the_result() {
     let folder = Folder::new();
     let points = folder.write("points.csv", "1 2 3 4 5\n-1 -2 -3 -4 -5\n");
     let from_points = format!("--start {points}");
-    // What both runs have, and what one has in addition.
+    // Options of both runs, and additional options of one.
     let cases: &[(&str, &str)] = &[
         ("", "--particles 41"),
         ("", "--iterations 61"),
@@ -506,7 +506,7 @@ fn every_option_changes_the_result() {
     for (shared, own) in cases {
         let (without, with) = (
             json(&format!("{base} {shared}")),
-            // What is given twice counts where it stands last.
+            // If an option is given twice, the last one counts.
             json(&format!("{base} {shared} {own}")),
         );
         assert_ne!(found(&without), found(&with), "{shared} and {own}");
@@ -518,7 +518,7 @@ fn every_option_changes_the_result() {
     let up = json("optimize cubic -p 20 -i 30 --backend cpu");
     assert_eq!([&down["goal"], &up["goal"]], ["minimum", "maximum"]);
     assert_ne!(found(&down), found(&up));
-    // The box moves along where the optimum is at its side; only if asked for.
+    // If the optimum is at its side, the box is shifted too, and only if requested.
     let moved = json("optimize cubic -p 20 -i 30 --backend cpu --shift");
     assert_ne!(moved["lower"], up["lower"]);
     assert_eq!(numbers(&up["shift"]), [0.0; 2]);
@@ -562,7 +562,7 @@ fn integer_variables_are_whole_and_no_impossible_optimum_is_claimed() {
     let object = json("optimize sphere -d 3 -p 50 -i 50 --backend cpu --integer all --no-shift");
     assert_eq!(object["known_optimum"], 0.0);
     assert_eq!(numbers(&object["result"]["position"]), [0.0; 3]);
-    // Neither one that is no whole number, nor one outside the user's box.
+    // A known optimum must be a whole number and inside the user's box.
     for line in ["styblinski_tang --integer all", "sphere --bounds 1,2"] {
         let object = json(&format!("optimize {line} --no-shift -p 50 -i 50 --backend cpu"));
         assert_eq!(object["known_optimum"], Value::Null, "{line}");
@@ -597,7 +597,7 @@ fn the_log_agrees_with_the_history() {
     assert!(json(line)["result"].get("history").is_none());
 }
 
-/// Every frame of a GIF.
+/// Counts the frames of a GIF.
 fn frames(path: &Path) -> usize {
     let mut decoder = gif::DecodeOptions::new().read_info(fs::File::open(path).unwrap()).unwrap();
     let mut frames = 0;
@@ -662,7 +662,7 @@ fn a_run_that_a_condition_ended_stays_ended() {
         let ended = json(&format!("{line} {limit} --save {file}"));
         let again = json(&format!("resume {file} --backend cpu"));
         same(&again, &ended, limit);
-        // Without the condition it goes on as if that had never been.
+        // Without the condition it continues as if that had never been there.
         let option = limit.split(' ').next().unwrap();
         let on = json(&format!("resume {file} {option} none --backend cpu"));
         same(&on, &json(line), limit);
@@ -751,7 +751,7 @@ fn a_file_that_is_no_whole_saved_run_gets_a_sentence() {
     for (name, bytes, expected) in cases {
         fails(&format!("resume {}", folder.write(name, bytes)), &[name, expected]);
     }
-    // Options that do not go with what is saved.
+    // Options that do not apply to the saved run.
     fails(&format!("resume {good} --check-every 0"), &["check_every is 0"]);
     fails(&format!("resume {good} --no-save --save x"), &["--no-save", "--save"]);
     fails(&format!("resume {good} --animate x.png"), &["must end in .gif"]);
@@ -761,7 +761,7 @@ fn a_file_that_is_no_whole_saved_run_gets_a_sentence() {
     fails(&format!("resume {good} --threads 1000000 --backend cpu"), &["threads is 1000000"]);
 }
 
-/// Starts a run, and sends it a signal once `is_time` says so, or it has ended.
+/// Starts a run, and sends it a signal once `is_time` returns true, or it has ended.
 #[cfg(unix)]
 fn interrupted(line: &str, mut is_time: impl FnMut() -> bool, signal: &str) -> Output {
     let mut child = program()
@@ -774,7 +774,7 @@ fn interrupted(line: &str, mut is_time: impl FnMut() -> bool, signal: &str) -> O
     while !is_time() && child.try_wait().unwrap().is_none() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    // It may have ended by then, but its number is not given to another before it is waited for.
+    // It may have ended by then, but its number is not reused before it is waited for.
     let _ = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
     child.wait_with_output().unwrap()
 }
@@ -786,7 +786,7 @@ fn an_interrupted_run_is_saved_and_logged_and_goes_on() {
     let (file, log) = (folder.name("run"), folder.name("log"));
     let line = "optimize griewank -d 6 -p 500 --backend cpu --history 100";
     let endless = format!("{line} -i 2000000000 --threads 2 --save {file} --log {log} --json");
-    // With the sample after the start's, the run has iterated, and listens.
+    // With the sample after the first, the run has iterated, and listens.
     let sampled = || fs::read_to_string(&log).unwrap_or_default().lines().count() >= 3;
     let output = interrupted(&endless, sampled, "-INT");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
@@ -801,7 +801,7 @@ fn an_interrupted_run_is_saved_and_logged_and_goes_on() {
     same(&resumed, &whole, "resumed");
 }
 
-/// Kills runs at random moments, and compares what becomes of them with the uninterrupted run.
+/// Kills runs at random moments, resumes them, and compares the results with uninterrupted runs.
 #[cfg(unix)]
 fn kill_and_resume(times: u64) {
     use std::os::unix::fs::MetadataExt;
@@ -814,7 +814,7 @@ fn kill_and_resume(times: u64) {
     ];
     let whole = kinds.map(|kind| json(&format!("optimize {kind} --backend cpu")));
     let folder = Folder::new();
-    // Any spread of moments will do; it is the system that makes them random.
+    // Any spread of moments will do; the system makes them random.
     let mut state = u64::from(std::process::id()) << 20 | 1;
     for time in 0..times {
         let kind = (time % kinds.len() as u64) as usize;
@@ -822,7 +822,8 @@ fn kill_and_resume(times: u64) {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
-        // After so many files, each in the place of the one before, and so many looks at the last.
+        // After a number of saves, each replacing the one before, and a number of checks after the
+        // last.
         let (files, mut looks) = (1 + state % 16, state / 16 % 50);
         let (mut seen, mut last) = (0, None);
         let is_time = || {
@@ -901,7 +902,7 @@ fn shells_get_completions() {
     }
 }
 
-/// Under each heading of `--help`, every option says what happens without it.
+/// Under each heading of `--help`, every option tells its default.
 #[test]
 fn help_has_a_default_for_every_option_that_takes_a_value() {
     let help = succeeds("optimize --help").split("\nFunctions:").next().unwrap().to_owned();

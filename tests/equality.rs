@@ -1,5 +1,5 @@
-//! Same seed, same bits: on the CPU with any vector width and number of threads, and in the GPU's
-//! kernels, run by the emulator. The same comparisons on a real GPU are in `gpu.rs`.
+//! Same seed, same bits: on the CPU with any vector width and number of threads, and with the GPU's
+//! kernels in the emulator. `gpu.rs` has the same comparisons on a real GPU.
 
 mod common;
 
@@ -33,7 +33,8 @@ fn every_kernel_in_the_emulator() {
     }
 }
 
-/// In so few dimensions that what particles share stays in registers; a thread has several of them.
+/// In few enough dimensions that what particles share stays in registers, with several particles
+/// per thread.
 #[test]
 fn every_function_in_few_dimensions() {
     for dims in 1..=3 {
@@ -51,8 +52,8 @@ fn sharing(seed: u64, cooperation: Cooperation) -> Emulated {
     Emulated::new(seed, 32).with_shared_memory(2 << 20).with_cooperation(cooperation)
 }
 
-/// Of one run of terms and of many, with a last one that is shorter. (Records are taken of every fourth iteration, and
-/// fewer than four at once are not worth the way to the chip.)
+/// With one and with many runs of terms, the last of them shorter. (Every fourth iteration is
+/// recorded; fewer than four at once do not justify the way to the chip.)
 #[test]
 fn every_function_whoever_shares_a_particle() {
     let sizes = [
@@ -68,7 +69,7 @@ fn every_function_whoever_shares_a_particle() {
     }
 }
 
-/// Some particles on the chip and the others not.
+/// Some particles on the chip, the others in device memory.
 #[test]
 fn every_function_in_tiers() {
     let sizes = [
@@ -83,8 +84,8 @@ fn every_function_in_tiers() {
     }
 }
 
-/// A single warp that does not wait for others, with any number of fours of dimensions and any runs of terms, in boxes
-/// with the same sides in all dimensions and without.
+/// A single warp that does not wait for others, with any number of fours of dimensions and any runs
+/// of terms, in boxes with equal and with different sides.
 #[test]
 fn every_function_in_turns() {
     for (nth, dims) in [6, 9, 12, 18, 21, 33, 36, 48, 129, 132, 261].into_iter().enumerate() {
@@ -96,8 +97,8 @@ fn every_function_in_turns() {
     }
 }
 
-/// Four threads for a particle, one after the other forth and back, with any number of fours of dimensions and any runs
-/// of terms, the last of them short or whole.
+/// Four threads per particle, one particle after the other, forth and back, with any number of
+/// fours of dimensions and any runs of terms, the last of them short or whole.
 #[test]
 fn every_function_by_four_threads() {
     for (nth, dims) in [37, 46, 64, 129, 260].into_iter().enumerate() {
@@ -121,12 +122,13 @@ fn four_threads_under_many_schedules() {
     }
 }
 
-/// All particles on the chip without their own bests, which do not fit: a single warp takes the only turn there is.
+/// All particles on the chip without their personal bests, which do not fit: a single warp has the
+/// only time slice.
 #[test]
 fn every_function_in_the_only_turn() {
     let apart = Variant { apart: true, ..Variant::usual() };
     for dims in [6, 9, 15, 42] {
-        // What a function keeps whose sum has up to two words.
+        // The words kept by a function whose sum has up to two.
         let kept = |words| turns::kept_words(Reach::Own, (dims, words), dims);
         let rooms = [
             turns::shared_bytes::<f32>(32, dims, 1, kept(2)),
@@ -212,7 +214,7 @@ fn any_number_of_threads_and_vector_width() {
     }
 }
 
-/// Rosenbrock reads neighbouring coordinates, Lennard-Jones any: what is rotated or rounded reaches
+/// Rosenbrock reads neighbouring coordinates, Lennard-Jones any: rotation and rounding must reach
 /// both.
 #[test]
 fn every_rule_neighbourhood_and_edge_in_the_emulator() {

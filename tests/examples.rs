@@ -1,4 +1,4 @@
-//! Every example runs, and finds what it says.
+//! Every example runs and finds what it claims.
 
 #[path = "../examples/01_first_run.rs"]
 mod first_run;
@@ -21,7 +21,7 @@ macro_rules! run {
 }
 run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, }
 
-/// None is forgotten here.
+/// No example is missing here.
 #[test]
 fn all_are_listed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");

@@ -1,4 +1,4 @@
-//! Fits: the order of the sum, the same bits everywhere, weights, losses, and what is refused.
+//! Fits: the order of summation, the same bits everywhere, weights, losses, and errors.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use flockwork::{
     swarm::{Options, Precision, Problem, Search},
 };
 
-/// Some rows of a saturating quantity with errors.
+/// Rows of a saturating quantity with errors.
 fn rows(count: u32) -> Data {
     let pair = |i: u32| {
         let x = f64::from(i % 97) * 0.1;
@@ -19,7 +19,7 @@ fn rows(count: u32) -> Data {
     Data::pairs((0..count).map(pair)).unwrap()
 }
 
-/// The sum written down plainly: chunks of 256 rows from left to right, and then level by level.
+/// The sum, written down plainly: chunks of 256 rows from left to right, then level by level.
 fn oracle<S: Scalar>(terms: impl Iterator<Item = (S, S)>) -> S {
     let terms: Vec<(S, S)> = terms.collect();
     let chunk = |chunk: &[(S, S)]| chunk.iter().fold(S::ZERO, |sum, &(a, b)| a.fma(b, sum));
@@ -31,7 +31,7 @@ fn oracle<S: Scalar>(terms: impl Iterator<Item = (S, S)>) -> S {
     level.first().copied().unwrap_or(S::ZERO)
 }
 
-/// The sum at some points as the swarm sees it.
+/// The sum at several points, as the swarm sees it.
 fn sums<T: flockwork::backend::Number>(fit: &Fit, points: &[f64], cpu: &Cpu) -> Vec<T> {
     let problem = fit.problem().unwrap();
     let options = Options { particles: 70, precision: Some(T::PRECISION), ..Options::default() };
@@ -85,7 +85,7 @@ fn the_sum_has_one_order() {
     check::<f64>(700, true);
 }
 
-/// Of few columns, which have code of their own, and of more; for full tiles and parts of one.
+/// Few columns, which have specialised code, and more; full tiles and parts of one.
 #[test]
 fn linear_models_have_the_same_order_whatever_their_columns() {
     fn check<T: flockwork::backend::Number>(columns: u32, count: u32, weighted: bool) {
@@ -120,7 +120,7 @@ fn linear_models_have_the_same_order_whatever_their_columns() {
             check::<f32>(columns, 515, weighted);
         }
     }
-    // Several groups of rows, each of which asks for the next.
+    // Several groups of rows, each of which prefetches the next.
     check::<f64>(5, 30_001, false);
     check::<f32>(17, 20_000, false);
 }
@@ -285,7 +285,7 @@ fn what_makes_no_sense_gets_a_sentence() {
         (Fit::named("spline", data()).err(), "no model called \"spline\""),
         (
             Fit::named("degradation", data()).err(),
-            "takes so many columns of arguments: 2; the data have 1",
+            "takes 2 argument column(s), and the data have 1",
         ),
         (Data::pairs([(f64::NAN, 1.0)]).err(), "argument 0 of the data is NaN"),
         (Data::new(2, vec![1.0; 3], vec![1.0; 2]).err(), "the list of arguments has 3 entries"),
@@ -307,7 +307,7 @@ fn what_makes_no_sense_gets_a_sentence() {
     assert!(single.unwrap_err().to_string().contains("1e300"));
 }
 
-/// Rows of columns that are nearly the same, apart by `apart` of their size, and a target.
+/// Rows with columns that nearly coincide, with a relative difference of `apart`, and a target.
 fn near_columns(columns: u32, rows: u32, apart: f64) -> Data {
     let share =
         |index: u32| f64::from(index.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
@@ -333,7 +333,7 @@ fn sums_by_the_gram_matrix_are_as_near_as_stated() {
                     false => fit,
                 };
                 let gram = fit::Gram::of(&fit).unwrap();
-                // Far off, near, and where the target was made: nearly everything cancels.
+                // Far away, near, and where the target was made, where nearly everything cancels.
                 let points: Vec<f64> = [-7.0, 1.0 + 1e-6, 1.0]
                     .into_iter()
                     .flat_map(|at| (0..columns).map(move |c| if c == 1 { at } else { 1.0 }))
@@ -346,7 +346,7 @@ fn sums_by_the_gram_matrix_are_as_near_as_stated() {
                         off <= bound,
                         "{columns} x {rows}, {apart:e}: {by_rows:e} off {off:e}, {bound:e}"
                     );
-                    // The bound is worth something: some roundings of the sum, and of the terms of residuals.
+                    // The bound is tight: some roundings of the sum, and of the terms of residuals.
                     let length = 4.0 * f64::from(columns) * f64::from(rows).sqrt() * 7.0;
                     let most = 1e-13 * by_rows + 1e-14 * length * by_rows.sqrt();
                     assert!(bound <= most + (1e-13 * length).powi(2), "{bound:e} of {by_rows:e}");
@@ -381,7 +381,7 @@ fn fits_by_the_gram_matrix_end_where_others_do() {
             assert!((a - b).abs() < exact, "{a} and {b}");
         }
     }
-    // Parameters that are known are multiplied like the others.
+    // Fixed parameters are multiplied like the others.
     let fit = Fit::new(Polynomial, rows(3_000)).unwrap().fixed("c1", 0.5).unwrap();
     let (with, without) = (fit.clone().gram(true).run().unwrap(), fit.run().unwrap());
     assert!((with.value / without.value - 1.0).abs() < 1e-9);
@@ -406,7 +406,7 @@ fn the_gram_matrix_is_for_linear_models_and_squares() {
         Fit::new(Linear, data).unwrap().bounds("b1", -1.0, 1.0).unwrap()
     };
     assert!(message(huge(1e140).weighted(vec![1e100; 9]).unwrap()).contains("overflow"));
-    // Of arguments alone the unit is another one.
+    // For huge arguments alone, the unit is a different one.
     let found = huge(1e155).gram(true).run().unwrap().values()[0];
     assert!((found * 1e155 - 36.0 / 204.0).abs() < 1e-9, "{found}");
 }

@@ -8,7 +8,7 @@ use std::{fs, io::Read, process::Stdio};
 
 use program::{fails, json, program, succeeds};
 
-/// A file of rows x, y with y = 2 + 3 x and a little besides.
+/// A file of rows x, y with y = 2 + 3 x plus a small error.
 fn line(folder: &tempfile::TempDir) -> String {
     let path = folder.path().join("line.csv");
     let row = |i: u32| {
@@ -50,7 +50,7 @@ fn a_line_is_found() {
     for (a, b) in found.iter().zip(&by_gram) {
         assert!((a - b).abs() < 1e-9, "{found:?} and {by_gram:?}");
     }
-    // The swarm comes close, and Levenberg-Marquardt goes the rest of the way.
+    // The swarm comes close; Levenberg-Marquardt goes the rest of the way.
     let unpolished = values(&format!("{usual} --polish none"));
     assert_ne!(found, unpolished);
     for (a, b) in found.iter().zip(&unpolished) {
@@ -64,7 +64,7 @@ fn a_line_is_found() {
 fn rates_are_of_what_is_read() {
     let folder = folder();
     let alone = format!("fit {} --model polynomial --degree 1 -b cpu", line(&folder));
-    // No swarm, no rate.
+    // Without a swarm there is no rate.
     assert!(!succeeds(&alone).contains(" a second"));
     let usual = format!("{alone} --iterations 50");
     let rates = |command: &str| {
@@ -74,7 +74,7 @@ fn rates_are_of_what_is_read() {
     let [points, rows] = rates(&usual);
     assert!((rows.unwrap() / points.unwrap() / 40.0 - 1.0).abs() < 1e-12, "{points:?} {rows:?}");
     assert!(succeeds(&usual).contains(" rows a second\n"));
-    // By the Gram matrix a point takes no rows.
+    // With the Gram matrix, evaluating a point reads no rows.
     let by_gram = format!("{usual} --gram");
     let [points, rows] = rates(&by_gram);
     assert!(points.unwrap() > 0.0 && rows.is_none(), "{points:?} {rows:?}");
@@ -92,7 +92,7 @@ fn an_interrupted_fit_goes_on() {
     for gram in ["", " --gram"] {
         let fit = format!("fit {file} --model polynomial --degree 1 -b cpu{gram}");
         let whole = json(&format!("{fit} --iterations 60 --seed 5"));
-        // As long as an interrupted one got.
+        // Saved halfway, as by an interrupted run.
         succeeds(&format!("{fit} --iterations 25 --seed 5 --save {save}"));
         let rest = json(&format!("{fit} --resume {save} --iterations 60 --log {log} --history 10"));
         for part in ["parameters", "value", "iterations", "descents"] {
@@ -102,7 +102,7 @@ fn an_interrupted_fit_goes_on() {
         let lines = fs::read_to_string(&log).unwrap();
         assert!(lines.starts_with("{\"columns\":[\"x\",\"y\"]"), "{lines}");
         assert!(lines.lines().count() > 3, "{lines}");
-        // Of other data, another model, or another way to sum it is not.
+        // A run with other data, another model, or another way to sum cannot be resumed.
         let other = folder.path().join("other.csv");
         fs::write(&other, "x,y\n1,2\n2,4\n3,7\n").unwrap();
         let other = other.to_str().unwrap();
@@ -114,7 +114,7 @@ fn an_interrupted_fit_goes_on() {
         let otherwise =
             if gram.is_empty() { format!("{fit} --gram") } else { fit.replace(gram, "") };
         fails(&format!("{otherwise} --resume {save}"), &differs);
-        fails(&format!("{fit} --resume {save} --particles 9"), &["cannot be changed"]);
+        fails(&format!("{fit} --resume {save} --particles 9"), &["only its limits can be changed"]);
         fails(&format!("{fit} --resume {file}"), &["line.csv"]);
         fails(&format!("{fit} --save {file}"), &["the data and --save name the same file"]);
         fails(&format!("{fit} --save {other}"), &["no saved run"]);
@@ -128,12 +128,12 @@ fn what_makes_no_sense_gets_a_sentence() {
     let file = line(&folder);
     for (arguments, expected) in [
         (format!("fit {file} --model polynomail"), "there is no model called \"polynomail\""),
-        (format!("fit {file} --model saturation --gram"), "gram is wanted for saturation"),
+        (format!("fit {file} --model saturation --gram"), "gram is requested for saturation"),
         (
             format!("fit {file} --model linear --gram --loss huber --loss-scale 1"),
             "with the loss squares",
         ),
-        (format!("fit {file} --model linear --gram --precision f32"), "gram is wanted in f32"),
+        (format!("fit {file} --model linear --gram --precision f32"), "gram is requested in f32"),
         (format!("fit {file} --model linear --loss huber"), "--loss huber needs --loss-scale"),
         (format!("fit {file} --model linear --y z"), "z"),
         ("bench fit --case f77".to_owned(), "there are f5, f9, f10"),
@@ -161,7 +161,7 @@ fn a_reader_may_stop_before_the_end() {
 
 #[test]
 fn nothing_is_measured_once_nobody_reads() {
-    // The second size is refused when its turn comes: the function takes two dimensions or more.
+    // The second size is refused when its turn comes: the function takes two or more dimensions.
     let bench = |is_read: bool| {
         let mut command = program();
         command.args(["bench", "swarm", "-b", "cpu", "--json", "--function", "rosenbrock"]);

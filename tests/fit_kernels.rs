@@ -22,7 +22,7 @@ fn every_model_has_the_bits_of_the_cpu() {
 #[test]
 fn linear_models_of_any_size_have_the_bits_of_the_cpu() {
     for precision in BOTH {
-        // Below, at and above the sizes that there are kernels for.
+        // Below, at and above the sizes for which there are kernels.
         for (nth, columns) in [1, 3, 4, 5, 8, 9, 16, 17, 40].into_iter().enumerate() {
             let (rows, particles) = [(600, 33), (257, 130), (1, 64), (256, 31)][nth % 4];
             let weighted = nth % 3 == 1;
@@ -36,8 +36,8 @@ fn linear_models_of_any_size_have_the_bits_of_the_cpu() {
 
 #[test]
 fn particles_lie_in_a_warp_as_the_work_suggests() {
-    // The emulated GPU has three multiprocessors: two particles a lane up to 24 warps' worth of chunks, then
-    // four, of which half warps have a chunk each unless particles come in 128s.
+    // The emulated GPU has three multiprocessors: two particles per lane up to 24 warps' worth of
+    // chunks, then four, with a chunk per half warp unless the particles come in multiples of 128.
     for precision in BOTH {
         for (columns, particles, rows) in [
             (4, 64, 13 * 256 + 1),
@@ -58,9 +58,9 @@ fn particles_lie_in_a_warp_as_the_work_suggests() {
 
 #[test]
 fn matrices_are_multiplied_as_the_work_suggests() {
-    // 16 particles a warp up to 24 warps' worth of four chunks, then 64, or 32 with 16 columns where that takes
-    // less (320 particles, not 40); warps of a block share rows where particles fill them. The last four chunks are
-    // one to four.
+    // 16 particles per warp up to 24 warps' worth of four chunks, then 64, or 32 with 16 columns if
+    // that takes less time (320 particles, not 40); warps of a block share rows if there are enough
+    // particles. The last group has one to four chunks.
     for (columns, particles, rows) in [
         (3, 48, 3 * 1024 + 1),
         (4, 256, 5 * 1024 + 257),

@@ -41,9 +41,9 @@ mod gpu {
 
     pub fn main() -> ExitCode {
         let mut arguments = Arguments::from_args();
-        // Some tests count what is allocated on the device.
+        // Some tests count allocations on the device.
         arguments.test_threads = Some(1);
-        // A machine without a GPU is no failure; a GPU that does not open is one.
+        // A machine without a GPU is no failure; a GPU that cannot be opened is.
         let unavailable = match Cuda::open(0) {
             Ok(gpu) => {
                 println!("GPU tests: {} on {}", trials().len(), gpu.description());
@@ -80,7 +80,7 @@ mod gpu {
         for info in OBJECTIVES {
             for case in sizes {
                 let Case { particles, dims, .. } = case;
-                // All pairs of 43 atoms or 70 rows for so many particles take the CPU too long.
+                // All pairs of 43 atoms, or 70 rows, for this many particles take the CPU too long.
                 let slow = info.name == "lennard_jones" && particles == 1000;
                 let case = if slow { Case { looks: &[1, 10], ..case } } else { case };
                 trials.push(Trial::test(
@@ -108,8 +108,8 @@ mod gpu {
                         Case { particles: 9, dims: 256, looks: &[1, 100] },
                         Case { particles: 3001, dims: 40, looks: &[1, 20] },
                     ] {
-                        // All pairs of 85 atoms take the CPU too long, and 32 particles in 256 dimensions
-                        // too much memory.
+                        // All pairs of 85 atoms take the CPU too long, and 32 particles in 256
+                        // dimensions too much memory.
                         let slow = info.name == "lennard_jones" && case.particles != 70;
                         if !slow && (cooperation != Cooperation::Mod || case.dims != 256) {
                             same_bits(info.name, case, &cpu(), &gpu)?;
@@ -129,7 +129,7 @@ mod gpu {
                 Ok(())
             }));
         }
-        // So many that a thread has several particles, in as few dimensions as stay in registers.
+        // Enough that a thread has several particles, in few enough dimensions for registers.
         for dims in 1..=3 {
             trials.push(Trial::test(format!("same_bits_in_few_dimensions_{dims}"), move || {
                 let case = Case { particles: 300_001, dims, looks: &[1, 12] };
@@ -144,7 +144,7 @@ mod gpu {
                 let gpu = Cuda::open(0)?.with_strategy(Strategy::Tiered);
                 let few = Case { particles: 400_001, dims: 9, looks: &[1, 12] };
                 same_bits(info.name, few, &cpu(), &gpu)?;
-                // All pairs of 43 atoms, or 70 rows, for so many particles take the CPU too long.
+                // All pairs of 43 atoms, or 70 rows, for this many particles take the CPU too long.
                 if !matches!(info.name, "lennard_jones" | "calibration") {
                     let many = Case { particles: 40_001, dims: 129, looks: &[1, 12] };
                     same_bits(info.name, many, &cpu(), &gpu)?;
@@ -173,7 +173,8 @@ mod gpu {
                     for (particles, dims, uneven) in
                         [(150_001, 37, false), (3_001, 64, true), (517, 300, false), (1, 46, false)]
                     {
-                        // All pairs of atoms, or rows, for so many particles take the CPU too long.
+                        // All pairs of atoms, or rows, for this many particles take the CPU too
+                        // long.
                         let slow = matches!(info.name, "lennard_jones" | "calibration");
                         let particles = if slow { particles.min(517) } else { particles };
                         let variant = Variant { uneven, ..Variant::usual() };
@@ -184,7 +185,7 @@ mod gpu {
                 },
             ));
         }
-        // Of one warp, of three, of many.
+        // With one warp, with three, and with many.
         for threads in [32, 96, 192, 512] {
             let name = format!("same_bits_streaming_in_blocks_of_{threads}");
             trials.push(Trial::test(name, move || {
@@ -244,7 +245,7 @@ mod gpu {
         trials
     }
 
-    /// Half the work where the graph is the same in both directions.
+    /// Symmetric graphs, with half the work.
     fn undirected_paths() -> Vec<Trial> {
         let sizes = [1, 63, 64, 65, 127, 128, 129, 191, 192, 193, 255, 256, 257, 1000, 2500];
         let mut trials = Vec::new();
@@ -261,8 +262,8 @@ mod gpu {
         trials
     }
 
-    /// In a share of the memory that the distances alone take, so that the matrix passes through in strips: as
-    /// large ones as fit, or of 128 rows.
+    /// With a share of the memory that the distances alone need, so that the matrix passes through
+    /// in strips: as large as possible, or of 128 rows.
     fn streamed_paths() -> Vec<Trial> {
         fn streamed<W: Length + PartialEq>(graph: &Graph, share: f64) -> Result<(), Failed> {
             for paths in [false, true] {
@@ -288,7 +289,7 @@ mod gpu {
                     streamed::<f32>(&random(n, 6.0, Kind::Ties, seed), share)?;
                     streamed::<f32>(&undirected(n, 6.0, Kind::Ties, seed), share)?;
                     streamed::<i32>(&random(n, 6.0, Kind::Signed, seed), share)?;
-                    // Weights below 4: no distance is too great for u16.
+                    // Weights below 4: every distance fits in u16.
                     streamed::<u16>(&random(n, 6.0, Kind::Ties, seed), share)?;
                     streamed::<u16>(&undirected(n, 6.0, Kind::Ties, seed), share)?;
                     streamed::<f64>(&random(n, 6.0, Kind::Real, seed), share)?;
@@ -296,7 +297,8 @@ mod gpu {
                 }));
             }
         }
-        // Larger than a CPU computes in a trial's time: against the GPU itself with all of its memory.
+        // Larger than a CPU can compute in a trial: compared with the GPU itself with all of its
+        // memory.
         trials.push(Trial::test("same_distances_in_little_memory::20000_vertices", || {
             let gpu = Cuda::open(0)?;
             for graph in
@@ -322,7 +324,7 @@ mod gpu {
             graph.distances::<f32>(&gpu, PathOptions { paths: false })?;
             let stop = |_, _| ControlFlow::Break(());
             let ended = graph.distances_while::<f32>(&gpu, PathOptions { paths: false }, stop);
-            // A matrix that fits is done before there is a look at it.
+            // A matrix that fits is done before the first check.
             if ended.is_ok() != (memory == u64::MAX) {
                 return Err(format!("ended: {:?}", ended.err()).into());
             }
@@ -340,7 +342,7 @@ mod gpu {
         }
     }
 
-    /// Fits: every model, and linear models in every way that their particles lie in a warp.
+    /// Fits: every model, and linear models in every placement of particles in a warp.
     fn fits() -> Vec<Trial> {
         let mut trials = Vec::new();
         for info in MODELS {
@@ -418,7 +420,7 @@ mod gpu {
         if (kept.count, kept.bytes) != (before.count + 1, before.bytes + bytes) {
             return Err(format!("{kept:?} after {before:?}, and not one of {bytes} bytes").into());
         }
-        // A clone has the same data.
+        // A clone shares the data.
         fit.clone().with(|options| options.seed = 9).run_on(&gpu, watch)?;
         if live_allocations() != kept {
             return Err(format!("{:?} after {kept:?}", live_allocations()).into());
@@ -430,7 +432,8 @@ mod gpu {
         Ok(())
     }
 
-    /// Asynchronous swarms under stress: many blocks, few dimensions, bests that improve all the time.
+    /// Asynchronous swarms under stress: many blocks, few dimensions, bests that improve all the
+    /// time.
     fn asynchronous() -> Vec<Trial> {
         fn stress<O: Objective, T: Number>(
             objective: O,
@@ -439,7 +442,7 @@ mod gpu {
             threads: u32,
         ) -> Result<(), Failed> {
             let gpu = Cuda::open(0)?.with_block_threads(threads);
-            // Looks often while much is published, and lets it run.
+            // Checks often while much is published, then lets it run.
             let advances: Vec<u32> = [1; 40].into_iter().chain([8; 20]).chain([150; 12]).collect();
             for seed in 1..=10 {
                 let options = options(particles, seed);
@@ -466,7 +469,7 @@ mod gpu {
             let options = options(1_000_003, 1);
             Ok(keeps_its_promises::<_, f32>(Rastrigin, 5, &options, &gpu, &advances)?)
         }));
-        // Particles take turns; with 160 threads not as many warps for each scheduler.
+        // Particles are time-sliced; with 160 threads the schedulers have unequal numbers of warps.
         for threads in [None, Some(32), Some(160)] {
             let name = threads.map_or("any".to_owned(), |threads: u32| threads.to_string());
             trials.push(Trial::test(
@@ -511,7 +514,7 @@ mod gpu {
         trials
     }
 
-    /// Whole runs with everything that is done around a swarm: the same on both back ends.
+    /// Whole runs with everything around a swarm: the same on both back ends.
     fn whole_runs() -> Vec<Trial> {
         let usual = Options { particles: 300, iterations: 400, seed: 5, ..Options::default() };
         let restart = Restart { patience: 40, growth: 1.5, ..Restart::default() };
@@ -603,7 +606,7 @@ mod gpu {
         equal(&run(&problem, options, false)?, &run(&problem, options, true)?)
     }
 
-    /// Begun on one back end, interrupted, and gone on with on the other.
+    /// Started on one back end, interrupted, and resumed on the other.
     fn resumed(options: &Options) -> Result<(), Failed> {
         let problem = Problem::new(Rastrigin, 6)?.shifted(3)?;
         let whole = run(&problem, options, false)?;

@@ -1,4 +1,4 @@
-//! Graphs from files: every format, what is refused and how, and files that are damaged at random.
+//! Graphs from files: every format, refused inputs, and files damaged at random.
 
 use std::path::Path;
 
@@ -74,7 +74,7 @@ fn the_same_graph_in_every_format() {
             assert_eq!((&read.graph, read.first), (&expected, 0), "{descr} {fortran}");
         }
     }
-    // Whole numbers; the greatest there is means that there is no edge.
+    // Whole numbers; the largest of the type means no edge.
     let expected = Graph::new(2, [(0, 1, 7.0)]).unwrap();
     for (descr, seven, none) in [
         ("|i1", vec![7], i8::MAX.to_le_bytes().to_vec()),
@@ -225,8 +225,8 @@ fn what_is_written_is_read_back() {
     }
 }
 
-/// Real files and small ones of each format, damaged at random: a graph or a sentence with the file's
-/// name, and with the line where there are lines.
+/// Real files and small ones of each format, damaged at random: the result is a graph, or an error
+/// with the file's name and, where there are lines, the line.
 #[test]
 fn damaged_files_are_no_panic() {
     let map = std::fs::read(map("seattle_23rd.gr")).unwrap();
@@ -291,7 +291,7 @@ fn damaged_files_are_no_panic() {
                 let binary = bytes.starts_with(b"\x93NUMPY");
                 assert!(binary || message.contains("line "), "{message}");
             }
-            // A number of vertices that was damaged.
+            // A damaged number of vertices.
             Err(Error::Memory { .. }) => bad += 1,
             Err(other) => panic!("{other}"),
         }
@@ -299,7 +299,7 @@ fn damaged_files_are_no_panic() {
     assert!(good > 300 && bad > 300, "{good} good, {bad} bad");
 }
 
-/// Distances and paths on a street map against Dijkstra's search.
+/// Distances and paths on a street map, compared with Dijkstra's algorithm.
 fn street_map(name: &str, vertices: usize, edges: usize, sources: usize) {
     let read = read_graph(&map(name), GraphHints::default()).unwrap();
     let graph = read.graph;

@@ -1,8 +1,8 @@
-//! The compiled GPU kernels inside the program are those of the registry, each in a module of its
-//! own, and small.
+//! The compiled GPU kernels inside the program are those of the registry, each in its own module,
+//! and small.
 #![cfg(feature = "cuda")]
 
-// Its own tests run with these.
+// Its tests use the rest.
 #[allow(dead_code, missing_docs)]
 #[path = "../build/ptx.rs"]
 mod ptx;
@@ -11,10 +11,11 @@ use std::collections::BTreeSet;
 
 use flockwork::{kernel_images, registry};
 
-/// The whole PTX stays below this, in the program and in the repository. 23 MiB are taken by the kernels of swarms, of which
-/// each function has seven in each precision; the others are those of shortest paths and of fits.
+/// Limit for the whole PTX in the program and in the repository. 23 MiB are kernels of swarms, of
+/// which each function has seven in each precision; the others are those of shortest paths and
+/// fits.
 const MOST_BYTES: usize = 30 << 20;
-/// Somewhat more than the largest kernel of today: the driver compiles it when a run starts.
+/// Slightly more than today's largest kernel: the driver compiles it when a run starts.
 const MOST_BYTES_OF_ONE: usize = 256 << 10;
 
 #[test]

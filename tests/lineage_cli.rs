@@ -1,4 +1,5 @@
-//! `flockwork bench lineage` on the command line: what there is without a GPU, at sizes that take seconds.
+//! `flockwork bench lineage` on the command line: what works without a GPU, at sizes that take
+//! seconds.
 
 #[path = "common/program.rs"]
 #[allow(dead_code, reason = "other test programs use more of it")]
@@ -11,13 +12,13 @@ use serde_json::Value;
 
 const WORKS: [&str; 4] = ["boudoudouh", "cupso", "hosala", "floyd_warshall"];
 
-/// The lines of a command, each an object.
+/// The lines of a command's output, each an object.
 fn lines(command: &str) -> Vec<Value> {
     let text = succeeds(&format!("{command} --json"));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What is wrong with a row of the processor's, if anything is.
+/// What is wrong with a row of the processor's, if anything.
 fn fault(row: &Value) -> Option<&'static str> {
     let number = |value: &Value| value.as_f64().filter(|number| *number > 0.0);
     let Some(seconds) = number(&row["seconds"]) else { return Some("no time") };
@@ -27,7 +28,7 @@ fn fault(row: &Value) -> Option<&'static str> {
     if !(least <= seconds && seconds <= most) {
         return Some("a time out of its range");
     }
-    // Of the small sizes only some of cuPSO's are published ones.
+    // Of the small sizes, only some of cuPSO's were published.
     let published = !row["published"].is_null();
     if published && row["work"] != "cupso" {
         return Some("a published figure at a size that is not the published one");
@@ -116,7 +117,7 @@ fn charts_are_drawn() {
     for text in ["<svg", "16 dimensions", "main_v2", "main_v7", "flockwork", "5000 x 16"] {
         assert!(chart.contains(text), "{text:?} is not in: {chart}");
     }
-    // A file is in the way: said before anything is measured.
+    // A file is in the way, which is reported before anything is measured.
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     fails(&format!("{command} {}", file.display()), &["folder", "file"]);

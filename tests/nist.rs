@@ -1,7 +1,7 @@
-//! NIST's reference data for nonlinear regression, fitted over wide boxes without any start point.
+//! NIST's reference data for nonlinear regression, fitted in wide boxes without starting points.
 //!
-//! Parameter i lies between -10 m and 10 m, m the larger magnitude of its two starting values, which
-//! are used for nothing else. The table of all files:
+//! Parameter i lies between -10 m and 10 m, where m is the larger magnitude of its two starting
+//! values, which are used for nothing else. The table of all files:
 //!
 //! `cargo test --release --test nist -- --ignored --nocapture`
 
@@ -21,7 +21,7 @@ struct Problem {
     data: Data,
 }
 
-/// How a file's model is called here, its sizes, and what is known.
+/// A file's model here, its sizes, and its fixed parameters.
 struct Case {
     file: &'static str,
     model: &'static str,
@@ -92,7 +92,7 @@ fn read(case: &Case) -> Problem {
     }
 }
 
-/// The fit of a file, over its wide box.
+/// The fit of a file in its wide box.
 fn fit(case: &Case, problem: &Problem) -> Fit {
     let mut fit = Fit::named(case.model, problem.data.clone()).unwrap();
     for &(size, value) in case.sizes {
@@ -112,7 +112,7 @@ fn fit(case: &Case, problem: &Problem) -> Fit {
     fit
 }
 
-/// Digits that two numbers have in common.
+/// Number of digits that two numbers have in common.
 fn digits(found: f64, certified: f64) -> f64 {
     -((found - certified) / certified).abs().max(1e-16).log10()
 }
@@ -122,7 +122,7 @@ fn agreement(case: &Case, problem: &Problem, fitted: &Fitted) -> [f64; 3] {
     let mut free = fitted.parameters.clone();
     free.retain(|estimate| case.fixed.iter().all(|(fixed, _)| *fixed != estimate.name));
     if case.file == "ENSO" {
-        // Of months only: a frequency and one that is greater by 1 predict the same.
+        // With monthly data, a frequency and one greater by 1 predict the same.
         let mut cycles: Vec<[f64; 3]> = free[3..]
             .chunks_exact(3)
             .map(|term| [0, 1, 2].map(|nth: usize| term[nth].value))
@@ -156,7 +156,7 @@ fn run(fit: &Fit, seed: u64, cpu: &Cpu) -> Fitted {
 fn certified_values_are_found_in_wide_boxes() {
     let cpu = Cpu::new(0).unwrap();
     let mut wrong = String::new();
-    // The others take seconds a run: see the table.
+    // The others take seconds per run: see the table.
     let slow =
         |case: &&Case| case.sizes == [("terms", 2)] || ["ENSO", "Chwirut1"].contains(&case.file);
     for case in CASES.iter().filter(|case| !slow(case)) {

@@ -1,4 +1,5 @@
-//! All-pairs shortest paths against plain loops: distances to the last bit, and paths edge by edge.
+//! All-pairs shortest paths compared with plain loops: distances to the last bit, and paths edge by
+//! edge.
 
 use flockwork::{
     Error,
@@ -8,7 +9,7 @@ use flockwork::{
 };
 use rand::Rng;
 
-/// What the result is, word for word (`flockwork_device::paths`): distances and vias.
+/// The literal definition of the result (`flockwork_device::paths`): distances and vias.
 fn by_definition<W: Weight>(n: usize, d: &mut [W]) {
     for block in (0..n).step_by(PIVOT) {
         let pivots = block..(block + PIVOT).min(n);
@@ -68,13 +69,13 @@ fn start<W: Weight>(graph: &Graph) -> Vec<W> {
     d
 }
 
-/// Kinds of random graphs. Weights are whole unless said otherwise.
+/// Kinds of random graphs. Weights are whole unless stated otherwise.
 const KINDS: usize = 9;
 
 fn graph(n: usize, kind: usize, seed: u64, signed: bool, real: bool) -> Graph {
     let mut stream = PhiloxStream::new(seed);
     let density = [1.0, 0.5, 4.0 / n.max(1) as f64, 1.2 / n.max(1) as f64][seed as usize % 4];
-    // Negative weights without negative cycles: differences of a height, and something more.
+    // Negative weights without negative cycles: differences of a height, plus something positive.
     let heights: Vec<i64> = (0..n).map(|_| stream.random_range(-40..=40)).collect();
     let mut edges = Vec::new();
     for from in 0..n {
@@ -88,11 +89,11 @@ fn graph(n: usize, kind: usize, seed: u64, signed: bool, real: bool) -> Graph {
                 1 => stream.random_range(0..=3),
                 2 => stream.random_range(0..=1),
                 3 => 0,
-                // Cycles of weight zero, above all.
+                // Mainly cycles of weight zero.
                 4 if signed => heights[to] - heights[from],
                 5 if signed => heights[to] - heights[from] + stream.random_range(0..=2),
                 6 if signed => heights[to] - heights[from] + stream.random_range(0..=60),
-                // Long ways round are shorter.
+                // Detours are shorter.
                 7 => 1 + (to as i64 - from as i64).pow(2).min(100),
                 _ => stream.random_range(1..=20),
             };
@@ -107,14 +108,14 @@ fn graph(n: usize, kind: usize, seed: u64, signed: bool, real: bool) -> Graph {
             edges.push(Edge { from: from as u32, to: to as u32, weight });
         }
     }
-    // Every third is undirected, unless that made cycles negative.
+    // Every third is undirected, unless that would make cycles negative.
     if seed.is_multiple_of(3) && edges.iter().all(|edge| edge.weight >= 0.0) {
         return Graph::undirected(n, edges).unwrap();
     }
     Graph::new(n, edges).unwrap()
 }
 
-/// The vertices of a path, its edges and their sum.
+/// Checks the vertices of a path, its edges and their sum.
 fn check_path(graph: &Graph, path: &[usize], from: usize, to: usize) -> f64 {
     assert_eq!((path.first(), path.last()), (Some(&from), Some(&to)));
     let mut seen = path.to_vec();
@@ -238,7 +239,7 @@ fn exhaustive_sizes() {
     all_sizes::<u16>(false, 330, 330);
 }
 
-/// Every vector width and some numbers of threads.
+/// Every vector width and several numbers of threads.
 fn machines() -> Vec<Cpu> {
     let widths = [Simd::Baseline, Simd::Avx2, Simd::Avx512];
     let there = widths.into_iter().filter(|&simd| simd <= Simd::detect());
@@ -323,7 +324,7 @@ fn negative_cycles_are_reported_with_their_vertices() {
             (stream.random::<f64>() < density).then_some((at / n, at % n, weight))
         });
         let graph = Graph::new(n as usize, edges.collect::<Vec<_>>()).unwrap();
-        // Exact, and there is a negative entry on the diagonal if and only if there is such a cycle.
+        // Exact; a negative entry is on the diagonal if and only if there is a negative cycle.
         let mut plain = vec![f64::INFINITY; (n * n) as usize];
         plain.copy_from_slice(&start::<f64>(&graph));
         plainly(n as usize, &mut plain);

@@ -153,7 +153,7 @@ fn every_option_changes_what_is_computed() {
     assert_eq!(program::json(&format!("paths {list} --weights f32"))["weights"], "f32");
     let one = program::json(&format!("paths {list} --threads 1"));
     assert!(one["backend"]["description"].as_str().unwrap().starts_with("1 thread"));
-    // Of a GPU, which the CPU is not.
+    // A limit of the GPU's memory does not affect the CPU.
     let small = program::json(&format!("paths {list} --gpu-memory 1.5GiB"));
     assert_eq!(small["reachable_pairs"], base["reachable_pairs"]);
 }
@@ -186,7 +186,7 @@ fn bad_input_gets_a_sentence() {
     fails(&format!("generate graph --weights 3,1 {new}"), &["weights is 3,1"]);
     fails("generate graph -n 10 /no/such/file", &["/no/such/file: "]);
     let odd = folder.file("odd.txt", "0 1 9\n");
-    // What cannot be written is refused before any work.
+    // Outputs that cannot be written are refused before any work.
     let expected = ["--distances is /no/such/file", "there is no folder /no/such"];
     fails(&format!("paths {odd} --distances /no/such/file"), &expected);
 }
@@ -201,12 +201,13 @@ fn the_benchmark_states_share_and_rate() {
     assert!(object["ceiling"].as_f64() > object["relaxations_per_second"].as_f64());
 }
 
-/// The first Ctrl-C ends it with a sentence.
+/// The first Ctrl-C ends it with a message.
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_ends_it() {
     let folder = Folder::new();
-    // Some ten seconds of one thread, ten times as many unoptimized, and several times that without AVX-512.
+    // About ten seconds on one thread, ten times as long unoptimised, and several times that
+    // without AVX-512.
     let graph = folder.file("large.gr", "p sp 5000 1\na 1 2 0.5\n");
     let mut child = program()
         .args(["paths", &graph, "--threads", "1"])
@@ -219,11 +220,11 @@ fn ctrl_c_ends_it() {
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
-    // It asks after each pass, of which there are twenty; one that does not ask finds the distances.
+    // It checks after each of twenty passes; without checks it would find the distances.
     assert_eq!(output.status.code(), Some(130));
     assert_eq!(
         text(&output.stderr),
-        "error: stopped before the end, as asked; there is no result\n"
+        "error: stopped on request before the end; there is no result\n"
     );
     assert!(output.stdout.is_empty());
 }

@@ -90,7 +90,7 @@ fn least_memory<W: Length>(graph: &Graph, options: Options) -> u64 {
     }
 }
 
-/// With so many times as much memory: strips of at least as many times 128 rows, unless the matrix fits.
+/// With `times` as much memory: strips of at least `times` 128 rows, unless the matrix fits.
 fn check_streamed<W: Length + PartialEq>(graph: &Graph, times: f64, what: &str) {
     for paths in [false, true] {
         let options = Options { paths };
@@ -120,7 +120,7 @@ fn undirected_matrices_larger_than_the_memory() {
     check_streamed::<f64>(&graph, 1.0, "undirected, real");
 }
 
-/// A matrix of 896 x 896 distances in f32, and what goes with it, is a little larger.
+/// Slightly less than a matrix of 896 x 896 distances in f32 and its panels need.
 const MEMORY_FOR_TWO_ROUNDS: u64 = 5_000_000;
 
 #[test]

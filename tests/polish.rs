@@ -1,4 +1,4 @@
-//! Polishing within runs: budgets, boxes, the same bits everywhere, and after a resume.
+//! Polishing within runs: budgets, boxes, the same bits everywhere, and after resuming.
 
 use std::{
     ops::ControlFlow,
@@ -40,7 +40,7 @@ fn options(method: Method) -> Options {
     }
 }
 
-/// Small and large swarms in turn, in few evaluations.
+/// Small and large swarms alternating, with few evaluations.
 fn in_turn(method: Method) -> Options {
     let large =
         Large { particles: 32, growth: 1.5, length: 5, share: 0.7, polish: Method::Covariance };
@@ -62,7 +62,7 @@ fn in_turn(method: Method) -> Options {
     }
 }
 
-/// What must be equal of two outcomes.
+/// What must be equal in two outcomes.
 fn bits(outcome: &Outcome) -> (u64, Vec<u64>, u32, u64, u32, StopReason) {
     let position = outcome.position.iter().map(|x| x.to_bits()).collect();
     let Outcome { value, iterations, evaluations, restarts, stopped, .. } = outcome;
@@ -81,7 +81,7 @@ fn a_polished_swarm_is_better_than_a_plain_one() {
     ] {
         let mut options = options(method);
         if method == Method::Pattern {
-            // So few that iterations often find nothing.
+            // Few enough that iterations often find nothing.
             (options.particles, options.iterations, options.stop.check_every) = (5, 200, 1);
         }
         let polished = search(problem, &options, &cpu(1));
@@ -92,7 +92,7 @@ fn a_polished_swarm_is_better_than_a_plain_one() {
     }
 }
 
-/// Also counts the points and looks where they are.
+/// Also counts the points and checks where they are.
 #[test]
 fn never_outside_the_box_nor_beyond_the_budget() {
     for budget in [24, 25, 100, 1_234, 9_999] {
@@ -159,8 +159,8 @@ fn the_same_bits_in_the_gpus_kernels() {
     }
 }
 
-/// Interrupted after so many looks, and resumed: as if nothing had been. A look follows 50 ms of
-/// polishing, so the function is slow.
+/// Interrupted after a number of observer calls and resumed: the result is as if uninterrupted. The
+/// observer is called after 50 ms of polishing, so the function is slow.
 #[test]
 fn resumed_in_the_middle() {
     let slow = |x: &[f64]| {
@@ -215,7 +215,7 @@ fn polls_integer_and_periodic_variables() -> Result<()> {
     Ok(())
 }
 
-/// Small and large swarms get evaluations as asked for.
+/// Small and large swarms get the evaluations they should.
 #[test]
 fn small_and_large_swarms_take_turns() {
     let problem = Problem::new(Rastrigin, 6).unwrap().shifted(2).unwrap().rotated(3).unwrap();

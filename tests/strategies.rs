@@ -1,5 +1,5 @@
-//! A swarm's iterations with its particles on the chip and in device memory: the same bits, whichever and
-//! in turn. In the emulator; on a real GPU in `gpu.rs`.
+//! A swarm's iterations with its particles on the chip and in device memory give the same bits,
+//! also when alternating. In the emulator; on a real GPU in `gpu.rs`.
 
 mod common;
 
@@ -10,7 +10,7 @@ use flockwork::{
     swarm::{Neighbourhood, Options, Problem, Rule},
 };
 
-/// The state after so many iterations, in advances of these lengths.
+/// The state after advances of these numbers of iterations.
 fn after<O: Objective>(
     objective: O,
     problem: &Problem,
@@ -43,8 +43,8 @@ fn strategies_in_turn_give_the_same_bits() {
     }
 }
 
-/// Some iterations in the ways that suit their numbers, and between them those who ask for rows where particles lie in
-/// quads, and those who ask in the other order: points from outside, a better point, snapshots and a start from one.
+/// Iterations in whatever way suits their number, interleaved with operations that need another
+/// data layout: points from outside, a better point, snapshots and a start from one.
 fn asked_in_between<T: Number>(
     machine: &impl Machine,
     dims: u32,
@@ -70,7 +70,7 @@ fn asked_in_between<T: Number>(
     swarm.advance(5).unwrap();
     let mut all = [first, second, swarm.snapshot().unwrap()];
     for one in &mut all {
-        // Ages, which this rule does not ask for.
+        // Ages, which this rule does not use.
         one.stale.clear();
     }
     (all, swarm.strategy())
@@ -94,7 +94,7 @@ fn whoever_asks_between_iterations_finds_what_the_cpu_has() {
     check::<f64>();
 }
 
-/// Two of the four chunks of a block on the chip, the others in device memory.
+/// Two of a block's four chunks on the chip, the others in device memory.
 #[test]
 fn tiers_give_the_same_bits_whoever_asks() {
     fn check<T: Number>() {
@@ -115,7 +115,7 @@ fn tiers_give_the_same_bits_whoever_asks() {
     check::<f64>();
 }
 
-/// Then the first particle stays the best.
+/// The first particle then stays the best.
 #[test]
 fn strategies_agree_where_every_value_is_infinite() {
     for dims in 1..=5 {

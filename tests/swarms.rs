@@ -1,4 +1,4 @@
-//! What swarms find on the CPU, and what never becomes a best.
+//! What swarms find on the CPU, and what must never become a best.
 
 use std::ops::ControlFlow;
 
@@ -17,8 +17,8 @@ fn search(problem: &Problem, options: &Options) -> Result<Outcome, Error> {
     minimize(problem, options, &Cpu::new(0).unwrap(), |_| ControlFlow::Continue(()))
 }
 
-/// Runs with the seeds 1 to 4; each must come as close to the known minimum as `within`, in value
-/// and, on every axis, in place.
+/// Runs with seeds 1 to 4; each must come within `within` of the known minimum, in value and in
+/// every coordinate.
 #[track_caller]
 fn solves<O: Objective>(
     objective: O,
@@ -71,12 +71,12 @@ fn rosenbrock_in_4_dimensions() {
     solves(Rosenbrock, 4, 1024, 2500, [1e-9, 1e-4]);
 }
 
-/// The lowest energy that one of some swarms of seeds 1, 2, 3, ... finds; stops at the first that
-/// comes within 1e-4 of the known one.
+/// The lowest energy found by swarms with seeds 1, 2, 3, ...; stops at the first that comes within
+/// 1e-4 of the known one.
 fn cluster(atoms: u32, particles: u32, iterations: u32, seeds: u64) -> (f64, f64) {
     let problem = Problem::new(LennardJones, 3 * atoms).unwrap();
     let known = problem.optimum().unwrap().value;
-    // Large enough for these clusters; of a smaller box nothing is known in general.
+    // Large enough for these clusters; for a smaller box the minimum is not known in general.
     let problem =
         problem.with_bounds(vec![-1.8; 3 * atoms as usize], vec![1.8; 3 * atoms as usize]).unwrap();
     let mut lowest = f64::INFINITY;
@@ -105,7 +105,7 @@ fn a_cluster_of_7_atoms() {
     assert!(lowest < known + 1e-4, "{lowest} for {known}");
 }
 
-/// What a test function gives where `x_0` is negative, and elsewhere.
+/// The value of a test function where `x_0` is negative, and elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Kind {
     /// NaN, and the sphere.
@@ -139,7 +139,7 @@ macro_rules! test_function {
                 data: Data::None,
             };
 
-            // The sum of squares, and whether anything was negative: its root.
+            // The sum of squares, and whether anything was negative: the sign of its root.
             type Partial<T: Real> = T;
 
             fn terms<S: Scalar>(&self, _: &Context<S>) -> u32 {
@@ -239,7 +239,8 @@ fn of_equals_the_lower_index_is_the_best() {
                 assert_eq!(swarm.best().unwrap().particle, 0, "of {particles}");
                 swarm.advance(1).unwrap();
             }
-            // Its own place, and of equals the first: nobody has found better since the start.
+            // Its own position, and of equals the first: nothing better has been found since the
+            // start.
             let snapshot = swarm.snapshot().unwrap();
             assert_eq!(snapshot.bests[0].position, snapshot.own_bests[..2]);
         }

@@ -1,5 +1,5 @@
-//! Fits: how long a swarm takes for an iteration over many rows, next to what memory and arithmetic
-//! allow. Of a GPU by its own clock.
+//! Fits: the time of a swarm's iteration over many rows, compared with the limits of memory and
+//! arithmetic. A GPU's times are by its own clock.
 
 use std::{hint::black_box, time::Instant};
 
@@ -17,7 +17,7 @@ use crate::{
     swarm::{Mode, Precision},
 };
 
-/// A linear model of so many parameters over so many rows.
+/// A linear model with this many parameters and rows.
 ///
 /// ```
 /// use flockwork::bench::{FITS, FitCase};
@@ -27,23 +27,23 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FitCase {
-    /// As Hosala's thesis calls it.
+    /// Its name in Hosala's thesis.
     pub name: &'static str,
-    /// Parameters.
+    /// Number of parameters.
     pub dims: u32,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Particles.
+    /// Number of particles.
     pub particles: u32,
-    /// What the best kernel of the thesis took for an iteration in `f64`, in microseconds, and on which GPU, if it
-    /// says so.
+    /// The time of an iteration in `f64` with the thesis's best kernel, in microseconds, and the
+    /// GPU, if they are published.
     pub published: Option<(u32, &'static str)>,
-    /// What an iteration in `f64` is wanted to take on one NVIDIA H200, in microseconds: four fifths of what its
-    /// plain fused multiply-adds reach, and 20 for the smallest. 0 if nothing is said.
+    /// The target for an iteration in `f64` on one NVIDIA H200, in microseconds: four fifths of
+    /// what plain fused multiply-adds reach, and 20 for the smallest. 0 if there is no target.
     pub wanted_us: u32,
 }
 
-/// The cases of the thesis, by their sizes, and one with more particles.
+/// The thesis's cases, by their sizes, and one with more particles.
 pub const FITS: &[FitCase] = &[
     FitCase {
         name: "f5<8, 131072>",
@@ -79,7 +79,7 @@ pub const FITS: &[FitCase] = &[
     },
 ];
 
-/// What a fit's iteration takes.
+/// The measured time of a fit's iteration.
 ///
 /// ```
 /// use flockwork::bench::{FITS, FitMeasurement};
@@ -100,12 +100,13 @@ pub struct FitMeasurement {
     pub precision: Precision,
     /// Median of an iteration, in seconds.
     pub seconds: f64,
-    /// Least and greatest.
+    /// Smallest and largest.
     pub range: (f64, f64),
-    /// What it takes to read all rows: a CPU once for each 64 particles, a GPU once.
+    /// Time to read all rows: on a CPU once for every 64 particles, on a GPU once.
     pub read_seconds: f64,
-    /// What the fused multiply-adds take, for each row and particle: one for each parameter, in products of
-    /// matrices where there are units for them, and one for the square. Units of both kinds can work at once.
+    /// Time of the fused multiply-adds for each row and particle: one per parameter, in matrix
+    /// products where there are units for them, and one for the square. Units of both kinds can
+    /// work concurrently.
     pub arithmetic_seconds: f64,
 }
 
@@ -116,7 +117,7 @@ impl FitMeasurement {
     }
 }
 
-/// What the processor's memory and arithmetic allow, on all threads of a back end.
+/// The limits of the processor's memory and arithmetic, on all threads of a back end.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, bench};
@@ -127,15 +128,15 @@ impl FitMeasurement {
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Processor {
-    /// Bytes read from memory in a second.
+    /// Bytes read from memory per second.
     pub reads_per_second: f64,
-    /// Fused multiply-adds in a second.
+    /// Fused multiply-adds per second.
     pub fused_per_second: f64,
-    /// The same in products of matrices, if the processor has units for them; else as many.
+    /// The same in matrix products, if the processor has units for them; otherwise the same number.
     pub products_per_second: f64,
 }
 
-/// Accumulators, and lanes of each: enough for all fused operations that a core has under way.
+/// Accumulators, and lanes of each: enough for all fused operations that a core has in flight.
 const CHAINS: usize = 2;
 const WIDE: usize = 64;
 const ROUNDS: u32 = 1 << 20;
@@ -158,7 +159,7 @@ fn chains_inlined<T: Scalar>(start: T, end: &mut T) {
 }
 
 dispatched! {
-    /// The sum of a piece of memory, in no particular order.
+    /// The sum of a slice, in no particular order.
     fn swept<T: Scalar>(numbers: &[T], sum: &mut T) => swept_inlined
 }
 
@@ -171,7 +172,7 @@ fn swept_inlined<T: Scalar>(numbers: &[T], sum: &mut T) {
     *sum = sums[0].0.iter().fold(T::ZERO, |sum, &x| sum + x);
 }
 
-/// Measures what the processor allows, in one precision. Takes about a second.
+/// Measures the processor's limits in one precision. Takes about a second.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, bench};
@@ -217,10 +218,10 @@ pub fn processor<T: Scalar>(cpu: &Cpu) -> Processor {
     })
 }
 
-/// What a GPU allows: its copies and its fused multiply-adds.
+/// A GPU's limits: its copies and its fused multiply-adds.
 #[cfg(feature = "cuda")]
 fn gpu<T: Number>(backend: &AnyBackend, cuda: &Cuda) -> Result<Processor> {
-    /// Blocks for each multiprocessor.
+    /// Blocks per multiprocessor.
     const BLOCKS: u32 = 8;
 
     let blocks = cuda.gpu().device().multiprocessors * BLOCKS;
@@ -231,8 +232,8 @@ fn gpu<T: Number>(backend: &AnyBackend, cuda: &Cuda) -> Result<Processor> {
     Ok(Processor { reads_per_second, fused_per_second, products_per_second })
 }
 
-/// What a back end allows: as [`processor`], or of a GPU the bytes that a copy reads and writes, and the
-/// fused multiply-adds of all multiprocessors.
+/// A back end's limits: for a CPU as [`processor`]; for a GPU the bytes that a copy reads and
+/// writes, and the fused multiply-adds of all multiprocessors.
 ///
 /// ```
 /// use flockwork::{backend::{AnyBackend, Choice}, bench};
@@ -252,7 +253,7 @@ pub fn allowed<T: Number>(backend: &AnyBackend) -> Result<Processor> {
     }
 }
 
-/// Measures the iterations of a fit's swarm, after a look at their result.
+/// Measures the iterations of a fit's swarm, after a check of their result.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, bench::{self, FitCase}, swarm::Precision};
@@ -266,7 +267,7 @@ pub fn allowed<T: Number>(backend: &AnyBackend) -> Result<Processor> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Wrong`](crate::Error::Wrong) if the result is not what it should be.
+/// [`Error::Wrong`](crate::Error::Wrong) if the result is wrong.
 pub fn fit(
     case: FitCase,
     precision: Precision,
@@ -279,7 +280,7 @@ pub fn fit(
     let measured = iteration(&fit.problem()?, trial, backend)?;
     let number = if precision == Precision::F32 { size_of::<f32>() } else { size_of::<f64>() };
     let numbers = rows as f64 * (f64::from(dims) + 1.0);
-    // A GPU has the rows near while all particles look at them.
+    // A GPU keeps the rows close while all particles are evaluated on them.
     let tiles = if backend.name() == "cpu" { f64::from(particles.div_ceil(64)) } else { 1.0 };
     let each = rows as f64 * f64::from(particles);
     let products = each * f64::from(dims) / processor.products_per_second;

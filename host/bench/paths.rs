@@ -1,5 +1,5 @@
-//! Measurements of shortest paths: relaxations per second, next to what the processor's additions and
-//! minima allow.
+//! Measurements of shortest paths: relaxations per second, compared with the limit of the
+//! processor's additions and minima.
 //!
 //! ```no_run
 //! use flockwork::{backend::Cpu, bench::paths::{self, Trial}, paths::Weights};
@@ -29,13 +29,13 @@ use crate::{
     paths::{Closing, Kernels, Solver, Weight, Weights},
 };
 
-/// The numbers of vertices that the tables of this project show for CPUs.
+/// The numbers of vertices in this project's tables for CPUs.
 pub const SIZES: &[usize] = &[256, 1024, 2048, 4096];
 
-/// Those for GPUs.
+/// The same for GPUs.
 pub const GPU_SIZES: &[usize] = &[1024, 4096, 16384, 32768];
 
-/// What is asked about a graph.
+/// What to compute for a graph.
 ///
 /// ```
 /// use flockwork::bench::paths::Kind;
@@ -48,17 +48,17 @@ pub enum Kind {
     /// The distances of a directed graph.
     #[default]
     Directed,
-    /// These, and what it takes to tell paths.
+    /// The same, and what is needed to list paths.
     Paths,
-    /// The distances of a graph that is the same in both directions.
+    /// The distances of an undirected graph.
     Undirected,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Directed, Self::Paths, Self::Undirected];
 
-    /// What it is called.
+    /// Its name.
     ///
     /// ```
     /// assert_eq!(flockwork::bench::paths::Kind::Paths.name(), "paths");
@@ -78,7 +78,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What is measured.
+/// What to measure.
 ///
 /// ```
 /// use flockwork::bench::paths::{Kind, Trial};
@@ -92,7 +92,7 @@ pub struct Trial {
     pub vertices: usize,
     /// The type of the weights.
     pub weights: Weights,
-    /// What is asked.
+    /// What to compute.
     pub kind: Kind,
 }
 
@@ -103,7 +103,7 @@ impl Default for Trial {
     }
 }
 
-/// The time of all distances of one graph.
+/// The time to compute all distances of one graph.
 ///
 /// ```
 /// use flockwork::{bench::paths::{Kind, Measurement}, paths::Weights};
@@ -119,14 +119,14 @@ pub struct Measurement {
     pub vertices: usize,
     /// The type of the weights.
     pub weights: Weights,
-    /// What was asked.
+    /// What was computed.
     pub kind: Kind,
-    /// Median over the repetitions of the time it takes to relax, in seconds; by a GPU's own clock.
+    /// Median over the repetitions of the time for relaxations, in seconds; by a GPU's own clock.
     pub seconds: f64,
-    /// Least and greatest of the repetitions, in seconds.
+    /// Smallest and largest of the repetitions, in seconds.
     pub range: (f64, f64),
-    /// Median of the time from a matrix of weights to one of distances, both in the memory of the
-    /// processor, in seconds.
+    /// Median of the time from a matrix of weights to one of distances, both in main memory, in
+    /// seconds.
     pub with_copies: f64,
 }
 
@@ -146,17 +146,17 @@ impl Measurement {
     }
 }
 
-/// How often a size is measured, at most and at least.
+/// The most and the fewest repetitions per size.
 const REPETITIONS: [usize; 2] = [9, 3];
 
-/// Repetitions end after so long, if there were enough.
+/// Repetitions end after this time, once there are enough.
 const LONG: Duration = Duration::from_secs(4);
 
-/// Sources whose distances are compared before anything is timed.
+/// Number of sources whose distances are checked before anything is timed.
 const LOOKED_AT: usize = 5;
 
-/// Measures all distances of a random graph with every edge and whole weights from 1 to 100, after a
-/// look at the result and with it a warm-up.
+/// Measures all distances of a random graph with every edge and whole weights from 1 to 100, after
+/// a check of the result, which is also the warm-up.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, bench::paths::{self, Trial}};
@@ -168,7 +168,7 @@ const LOOKED_AT: usize = 5;
 /// ```
 ///
 /// # Errors
-/// [`Error::WrongDistance`] if a distance is not what Dijkstra's search finds; those of
+/// [`Error::WrongDistance`] if a distance differs from Dijkstra's, and the errors of
 /// [`Graph::distances`](crate::paths::Graph::distances).
 pub fn closure(trial: &Trial, solver: &impl Solver) -> Result<Measurement> {
     match trial.weights {
@@ -194,7 +194,7 @@ fn closure_of<W: Kernels>(trial: &Trial, solver: &impl Solver) -> Result<Measure
     Ok(Measurement { vertices: n, weights, kind, seconds, range, with_copies })
 }
 
-/// What is asked about a matrix.
+/// What to compute for a matrix.
 #[derive(Clone, Copy)]
 pub(super) struct Asked {
     pub n: usize,
@@ -202,9 +202,9 @@ pub(super) struct Asked {
     pub vias: bool,
 }
 
-/// A matrix that was closed several times.
+/// The results of closing a matrix several times.
 pub(super) struct Repeated<W> {
-    /// The times it took to relax.
+    /// The times for relaxations.
     pub relaxing: Spread,
     /// Median of the time with copies, in seconds.
     pub with_copies: f64,
@@ -212,7 +212,7 @@ pub(super) struct Repeated<W> {
     pub entries: Vec<W>,
 }
 
-/// Closes a matrix once, for `check` to look at the result, and then several times.
+/// Closes a matrix once, for `check` to verify the result, then several times.
 pub(super) fn repeated<W: Kernels>(
     Asked { n, symmetric, vias }: Asked,
     given: &[W],
@@ -248,7 +248,7 @@ fn weight(from: usize, to: usize, symmetric: bool) -> u8 {
     (scattered(a, b) % 100) as u8 + 1
 }
 
-/// SplitMix64's finalizer: pairs in order give numbers without order.
+/// SplitMix64's finalizer: scatters consecutive pairs.
 pub(super) fn scattered(from: usize, to: usize) -> u64 {
     let mut bits = ((from as u64) << 32 | to as u64) + 1;
     bits = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -257,7 +257,7 @@ pub(super) fn scattered(from: usize, to: usize) -> u64 {
     bits ^ bits >> 31
 }
 
-/// Compares some rows with what a search finds; the weights are whole, so both are exact.
+/// Compares some rows with Dijkstra's results; the weights are whole, so both are exact.
 pub(super) fn look<W: Weight>(n: usize, given: &[W], found: &[W]) -> Result<()> {
     let some = LOOKED_AT.min(n);
     (0..some).into_par_iter().map(|nth| nth * n / some).try_for_each(|from| {
@@ -271,7 +271,7 @@ pub(super) fn look<W: Weight>(n: usize, given: &[W], found: &[W]) -> Result<()> 
     })
 }
 
-/// Dijkstra's search in a matrix of weights: n^2 steps.
+/// Dijkstra's algorithm on a matrix of weights: n^2 steps.
 fn search<W: Weight>(n: usize, weights: &[W], from: usize) -> Vec<f64> {
     let mut distances = vec![f64::INFINITY; n];
     let mut open: Vec<usize> = (0..n).collect();
@@ -288,7 +288,7 @@ fn search<W: Weight>(n: usize, weights: &[W], from: usize) -> Vec<f64> {
     distances
 }
 
-/// As [`ceiling`], for any back end. On a GPU it is for weights of which none is negative.
+/// Like [`ceiling`], for any back end. On a GPU it is for non-negative weights.
 ///
 /// ```
 /// use flockwork::{backend::{AnyBackend, Choice}, bench::paths, paths::Weights};
@@ -299,7 +299,7 @@ fn search<W: Weight>(n: usize, weights: &[W], from: usize) -> Vec<f64> {
 /// ```
 ///
 /// # Errors
-/// Those of the back end.
+/// The back end's errors.
 pub fn ceiling_on(weights: Weights, backend: &AnyBackend) -> Result<f64> {
     match backend {
         AnyBackend::Cpu(cpu, _) => Ok(ceiling(weights, cpu)),
@@ -313,8 +313,9 @@ pub fn ceiling_on(weights: Weights, backend: &AnyBackend) -> Result<f64> {
     }
 }
 
-/// The most relaxations per second that the threads of `cpu` could do: one addition and one minimum each,
-/// measured in a loop that stays in registers. The best of some short runs of all threads at once.
+/// The most relaxations per second that the threads of `cpu` could perform: one addition and one
+/// minimum each, measured in a loop in registers. The best of several short runs of all threads at
+/// once.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, bench::paths, paths::Weights};
@@ -340,7 +341,7 @@ fn ceiling_of<W: Kernels>(cpu: &Cpu) -> f64 {
             .pool()
             .broadcast(|_| {
                 let (sums, least) = W::ceiling(cpu.simd(), ROUNDS, &seed);
-                // Whoever computes it for nothing need not compute it.
+                // An unused result would be optimised away.
                 std::hint::black_box(least);
                 sums
             })

@@ -1,4 +1,4 @@
-//! `flockwork completions`: what a shell needs to complete arguments.
+//! `flockwork completions`: a script with which a shell completes arguments.
 
 use clap::{Args, builder::PossibleValuesParser};
 use clap_complete::{Shell, generate};
@@ -8,12 +8,13 @@ use super::calibrations;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The shell. For bash: `source <(flockwork completions bash)`.
+    /// The shell to print a script for. In bash: `source <(flockwork completions bash)`.
     shell: Shell,
 }
 
 pub fn run(arguments: &Arguments, program: clap::Command) -> anyhow::Result<()> {
-    // The shell offers names; the program itself says more about another one than clap would.
+    // Possible values are set for the script only: the program's own error for an unknown name says
+    // more than clap's.
     let cases = calibrations::CASES.iter().map(|case| case.name);
     let functions: Vec<_> = OBJECTIVES.iter().map(|info| info.name).chain(cases).collect();
     let models: Vec<_> = MODELS.iter().map(|info| info.name).collect();

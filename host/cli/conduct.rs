@@ -9,8 +9,8 @@ use flockwork::swarm::{Outcome, Progress, Sample, Saved};
 
 use super::{interrupt, log::Log, pictures, progress::Bar, records::Records, report::Run};
 
-/// Runs `go`, which is given where to save and whom to tell, and shows and writes what was asked
-/// for. `earlier` are the samples of a saved run, which its log begins with.
+/// Runs `go`, passing it where to save and an observer, then prints the report and writes the files
+/// asked for. `earlier` holds the samples of a resumed run; the log begins with them.
 pub fn conduct(
     run: &Run,
     records: &Records,
@@ -44,7 +44,8 @@ pub fn conduct(
         log.result(&outcome);
     }
 
-    // What fails now must not take the result along: it is printed first.
+    // Errors from here on must not lose the result, so the report is printed before they are
+    // returned.
     let logged = log.map_or(Ok(()), Log::finish);
     let mut written: Vec<&Path> = Vec::new();
     if logged.is_ok() {
@@ -60,7 +61,7 @@ pub fn conduct(
     logged.and(drawn)
 }
 
-/// Draws what was asked for; `written` grows by each picture that is there.
+/// Draws the pictures asked for and adds each one drawn to `written`.
 fn draw<'a>(
     run: &Run,
     records: &'a Records,

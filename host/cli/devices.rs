@@ -1,4 +1,4 @@
-//! `flockwork devices`: what swarms can run on.
+//! `flockwork devices`: the back ends available on this machine.
 
 use clap::Args;
 use flockwork::backend::{Backend, Cpu};

@@ -37,90 +37,94 @@ const MODEL: &str = "Model";
 #[derive(Args)]
 #[command(group(ArgGroup::new("kept").args(["save", "resume"]).multiple(true)))]
 pub struct Arguments {
-    /// The data, or - for standard input: text (columns separated by commas, semicolons, tabs or blanks, with or
-    /// without names), .npy or .npz arrays, or the binary layout of Hosala's thesis; each also packed by gzip.
+    /// The data file, or - for standard input: columns of text (separated by commas, semicolons,
+    /// tabs or blanks, with or without a header), .npy or .npz arrays, or the binary layout of
+    /// Hosala's thesis. All may be compressed by gzip.
     #[arg(required_unless_present = "list")]
     data: Option<PathBuf>,
-    /// The model: one of those listed below.
+    /// The model to fit: one of those listed below.
     #[arg(long, short = 'm', required_unless_present = "list", help_heading = MODEL)]
     model: Option<String>,
-    /// List the models with their formulas, parameters and usual bounds.
+    /// List the models with their formulas, parameters and default bounds.
     #[arg(long, help_heading = MODEL)]
     list: bool,
-    /// A size of the model, as `terms=3`; may be given several times [default: the model's].
+    /// A size of the model, such as `terms=3`; may be given several times [default: the model's].
     #[arg(long, value_name = "NAME=N", value_parser = size, help_heading = MODEL)]
     size: Vec<(String, u32)>,
-    /// How many terms: short for --size terms=N.
+    /// Number of terms: short for --size terms=N.
     #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     terms: Option<u32>,
-    /// The degree: short for --size degree=N.
+    /// Degree of the polynomial: short for --size degree=N.
     #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     degree: Option<u32>,
-    /// The degree below the line: short for --size denominator=N.
+    /// Degree of the denominator: short for --size denominator=N.
     #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     denominator: Option<u32>,
-    /// Where to look for a parameter, as `rate=0,5`; or for all, in their order, as `0,5` once for each
-    /// [default: the model's, by the size of the data].
+    /// Bounds of a parameter, such as `rate=0,5`; or bounds of every parameter in order, such as
+    /// `0,5` once for each [default: the model's, scaled by the data].
     #[arg(long, value_name = "[NAME=]LOWER,UPPER", value_parser = bounds, allow_hyphen_values = true, help_heading = MODEL)]
     bounds: Vec<(Option<String>, (f64, f64))>,
-    /// Take a parameter as known, as `order=2`; may be given several times.
+    /// Fix a parameter at a known value, such as `order=2`; may be given several times.
     #[arg(long, value_name = "NAME=VALUE", value_parser = fixed, help_heading = MODEL)]
     fix: Vec<(String, f64)>,
-    /// What a residual costs.
+    /// The loss function of a residual.
     #[arg(long, value_parser = choice(Loss::ALL, Loss::name), default_value_t = Loss::default(), help_heading = MODEL)]
     loss: Loss,
-    /// The scale of the losses huber and cauchy, in units of the target: residuals beyond count less.
+    /// Scale of the losses huber and cauchy, in units of the target: residuals beyond it count
+    /// less.
     #[arg(long, value_name = "SCALE", help_heading = MODEL)]
     loss_scale: Option<f64>,
-    /// The probability that confidence intervals are for, by standard errors and Student's t distribution
-    /// [default: 0.95, in JSON; given here, they are shown].
+    /// Confidence level of the intervals by standard errors and Student's t distribution [default:
+    /// 0.95, in JSON only; give it to print the intervals].
     #[arg(long, value_name = "LEVEL", help_heading = MODEL)]
     confidence: Option<f64>,
-    /// Confidence intervals by profile likelihood too, by the F distribution: the others are fitted again as
-    /// each parameter is moved away. For the loss squares.
+    /// Also compute confidence intervals by profile likelihood and the F distribution, refitting
+    /// the other parameters as each one is moved away. For the loss squares only.
     #[arg(long, help_heading = MODEL)]
     profile: bool,
-    /// Weights are 1 / variance: errors follow from them alone, and are not scaled by the residual standard
-    /// deviation.
+    /// Take the weights as 1 / variance: standard errors follow from them alone and are not scaled
+    /// by the residual standard deviation.
     #[arg(long, requires = "weight", help_heading = MODEL)]
     absolute_sigma: bool,
-    /// From how many places Levenberg-Marquardt starts [default: 64 to 256, fewer for many rows].
+    /// Number of starting points for Levenberg-Marquardt [default: 64 to 256, fewer for many rows].
     #[arg(long, value_name = "N", value_parser = positive::<u32>, help_heading = MODEL)]
     starts: Option<u32>,
-    /// Let the swarm look by the Gram matrix of the columns, to which the data are reduced once: for linear and
-    /// polynomial models and the loss squares, in f64, on the CPU. An iteration then takes no longer the more
-    /// rows there are; the swarm's sums may differ by their rounding, and what is reported is by the rows.
+    /// Let the swarm evaluate the sum of squares by the Gram matrix of the columns, computed once,
+    /// so that an iteration takes the same time for any number of rows. For linear and polynomial
+    /// models and the loss squares, in f64, on the CPU. The swarm's sums may differ by rounding;
+    /// the reported result is computed from the rows.
     #[arg(long, help_heading = MODEL)]
     gram: bool,
-    /// An argument: a column by its name or its number from 1 on, or ln, log10, sqrt or exp of one, as
-    /// `ln(time)`; may be given several times [default: all columns but target and weight].
+    /// An argument of the model: a column by name or by number from 1, or ln, log10, sqrt or exp of
+    /// one, such as `ln(time)`; may be given several times [default: all columns but target and
+    /// weight].
     #[arg(long, value_name = "COLUMN", help_heading = DATA)]
     x: Vec<Column>,
-    /// The target [default: the last column].
+    /// The target column [default: the last column].
     #[arg(long, value_name = "COLUMN", help_heading = DATA)]
     y: Option<Column>,
-    /// The weight of each row, 0 or more: 1 / variance gives each its due [default: all the same].
+    /// The column of the rows' weights, 0 or more; ideally 1 / variance [default: equal weights].
     #[arg(long, value_name = "COLUMN", help_heading = DATA)]
     weight: Option<Column>,
     /// Leave out rows with missing numbers (empty, NA, NaN, -, #N/A) instead of refusing the file.
     #[arg(long, help_heading = DATA)]
     skip_missing: bool,
-    /// Of a text: whether its first line has the names of its columns [default: as it looks].
+    /// For text: whether the first line holds column names [default: decided by its contents].
     #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"], hide_possible_values = true, help_heading = DATA)]
     header: Option<String>,
-    /// Of a text: the decimal mark is a comma [default: if nothing else fits].
+    /// For text: the decimal mark is a comma [default: only if nothing else fits].
     #[arg(long, help_heading = DATA)]
     decimal_comma: bool,
-    /// Of a text: so many lines at its top are not part of the table.
+    /// For text: number of lines to skip at the top, before the table.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = DATA, value_parser = whole::<usize>)]
     skip_lines: usize,
-    /// Of a binary file: coefficients in a row [default: from its name].
+    /// For a binary file: coefficients per row [default: from its name].
     #[arg(long, value_name = "N", help_heading = DATA, value_parser = whole::<u32>)]
     dims: Option<u32>,
-    /// Of a binary file: number of rows [default: from its name].
+    /// For a binary file: number of rows [default: from its name].
     #[arg(long, value_name = "P", help_heading = DATA, value_parser = whole::<usize>)]
     rows: Option<usize>,
-    /// Of a binary file: in which order its numbers stand [default: vectors].
+    /// For a binary file: the order of its numbers [default: vectors].
     #[arg(long, value_parser = choice(Layout::ALL, Layout::name), help_heading = DATA)]
     layout: Option<Layout>,
     #[command(flatten)]
@@ -129,25 +133,27 @@ pub struct Arguments {
     limits: Limits,
     #[command(flatten)]
     machine: Machine,
-    /// Draw the data, the fitted curve and the residuals [default: none].
+    /// Plot the data, the fitted curve and the residuals [default: none].
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "What to keep and to show")]
     plot: Option<PathBuf>,
-    /// Keep a sample of the swarm after every N iterations: best, mean, spread, velocity [default: none; with
-    /// --log about 1000 in the run].
+    /// Record a sample of the swarm every N iterations: best, mean, spread, velocity [default:
+    /// none; with --log about 1000 in the run].
     #[arg(long, value_name = "N", value_parser = positive::<u32>, help_heading = "What to keep and to show")]
     history: Option<u32>,
-    /// Write each sample to FILE as it comes, as a line of JSON; the first line states the fit [default: none].
+    /// Write each sample to FILE as a line of JSON as soon as it is taken; the first line states
+    /// the fit [default: none].
     #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
     log: Option<PathBuf>,
-    /// Keep the swarm in FILE, whole or not at all, so that --resume can go on with it [default: none; with
-    /// --resume: the same file].
+    /// Save the swarm to FILE, replacing it atomically, so that --resume can continue it [default:
+    /// none; with --resume: the same file].
     #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
     save: Option<PathBuf>,
-    /// How often to write that file; it is also written when the swarm ends.
+    /// How often to save; the swarm is also saved when it ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds, requires = "kept", help_heading = "What to keep and to show")]
     save_every: f64,
-    /// Go on with the swarm that --save kept in FILE, of the same data and model: the result is that of a fit that
-    /// was not interrupted. Its swarm's options are in the file; when it ends may be changed.
+    /// Resume the swarm that --save wrote to FILE, with the same data and model: the result is that
+    /// of an uninterrupted fit. The swarm's options come from the file; only its limits may be
+    /// changed.
     #[arg(long, value_name = "FILE", help_heading = "What to keep and to show")]
     resume: Option<PathBuf>,
     /// Print the result as one JSON object.
@@ -155,7 +161,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// As `NAME=REST`.
+/// Splits `NAME=REST`.
 fn named(text: &str) -> Result<(&str, &str), String> {
     text.split_once('=').ok_or_else(|| format!("{text:?} has no name; expected NAME=VALUE"))
 }
@@ -180,7 +186,7 @@ fn bounds(text: &str) -> Result<(Option<String>, (f64, f64)), String> {
     Ok((name, super::parse::bounds(rest)?))
 }
 
-/// Refuses two values of one name.
+/// Refuses two different values under one name.
 fn agree<T: PartialEq>(
     what: &str,
     given: &[(&str, T)],
@@ -195,17 +201,17 @@ fn agree<T: PartialEq>(
     Ok(())
 }
 
-/// The models with their formulas, for `--help`.
+/// The models and their formulas, for `--help`.
 pub fn summary() -> String {
     let mut list = String::from("Models:\n");
     for info in MODELS {
         list += &format!("  {:<22} {}\n", info.name, info.formula);
     }
-    list + "\n`flockwork fit --list` has their parameters, usual bounds and sources.\n\
-            A fit looks for the parameters with a swarm (256 particles, 200 iterations, f64, unless\n\
-            said otherwise) and finishes with Levenberg-Marquardt, unless `--polish none` is given.\n\
-            It is done without the swarm where its end is certain: where the model is linear in all that\n\
-            is looked for, or descents from all over the box agree; options of the swarm ask for it.\n"
+    list + "\n`flockwork fit --list` gives their parameters, default bounds and sources.\n\
+            A fit searches with a swarm (256 particles, 200 iterations, f64, unless options say\n\
+            otherwise) and finishes with Levenberg-Marquardt, unless `--polish none` is given.\n\
+            It needs no swarm where the result is certain: if the model is linear in all parameters\n\
+            to be estimated, or descents from all over the box agree. Options of the swarm force one.\n"
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -213,7 +219,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return list(arguments.json);
     }
     let (Some(file), Some(model)) = (&arguments.data, &arguments.model) else {
-        bail!("a file of data and --model are needed");
+        bail!("a data file and --model are needed");
     };
     arguments.check_outputs()?;
     let (fit, left_out) = arguments.fit(file, model)?;
@@ -246,7 +252,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if let Some(log) = &mut log {
         log.result(&fitted);
     }
-    // What fails now must not take the result along: it is printed first.
+    // Errors from here on must not lose the result, so the report is printed before they are
+    // returned.
     let logged = log.map_or(Ok(()), Log::finish);
     let drawn = match &arguments.plot {
         Some(path) => draw(path, &fit, &fitted),
@@ -264,7 +271,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         true => report.json(),
         false => {
             let drawn = arguments.plot.as_deref().filter(|_| drawn.is_ok());
-            // What ended without a swarm has left none.
+            // A fit that needed no swarm has saved none.
             let kept = kept.as_deref().filter(|kept| outputs::is_saved(kept));
             report.text(arguments.log.as_deref().filter(|_| logged.is_ok()), drawn, kept)
         }
@@ -273,23 +280,23 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     logged.and(drawn)
 }
 
-/// The swarm of a fit of which nothing else is said.
+/// The swarm arguments with their defaults.
 #[derive(Parser)]
 struct Unchanged {
     #[command(flatten)]
     swarm: SwarmArguments,
 }
 
-/// What was left out of a file.
+/// What was left out of the data file.
 #[derive(Default)]
 struct LeftOut {
-    /// Rows for want of a number.
+    /// Rows with a missing number.
     rows: usize,
-    /// All, by kind.
+    /// Counts of all that was left out, by kind.
     kinds: BTreeMap<String, usize>,
 }
 
-/// What a log begins with.
+/// The first line of the log.
 fn statement(fit: &Fit) -> Value {
     json!({
         "model": fit.model_name(),
@@ -301,7 +308,7 @@ fn statement(fit: &Fit) -> Value {
 }
 
 impl Arguments {
-    /// Whether everything can be written, before hours of work.
+    /// Checks, before hours of work, that every output can be written.
     fn check_outputs(&self) -> anyhow::Result<()> {
         let outputs = [
             ("--log", self.log.as_deref(), Format::Log),
@@ -315,7 +322,7 @@ impl Arguments {
         outputs::check(&inputs, &outputs)
     }
 
-    /// The fit with the options of the run that goes on, if one does, and that run.
+    /// The fit with the options of the run to resume, if there is one, and that run.
     fn resumed(&self, fit: Fit) -> anyhow::Result<(Fit, Option<Checkpoint>)> {
         let Some(path) = &self.resume else { return Ok((fit, None)) };
         let dims = fit.problem()?.dims();
@@ -323,8 +330,8 @@ impl Arguments {
         let of = |swarm: &SwarmArguments| swarm.options_from(Fit::options(), dims);
         if of(&self.swarm)? != of(&unchanged)? {
             bail!(
-                "--resume goes on with the swarm of {}: its particles, rule and other options cannot be \
-                 changed, only when it ends",
+                "--resume continues the swarm of {}: only its limits can be changed, not its particles, \
+                 rule or other options",
                 path.display()
             );
         }
@@ -346,7 +353,7 @@ impl Arguments {
         }
     }
 
-    /// The fit, and how much was left out, by kind.
+    /// The fit, and what was left out of its data.
     fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, LeftOut)> {
         let (data, weights, left_out) = self.read(file)?;
         let mut fit = Fit::named(model, data).map_err(|why| match why {
@@ -389,21 +396,24 @@ impl Arguments {
                 && !(*lower..=*upper).contains(&value)
             {
                 bail!(
-                    "--fix takes {name} as {value:?}, but --bounds of {name} are {lower:?} to \
-                     {upper:?}: give only one of the two"
+                    "--fix sets {name} to {value:?}, which is outside --bounds {lower:?} to {upper:?} of \
+                     {name}: give only one of the two"
                 );
             }
         }
         if self.loss.has_scale() && self.loss_scale.is_none() {
             bail!(
-                "--loss {} needs --loss-scale: from which residual on rows count less",
+                "--loss {} needs --loss-scale: the residual beyond which rows count less",
                 self.loss
             );
         }
         if let Some(scale) = self.loss_scale
             && !self.loss.has_scale()
         {
-            bail!("--loss-scale {scale} does not apply to the loss {}, which has none", self.loss);
+            bail!(
+                "--loss-scale {scale} does not apply to the loss {}, which has no scale",
+                self.loss
+            );
         }
         fit = fit.loss(self.loss, self.loss_scale.unwrap_or(0.0))?;
         if !weights.is_empty() {
@@ -417,10 +427,10 @@ impl Arguments {
             fit = fit.confidence(level)?;
         }
         if self.profile && self.loss != Loss::Squares {
-            bail!("--profile is for the loss squares, and not for {}", self.loss);
+            bail!("--profile is for the loss squares, not for {}", self.loss);
         }
         if self.absolute_sigma && self.loss != Loss::Squares {
-            bail!("--absolute-sigma is for the loss squares, and not for {}", self.loss);
+            bail!("--absolute-sigma is for the loss squares, not for {}", self.loss);
         }
         let dims = fit.problem()?.dims();
         let mut options = self.swarm.options_from(Fit::options(), dims)?;
@@ -431,7 +441,7 @@ impl Arguments {
         Ok((fit.with(|of_fit| *of_fit = options).polish(polish), left_out))
     }
 
-    /// The data, the weights of their rows, and how much was left out, by kind.
+    /// The data, the weights of their rows, and what was left out.
     fn read(&self, file: &Path) -> anyhow::Result<(Data, Vec<f64>, LeftOut)> {
         let hints =
             Hints { dims: self.dims, rows: self.rows, layout: self.layout.unwrap_or_default() };
@@ -473,7 +483,7 @@ fn parameters(info: &Info) -> Vec<Parameter> {
     (0..(info.parameters)(&shape)).map(|index| (info.parameter)(index, &shape)).collect()
 }
 
-/// The usual shape, with as few columns as it goes.
+/// The model's default shape, with as few columns as it accepts.
 fn usual(info: &Info) -> Shape {
     let columns = (1..).find(|&columns| info.columns.contains(columns)).unwrap_or(1);
     Shape::of(info, columns)
@@ -517,9 +527,9 @@ fn list(as_json: bool) -> anyhow::Result<()> {
         ));
     }
     let mut text = String::from(
-        "Usual bounds are by the data: Y is the largest magnitude of the target, X of the arguments.\n\
-         Parameters that a model is linear in are solved for, so that their usual bounds are only where a swarm \
-         begins to look;\nother usual bounds widen where a fit ends at one.\n\n",
+        "Default bounds depend on the data: Y is the largest magnitude of the target, X of the arguments.\n\
+         Parameters in which a model is linear are solved for directly; their default bounds only say where a \
+         swarm starts.\nOther default bounds are widened if a fit ends at one.\n\n",
     );
     for info in MODELS {
         text += &format!(
@@ -537,7 +547,7 @@ fn list(as_json: bool) -> anyhow::Result<()> {
     super::print(&text)
 }
 
-/// Draws a fit of one argument as a curve, and of more against the prediction.
+/// Plots a fit of one argument as a curve, and of several against the prediction.
 fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
     let (data, predictions) = (fit.data(), fitted.predictions());
     let one = data.columns() == 1;
@@ -574,21 +584,21 @@ fn draw(path: &Path, fit: &Fit, fitted: &Fitted) -> anyhow::Result<()> {
     Ok(plot::fitting(path, &picture)?)
 }
 
-/// How many digits a number needs so that its rounding is below a hundredth of its standard error: `usual`,
-/// or more, where it is large beside that.
+/// The number of digits with which rounding stays below a hundredth of the standard error: `usual`,
+/// or more if the number is large compared with its error.
 fn digits(value: f64, error: f64, usual: usize) -> usize {
-    // As many tell every number from all others.
+    // Enough to tell every f64 from all others.
     const ALL: f64 = 17.0;
     if value == 0.0 || !value.is_finite() || !error.is_finite() || error <= 0.0 {
         return usual;
     }
-    // The last digit's unit, of which rounding takes up to a half.
+    // The unit of the last digit; rounding is off by at most half of it.
     let unit = (0.02 * error).log10();
     let needed = (value.abs().log10().floor() - unit).floor() + 2.0;
     usual.max(needed.clamp(0.0, ALL) as usize)
 }
 
-/// A number with so many digits, whatever its size.
+/// A number to be printed with a fixed count of significant digits.
 struct Shown(f64);
 
 impl std::fmt::Display for Shown {
@@ -611,11 +621,11 @@ struct Report<'a> {
     left_out: LeftOut,
     /// Whether confidence intervals are shown.
     intervals: bool,
-    /// Whether those by profile likelihood were asked for.
+    /// Whether profile-likelihood intervals were asked for.
     profiles: bool,
 }
 
-/// Correlations are shown of so many parameters at most: more do not fit in a line.
+/// Most parameters whose correlations are printed: more do not fit in a line.
 const SHOWN_TOGETHER: usize = 8;
 
 impl Report<'_> {
@@ -648,7 +658,7 @@ impl Report<'_> {
         let rate = match fitted.rows_per_second() {
             Some(rows) => format!(": {rows:.3e} rows a second"),
             None if fitted.outcome.evaluations == 0 => String::new(),
-            // A point takes the same time however many rows there are.
+            // Evaluating a point takes the same time for any number of rows.
             None => {
                 let points = fitted.outcome.evaluations_per_second();
                 format!(": {points:.3e} points a second by the Gram matrix")
@@ -684,7 +694,7 @@ impl Report<'_> {
                 lines.push(format!("ended       certain: {agreeing} of {all} descents agree"));
             }
             (StopReason::Certain, None) => {
-                lines.push("ended       solved: linear in all that is looked for".to_owned());
+                lines.push("ended       solved: linear in all estimated parameters".to_owned());
             }
             (reason @ (StopReason::Interrupted | StopReason::Time), _) => {
                 lines.push(format!("ended       {}", reason.sentence()));
@@ -694,7 +704,7 @@ impl Report<'_> {
         if !fitted.widened.is_empty() {
             let names = fitted.widened.join(", ");
             lines.push(format!(
-                "widened     the usual bounds of {names}, where the fit would have ended"
+                "widened     the default bounds of {names}, where the fit would have ended"
             ));
         }
         let label = |name: &str, column: Option<&str>| match column {
@@ -730,7 +740,7 @@ impl Report<'_> {
         let missing: Vec<&str> = missing.collect();
         if self.profiles && !missing.is_empty() {
             lines.push(format!(
-                "no interval by profile of {}: the run was ended first (by --seconds, or by hand)",
+                "no interval by profile of {}: the run ended before (by --seconds or an interrupt)",
                 missing.join(", ")
             ));
         }
@@ -746,8 +756,8 @@ impl Report<'_> {
                         .to_owned()
                 }
                 loss => format!(
-                    "no standard errors: the sum of the loss {loss} has no curvature there that is \
-                     positive in all directions"
+                    "no standard errors: the sum of the loss {loss} does not have positive curvature \
+                     there in all directions"
                 ),
             });
         }
@@ -755,7 +765,7 @@ impl Report<'_> {
             lines.push("standard errors are those of an M-estimator (sandwich)".to_owned());
         }
         if fitted.statistics.absolute_sigma {
-            lines.push("standard errors are by the weights, taken as 1 / variance".to_owned());
+            lines.push("standard errors follow from the weights, taken as 1 / variance".to_owned());
         }
         lines.extend(self.correlations());
         if fitted.value != fitted.sum_of_squares {
@@ -803,24 +813,24 @@ impl Report<'_> {
         }
         if let Some(file) = kept.map(Path::display) {
             lines.push(format!(
-                "saved       {file}; further with the same command and --resume {file}"
+                "saved       {file}; continue with the same command and --resume {file}"
             ));
         }
         lines.join("\n") + "\n"
     }
 
-    /// A confidence interval, as it stands after a parameter with that standard error.
+    /// A confidence interval, as printed after a parameter with this standard error.
     fn interval(&self, by: &str, (low, high): (f64, f64), error: f64) -> String {
         let end = |end: f64| match end.is_finite() {
             true => format!("{:.*}", digits(end, error, 6), Shown(end)),
             false => "no end".to_owned(),
         };
-        // A level such as 0.999 is shown as 99.9, and not as 99.9 and its rounding.
+        // Rounded, so that a level such as 0.999 prints as 99.9.
         let level = (self.fitted.statistics.level * 1e10).round() / 1e8;
         format!("  {level} % {by}{} to {}", end(low), end(high))
     }
 
-    /// The lower triangle of the correlations, a line for each parameter.
+    /// The lower triangle of the correlations, a line per parameter.
     fn correlations(&self) -> Vec<String> {
         let matrix = &self.fitted.statistics.correlation;
         let known: Vec<usize> =

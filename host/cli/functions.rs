@@ -1,4 +1,4 @@
-//! `flockwork functions`: which functions there are.
+//! `flockwork functions`: the built-in functions.
 
 use anyhow::bail;
 use clap::Args;
@@ -17,28 +17,29 @@ use super::{
 
 #[derive(Args)]
 pub struct Arguments {
-    /// One function [default: all].
+    /// The function to describe [default: all].
     name: Option<String>,
-    /// For how many dimensions to tell the optimum [default: 2, or the fewest that the function
+    /// Number of dimensions for which to give the optimum [default: 2, or the fewest the function
     /// takes].
     #[arg(long, short = 'd', requires = "name", value_parser = whole::<u32>)]
     dims: Option<u32>,
-    /// Print a JSON object: of one function, or an array of all.
+    /// Print JSON: an object for one function, an array for all.
     #[arg(long)]
     json: bool,
 }
 
-/// In so many dimensions a position still fits anywhere.
+/// The largest number of dimensions for which a position is computed: it fits in any machine's
+/// memory.
 const MOST: u32 = 1_000_000;
 
-/// The functions with their formulas, for `--help`.
+/// The functions and their formulas, for `--help`.
 pub fn summary() -> String {
     let mut list = String::from("Functions:\n");
     for info in OBJECTIVES {
         list += &format!("  {:<15} {}\n", info.name, info.formula);
     }
     list += &format!("\n{}\n", calibrations::SUMMARY);
-    list + "\n`flockwork functions` has their intervals, optima and sources.\n"
+    list + "\n`flockwork functions` gives their intervals, optima and sources.\n"
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -67,7 +68,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
                 bail!("{name} is defined for {} dimensions, not for {dims}", info.dimensions);
             }
             if dims > MOST {
-                bail!("{name} is told about in up to {MOST} dimensions, not in {dims}");
+                bail!("{name} can be described in up to {MOST} dimensions, not in {dims}");
             }
             if arguments.json { format!("{}\n", object(info, dims)) } else { entry(info, dims) }
         }
@@ -75,7 +76,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     super::print(&text)
 }
 
-/// Where the optimum is, if it is known to be at a point.
+/// The position of the optimum, if it is a known point.
 fn position(info: &Info, dims: u32) -> Option<Vec<f64>> {
     (0..dims).map(|d| info.optimum.coordinate(dims, d)).collect()
 }

@@ -1,4 +1,4 @@
-//! `flockwork generate`: data sets and graphs.
+//! `flockwork generate`: writes data sets and graphs.
 
 use std::path::{Path, PathBuf};
 
@@ -32,26 +32,28 @@ pub enum Command {
         /// [default: FunctionRsj_ConfigData_N_P.bin].
         file: Option<PathBuf>,
     },
-    /// A table of the size of f6 in Hosala's thesis, 16 parameters and 16,384 rows: 2.2 MB.
+    /// A table of the size of f6 in Hosala's thesis: 16 parameters and 16,384 rows, 2.2 MB.
     F6(Case),
-    /// As f6, with 65,536 rows: 8.9 MB.
+    /// Like f6, with 65,536 rows: 8.9 MB.
     F7(Case),
-    /// As f6, with 272,144 rows: 37 MB.
+    /// Like f6, with 272,144 rows: 37 MB.
     F8(Case),
-    /// As f6, with 1,088,576 rows: 148 MB.
+    /// Like f6, with 1,088,576 rows: 148 MB.
     F9(Case),
-    /// A table of the size of f10 in Hosala's thesis, 4 parameters and 6,980,011 rows: 279 MB. The thesis's own, with
-    /// a minimum of about 323,428,599, was never published; of this one it is 0.
+    /// A table of the size of f10 in Hosala's thesis: 4 parameters and 6,980,011 rows, 279 MB. The
+    /// thesis's own data, whose minimum is about 323,428,599, were never published; the minimum of
+    /// this table is 0.
     F10(Case),
-    /// A random graph: each edge is there with the same probability, and has a weight drawn uniformly.
+    /// A random graph: every edge exists with the same probability and has a uniformly drawn
+    /// weight.
     Graph {
         /// Number of vertices.
         #[arg(long, short = 'n', default_value_t = Random::default().vertices, value_parser = whole::<usize>)]
         vertices: usize,
-        /// The probability of an edge, from 0 to 1.
+        /// Probability of an edge, from 0 to 1.
         #[arg(long, default_value_t = Random::default().density)]
         density: f64,
-        /// The least and the greatest weight.
+        /// Smallest and largest weight.
         #[arg(
             long,
             value_name = "LEAST,GREATEST",
@@ -60,17 +62,17 @@ pub enum Command {
             allow_hyphen_values = true
         )]
         weights: (f64, f64),
-        /// Real weights instead of whole numbers.
+        /// Draw real weights instead of whole numbers.
         #[arg(long)]
         real: bool,
-        /// Every edge leads both ways.
+        /// Make every edge lead both ways.
         #[arg(long)]
         undirected: bool,
-        /// Seed of edges and weights.
+        /// Seed of the edges and weights.
         #[arg(long, default_value_t = Random::default().seed, value_parser = whole::<u64>)]
         seed: u64,
-        /// The file to write: .gr (DIMACS), .mtx (Matrix Market), .npy (a dense matrix), and a list of
-        /// edges otherwise (.csv with commas).
+        /// The file to write. Its ending selects the format: .gr (DIMACS), .mtx (Matrix Market),
+        /// .npy (a dense matrix), otherwise an edge list (with commas if it is .csv).
         file: PathBuf,
     },
 }

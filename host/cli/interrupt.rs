@@ -1,5 +1,6 @@
-//! Signals: SIGINT (Ctrl-C), SIGTERM and SIGHUP ask the run to stop at the next look and keep what it
-//! found. Only a second Ctrl-C, a second or more after the first, ends the program at once.
+//! Signals. SIGINT (Ctrl-C), SIGTERM and SIGHUP ask the run to stop at its next check and keep what
+//! it found. Only a second Ctrl-C, at least a second after the first signal, ends the program at
+//! once.
 
 use std::{
     process::{ExitCode, exit},
@@ -13,14 +14,14 @@ use signal_hook::{
     iterator::Signals,
 };
 
-/// The first signal that asked to stop; 0 if none did.
+/// The first signal that asked the run to stop; 0 if there was none.
 static ASKED: AtomicI32 = AtomicI32::new(0);
 
-/// One who presses Ctrl-C twice means it. What arrives sooner is the same wish told twice: `timeout`
-/// sends its signal to the program and then to the whole group.
+/// A second Ctrl-C counts only after this long. One that follows sooner is a repetition of the
+/// first: `timeout` sends its signal to the program and then to the whole process group.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Listens from now on.
+/// Starts listening for signals.
 pub fn listen() -> anyhow::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     if !hangups_are_ignored() {
@@ -39,20 +40,20 @@ pub fn listen() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes from the signal for a file that grows beyond the limit (`ulimit -f`) its power to end the program:
-/// the write fails instead, which is reported, and what was written of the file is removed.
+/// Ignores the signal sent when a file grows beyond the limit (`ulimit -f`), which would end the
+/// program. The write fails instead; the error is reported and the partial file removed.
 pub fn outlive_file_size_limit() {
-    // SAFETY: no handler is set, only that the signal is ignored.
+    // SAFETY: no handler is installed; the signal is only ignored.
     #[cfg(unix)]
     unsafe {
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 
-/// Whether the program was started to go on after its terminal, as by `nohup`.
+/// Whether the program was started to outlive its terminal, as by `nohup`.
 fn hangups_are_ignored() -> bool {
-    // SAFETY: zeros are a value of this structure; without a new action the call only writes the old one
-    // to where the second pointer leads.
+    // SAFETY: all zeros are a valid value of this structure; without a new action the call only
+    // writes the current one to where the third argument points.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(SIGHUP, std::ptr::null(), &mut now) == 0
@@ -60,13 +61,13 @@ fn hangups_are_ignored() -> bool {
     }
 }
 
-/// Whether someone asked to stop.
+/// Whether a signal asked the run to stop.
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed) != 0
 }
 
-/// How the program ends after it did what it had to: by the signal that asked it to, as a shell counts
-/// them, so that a loop of commands ends too.
+/// The exit status after an orderly stop: the one a shell gives for death by that signal, so that a
+/// loop of commands ends too.
 pub fn status() -> Option<ExitCode> {
     match ASKED.load(Ordering::Relaxed) {
         0 => None,

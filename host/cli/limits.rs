@@ -1,12 +1,12 @@
-//! When a run ends.
+//! The limits that end a run.
 
 use clap::Args;
 use flockwork::swarm::{Options, Stop};
 
 use super::parse::{Limit, count_limit, limit, whole};
 
-/// When the run ends: at whichever comes first. Of a saved run, those not given are as saved, and
-/// `none` takes one away.
+/// The limits of a run, which ends at the first that it reaches. A resumed run keeps the limits
+/// that are not given; `none` removes one.
 #[derive(Args)]
 #[command(next_help_heading = "When to stop (whichever comes first)")]
 pub struct Limits {
@@ -14,37 +14,37 @@ pub struct Limits {
         long,
         short = 'i',
         help = format!(
-            "Number of iterations [default: {}; of a saved run: as saved]",
+            "Number of iterations [default: {}; of a resumed run: as saved]",
             Options::default().iterations
         ),
         value_parser = whole::<u32>
     )]
     iterations: Option<u32>,
-    /// No more evaluations than this, the start included [default: none].
+    /// Greatest number of evaluations, the initial ones included [default: none].
     #[arg(long, value_name = "N", value_parser = count_limit::<u64>, allow_hyphen_values = true)]
     evaluations: Option<Limit<u64>>,
-    /// When the best value is this or better [default: none].
+    /// Stop when the best value is this or better [default: none].
     #[arg(long, value_name = "VALUE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     target: Option<Limit<f64>>,
-    /// When the mean of the particles' own bests is this close to the best [default: none].
+    /// Stop when the mean of the personal bests is this close to the global best [default: none].
     #[arg(long, value_name = "DIFFERENCE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     fitness_tolerance: Option<Limit<f64>>,
-    /// When the particles' root mean square distance from the best, in each dimension as a share of
-    /// the box, is at most this [default: none].
+    /// Stop when the particles' root mean square distance from the global best, in each dimension
+    /// as a share of the box, is at most this [default: none].
     #[arg(long, value_name = "SHARE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     spread_tolerance: Option<Limit<f64>>,
-    /// When so many iterations have not improved the best [default: none].
+    /// Stop after this many iterations without an improvement of the global best [default: none].
     #[arg(long, value_name = "ITERATIONS", value_parser = count_limit::<u32>, allow_hyphen_values = true)]
     stagnation: Option<Limit<u32>>,
-    /// When so many seconds have passed [default: none]. The only limit with which the result
-    /// depends on the machine's speed.
+    /// Stop after this many seconds [default: none]. With this limit alone, the result depends on
+    /// the machine's speed.
     #[arg(long, value_parser = limit::<f64>, allow_hyphen_values = true)]
     seconds: Option<Limit<f64>>,
     #[arg(
         long,
         value_name = "ITERATIONS",
         help = format!(
-            "Look at target, tolerances, stagnation and restarts after so many iterations each \
+            "Number of iterations between checks of target, tolerances, stagnation and restarts \
              [default: {}]",
             Stop::default().check_every
         ),
@@ -54,7 +54,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Sets what was given.
+    /// Applies the limits that were given.
     pub fn apply(&self, iterations: &mut u32, stop: &mut Stop) {
         fn set<T: Copy>(place: &mut Option<T>, given: Option<Limit<T>>) {
             if let Some(given) = given {

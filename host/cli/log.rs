@@ -1,4 +1,4 @@
-//! The log of a run: JSON, a line for each sample, between its statement and its result.
+//! The log of a run, as lines of JSON: its statement, a line for each sample, its result.
 
 use std::{
     fs::File,
@@ -10,7 +10,7 @@ use flockwork::{Error, swarm::Sample};
 use serde::Serialize;
 use serde_json::json;
 
-/// A log being written. After a failure nothing more is written: a run is worth more than its log.
+/// A log being written. After a write error it writes no more, but the run goes on.
 pub struct Log {
     path: PathBuf,
     file: BufWriter<File>,
@@ -18,7 +18,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// A log whose first line is the statement of the run.
+    /// Creates a log whose first line is the statement of the run.
     pub fn create(path: &Path, run: &serde_json::Value) -> anyhow::Result<Self> {
         let path = path.to_owned();
         let file = match File::create(&path) {
@@ -36,7 +36,7 @@ impl Log {
         }
     }
 
-    /// The last line: the result as the report has it, without the samples that are above.
+    /// Writes the last line: the result as in the report, without the samples logged above.
     pub fn result(&mut self, result: &impl Serialize) {
         let mut result = json!(result);
         if let Some(object) = result.as_object_mut() {
@@ -59,7 +59,7 @@ impl Log {
         self.failed = written.err().map(|source| Error::File { path: self.path.clone(), source });
     }
 
-    /// Whether all of it could be written.
+    /// Returns the first write error, if there was one.
     pub fn finish(self) -> anyhow::Result<()> {
         self.failed.map_or(Ok(()), |error| Err(error.into()))
     }

@@ -1,4 +1,4 @@
-//! What a run runs on.
+//! The machine that a run uses, and how.
 
 use clap::{
     Args,
@@ -11,11 +11,11 @@ use flockwork::{
 
 use super::parse::{block_threads, bytes, choice, whole};
 
-// Without documentation: `clap` would take it for that of the command.
+// A doc comment here would become the command's own help.
 #[derive(Args)]
 pub struct Device {
-    /// What to run on: the CPU, the first NVIDIA GPU, or (auto) the GPU if there is one and else the CPU. The
-    /// bits of the result are the same.
+    /// Where to run: on the CPU, on the first NVIDIA GPU, or (auto) on the GPU if there is one and
+    /// otherwise on the CPU. The result is the same, bit for bit.
     #[arg(
         long,
         short = 'b',
@@ -36,9 +36,9 @@ impl Device {
 
 #[derive(Args)]
 pub struct GpuMemory {
-    /// Use at most so much of the GPU's memory, as 2GiB, 500MB or a number of bytes [default: what is free]. A
-    /// matrix that does not fit stays in the machine's memory and passes through the GPU's; the result is the
-    /// same.
+    /// Use at most this much GPU memory, such as 2GiB, 500MB or a number of bytes [default: what is
+    /// free]. A matrix that does not fit is kept in main memory and passed through the GPU in
+    /// parts; the result is the same.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     gpu_memory: Option<u64>,
 }
@@ -68,10 +68,11 @@ pub fn strategy(all: &'static [Strategy]) -> impl TypedValueParser<Value = Reque
 pub struct Machine {
     #[command(flatten)]
     device: Device,
-    /// How a GPU does the iterations of a synchronous swarm: many in one launch with all particles on the
-    /// chip (resident) or with as many as fit there (tiered); each in a launch of its own with the
-    /// particles in device memory (streaming), or in two launches (general), which any swarm can do; or
-    /// the fastest that can be (auto). The bits of the result are the same.
+    /// How a GPU runs the iterations of a synchronous swarm: many in one launch, with all particles on
+    /// the chip (resident) or as many as fit there (tiered); one launch for each, with the particles in
+    /// device memory (streaming); two launches for each (general); or the fastest that the swarm
+    /// permits (auto). All but general need the default rule, neighbourhood, edge and randomness. The
+    /// result is the same, bit for bit.
     #[arg(
         long,
         visible_alias = "residence",
@@ -80,9 +81,9 @@ pub struct Machine {
         default_value = "auto"
     )]
     strategy: Requested,
-    /// How many threads of a GPU cooperate on a particle that is on the chip: one (thread); some warps for
-    /// 32 particles, which share their dimensions (mod); a warp (warp); a block (block); or what suits
-    /// (auto). The bits of the result are the same.
+    /// How many GPU threads cooperate on a particle that is on the chip: one (thread); a few warps on 32
+    /// particles, sharing their dimensions (mod); a warp (warp); a block (block); or the best for the
+    /// swarm (auto). The result is the same, bit for bit.
     #[arg(
         long,
         visible_alias = "evaluation",
@@ -90,7 +91,7 @@ pub struct Machine {
         default_value_t = Cooperation::default()
     )]
     cooperation: Cooperation,
-    /// Threads of a GPU's block, a multiple of 32 up to 1024 [default: as many as suit the swarm].
+    /// Threads per GPU block, a multiple of 32 up to 1024 [default: chosen for the swarm].
     #[arg(long, value_name = "N", value_parser = block_threads)]
     block_threads: Option<u32>,
 }
@@ -100,7 +101,7 @@ impl Machine {
         Ok(self.settled(self.device.select()?))
     }
 
-    /// What suits a fit.
+    /// The back end that suits a fit.
     pub fn select_for(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
         let Device { backend, threads } = self.device;
         Ok(self.settled(fit.select(backend, threads)?))

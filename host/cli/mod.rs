@@ -1,20 +1,20 @@
-//! The command line: one file per command, and what commands share.
+//! The command line: one file per command, and what the commands share.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `optimize`, `resume` | a run, and going on with a saved one |
-//! | `fit` | the parameters of a model from data |
-//! | `paths` | every distance in a graph |
-//! | `functions`, `devices`, `completions` | what there is, for people and shells |
-//! | `generate`, `bench` | data sets and graphs; figures of this machine |
+//! | `optimize`, `resume` | running, and resuming a saved run |
+//! | `fit` | estimating the parameters of a model from data |
+//! | `paths` | all shortest distances in a graph |
+//! | `functions`, `devices`, `completions` | what is available, for people and shells |
+//! | `generate`, `bench` | data sets and graphs; measurements of this machine |
 //! | `calibrations` | the data sets and boxes of a thesis, by its names |
 //! | `problem`, `swarm` | arguments that state a problem, and how the swarm searches |
-//! | `limits`, `machine`, `records` | arguments of every run: when it ends, on what, what it leaves behind |
-//! | `parse` | from words to values |
+//! | `limits`, `machine`, `records` | arguments of every run: limits, machine, files it writes |
+//! | `parse` | parsing of argument values |
 //! | `conduct` | a run from its start to its report |
 //! | `progress`, `log`, `report`, `pictures` | what a run shows and writes |
-//! | `outputs` | whether what is to be written can be, before any work |
-//! | `interrupt` | Ctrl-C and other signals that ask to stop |
+//! | `outputs` | checks, before any work, that outputs can be written |
+//! | `interrupt` | Ctrl-C and other signals that ask a run to stop |
 
 mod bench;
 mod calibrations;
@@ -55,14 +55,14 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Search the minimum or maximum of a function with a particle swarm.
+    /// Find the minimum or maximum of a function with a particle swarm.
     #[command(
         after_help = functions::summary(),
         args_override_self = true,
         mut_arg("save_every", |arg| arg.requires("save"))
     )]
     Optimize(Box<optimize::Arguments>),
-    /// Find the parameters of a model from data.
+    /// Estimate the parameters of a model from data.
     #[command(
         after_help = fit::summary(),
         args_override_self = true,
@@ -70,40 +70,40 @@ enum Command {
         mut_arg("iterations", |arg| arg.help("Number of iterations [default: 200]")),
         mut_arg("precision", |arg| arg.help("The arithmetic of the swarm [default: f64]")),
         mut_arg("backend", |arg| arg.help(
-            "What to run on: the CPU, the first NVIDIA GPU, or (auto) the GPU if there is one and the fit is \
-             large enough to gain from it, and else the CPU. The bits of the result are the same"
+            "Where to run: on the CPU, on the first NVIDIA GPU, or (auto) on the GPU if there is one and the \
+             fit is large enough to gain from it, otherwise on the CPU. The result is the same, bit for bit"
         ))
     )]
     Fit(Box<fit::Arguments>),
-    /// Go on with a run that was saved. What is not given stays as it was.
+    /// Resume a saved run. Options that are not given stay as they were.
     #[command(
         args_override_self = true,
         mut_arg("save_every", |arg| arg.conflicts_with("no_save"))
     )]
     Resume(Box<resume::Arguments>),
-    /// Find every distance in a graph, and its paths.
+    /// Compute all shortest distances in a graph, and paths.
     #[command(
         mut_arg("backend", |arg| arg.help(
-            "What to compute on, with the same result: the CPU, the first NVIDIA GPU, or (auto) the GPU if \
-             there is one and the graph has some thousand vertices"
+            "Where to compute: on the CPU, on the first NVIDIA GPU, or (auto) on the GPU if there is one and \
+             the graph has some thousand vertices. The result is the same"
         ))
     )]
     Paths(Box<paths::Arguments>),
-    /// List the functions, or tell all about one.
+    /// List the functions, or describe one.
     Functions(functions::Arguments),
-    /// List what swarms can run on.
+    /// List the back ends that swarms can run on.
     Devices(devices::Arguments),
     /// Write a data set or a graph.
     #[command(subcommand)]
     Generate(generate::Command),
-    /// Measure this machine.
+    /// Measure the performance of this machine.
     #[command(subcommand)]
     Bench(bench::Command),
-    /// Print what a shell needs to complete this program's arguments.
+    /// Print a script for completing this program's arguments in a shell.
     Completions(completions::Arguments),
 }
 
-/// Does what the command line says.
+/// Runs the command given on the command line.
 pub fn run() -> anyhow::Result<()> {
     interrupt::outlive_file_size_limit();
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refused(&error));
@@ -120,7 +120,7 @@ pub fn run() -> anyhow::Result<()> {
     }
 }
 
-/// Ends with what is wrong with the arguments, or with the help that was asked for.
+/// Exits with clap's error message, or with the help that was asked for.
 fn refused(error: &clap::Error) -> ! {
     let long = std::env::args().any(|argument| argument.len() > LONGEST);
     if !(error.use_stderr() && long) {
@@ -130,10 +130,10 @@ fn refused(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
-/// Words of more letters are cut in messages.
+/// Words longer than this are shortened in messages.
 const LONGEST: usize = 300;
 
-/// A message in which no word is long enough to hide the others.
+/// Shortens overlong words, so that none hides the rest of a message.
 pub fn shortened(text: &str) -> String {
     let word = |word: &str| match word.char_indices().nth(LONGEST) {
         Some(_) => {
@@ -146,17 +146,17 @@ pub fn shortened(text: &str) -> String {
     text.split_inclusive(char::is_whitespace).map(word).collect()
 }
 
-/// Writes to the standard output. Whoever reads it may stop before the end; what else is to be done is done.
+/// Writes to standard output. A reader that stops early is no error: the remaining work is done.
 fn print(text: &str) -> anyhow::Result<()> {
     write(text).or_else(unless_closed)
 }
 
-/// The same, for what is done only to be read: it fails once nobody reads any more.
+/// Like `print`, for commands whose output is their only purpose: fails once the reader is gone.
 fn write(text: &str) -> anyhow::Result<()> {
     io::stdout().write_all(text.as_bytes()).context("cannot write to the standard output")
 }
 
-/// That nobody reads the standard output any more is no error.
+/// Treats a closed standard output as success.
 fn unless_closed(error: anyhow::Error) -> anyhow::Result<()> {
     let is_closed = |cause: &(dyn std::error::Error + 'static)| {
         let cause = cause.downcast_ref::<io::Error>();

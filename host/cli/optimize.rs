@@ -1,4 +1,4 @@
-//! `flockwork optimize`: search the best value of a function.
+//! `flockwork optimize`: finds the best value of a function.
 
 use clap::Args;
 use flockwork::swarm::Search;
@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);
     options.check()?;
-    // As the run will be: for the report.
+    // The report shows the options as the run will have them.
     let options = options.settled_for(&problem);
     let inputs = [("--data", data.as_deref()), ("--start", swarm.start_file())];
     records.check(problem.dims(), &inputs, None)?;

@@ -1,5 +1,5 @@
-//! What a command reads and writes: checked before any work, so that no output destroys an input or
-//! another output, and none turns out to be impossible when hours have gone by.
+//! Checks a command's inputs and outputs before any work, so that no output destroys an input or
+//! another output, and none turns out to be impossible after hours of computation.
 
 use std::{
     fs::{self, File},
@@ -9,13 +9,13 @@ use std::{
 
 use anyhow::{Context, bail};
 
-/// An option, or a word for an argument without one, and the file that it names.
+/// An option, or a word for an argument that has none, and the file it names.
 pub type Named<'a> = (&'a str, Option<&'a Path>);
 
-/// What is written to a file, which its name must not contradict.
+/// The format of an output file, which the file's name must not contradict.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Format {
-    /// A picture, of a kind that the name tells.
+    /// A picture, in the format its name tells.
     Picture,
     Animation,
     /// Lines of JSON.
@@ -23,23 +23,23 @@ pub enum Format {
     /// A saved run.
     Saved,
     Npy,
-    /// The binary layout of tables.
+    /// A binary table.
     Table,
-    /// A graph in a format that the name tells.
+    /// A graph, in the format its name tells.
     Graph,
 }
 
-/// An option and the file that it names, which is written in that format.
+/// An option, the file it names, and the format written to it.
 pub type Output<'a> = (&'a str, Option<&'a Path>, Format);
 
-/// Endings of names that say what is in a file.
+/// File name endings that tell a format.
 const TELLING: &[&str] = &[
     "svg", "png", "gif", "jpg", "jpeg", "pdf", "npy", "npz", "csv", "tsv", "txt", "json", "jsonl",
     "ndjson", "gr", "mtx", "gz", "zip", "xlsx", "mat", "h5", "parquet",
 ];
 
 impl Format {
-    /// The endings that say so.
+    /// The endings that match this format.
     fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Picture => &["svg", "png"],
@@ -51,7 +51,7 @@ impl Format {
         }
     }
 
-    /// Refuses a name that says something else.
+    /// Refuses a name whose ending tells another format.
     fn check(self, option: &str, path: &Path) -> anyhow::Result<()> {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let is = |known: &&str| ending.eq_ignore_ascii_case(known);
@@ -66,30 +66,35 @@ impl Format {
                 bail!("{option} is {path}; the file's name must end in {accepted}")
             }
             _ if !TELLING.iter().any(is) => Ok(()),
-            Self::Npy => bail!("{option} is {path}, but an .npy file is written: name it so"),
+            Self::Npy => {
+                bail!("{option} is {path}, but an .npy file is written: the name must end in .npy")
+            }
             Self::Log => bail!(
                 "{option} is {path}, but lines of JSON are written: the name may end in {accepted}"
             ),
             Self::Saved => {
-                bail!("{option} is {path}, but a saved run is no .{ending} file: name it otherwise")
+                bail!(
+                    "{option} is {path}, but a saved run is no .{ending} file: use another ending"
+                )
             }
             Self::Table => {
-                bail!("{option} is {path}, but a binary table is no .{ending} file: .bin says so")
+                bail!("{option} is {path}, but a binary table is no .{ending} file: use .bin")
             }
             Self::Graph => bail!(
-                "{option} is {path}, but no graph is written as .{ending}: the name may end in \
+                "{option} is {path}, but graphs are not written as .{ending}: the name may end in \
                  {accepted}"
             ),
         }
     }
 }
 
-/// Whether all outputs can be written, and none is an input or another output, however it is spelled.
+/// Checks that every output can be written and that none is an input or another output, however its
+/// path is spelled.
 pub fn check(inputs: &[Named], outputs: &[Output]) -> anyhow::Result<()> {
     for (nth, &(option, path, format)) in outputs.iter().enumerate() {
         let Some(path) = path else { continue };
         if path == Path::new("-") {
-            bail!("{option} is -, which names no file; the standard output has the report");
+            bail!("{option} is -, which names no file; standard output is for the report");
         }
         writable(path, format).with_context(|| format!("{option} is {}", path.display()))?;
         let others = outputs[..nth].iter().map(|&(other, file, _)| (other, file));
@@ -106,29 +111,29 @@ pub fn check(inputs: &[Named], outputs: &[Output]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A saved run takes the place of another, but not of a file that is something else.
+/// A saved run may overwrite another one, but no other file.
 fn overwritten(path: &Path) -> anyhow::Result<()> {
     let Ok(file) = File::open(path) else { return Ok(()) };
     let mut first = Vec::new();
     file.take(8).read_to_end(&mut first).with_context(|| path.display().to_string())?;
     if !first.is_empty() && first != b"flockrun" {
-        bail!("--save is {}, which is there and no saved run: it is left alone", path.display());
+        bail!("--save is {}, which exists and is no saved run: it is left alone", path.display());
     }
     Ok(())
 }
 
-/// Whether a saved run is there.
+/// Whether the file is a saved run.
 pub fn is_saved(path: &Path) -> bool {
     let mut first = [0; 8];
     File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
         && first == *b"flockrun"
 }
 
-/// Whether two paths name one regular file, there or to be.
+/// Whether two paths name the same regular file, existing or not.
 pub fn same(one: &Path, other: &Path) -> bool {
     let input = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     let (one, other) = (input(one), input(other));
-    // What is neither a file nor missing, as /dev/null, may be written by many.
+    // Special files such as /dev/null may be written by several outputs.
     if is_special(one) || is_special(other) {
         return false;
     }
@@ -144,7 +149,8 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 
-/// Whether it waits for somebody who opens it too. A shell's pipe, as /dev/fd/63, has its reader.
+/// Whether opening it waits for another process. A shell's pipe, such as /dev/fd/63, already has
+/// its reader.
 fn is_named_pipe(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -159,7 +165,7 @@ fn is_named_pipe(path: &Path) -> bool {
     }
 }
 
-/// The path without links, also of a file that is yet to be.
+/// The path with links resolved, even if the file does not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     if let Ok(path) = fs::canonicalize(path) {
         return path;
@@ -174,17 +180,17 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Whether this file can be written. Leaves nothing behind.
+/// Checks that this file can be written, leaving nothing behind.
 fn writable(path: &Path, format: Format) -> anyhow::Result<()> {
     if path.is_dir() {
         bail!("that is a folder, not a file");
     }
     if is_special(path) {
         if format == Format::Saved {
-            bail!("it is no ordinary file, and a run is saved in one");
+            bail!("it is not a regular file, which a saved run needs");
         }
         if is_named_pipe(path) {
-            bail!("it is a named pipe, which may wait for a reader for ever; name a file");
+            bail!("it is a named pipe, which may wait for ever for a reader; name a file");
         }
         return Ok(());
     }
@@ -196,7 +202,7 @@ fn writable(path: &Path, format: Format) -> anyhow::Result<()> {
         File::options().append(true).open(path).context("it cannot be written")?;
     } else {
         tempfile::tempfile_in(folder)
-            .with_context(|| format!("no file can be made in {}", folder.display()))?;
+            .with_context(|| format!("no file can be created in {}", folder.display()))?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! From the words of a command line to values.
+//! Parsing of argument values.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use flockwork::swarm::{Options, Rule, Variable};
 
-/// One of the library's choices, by its name.
+/// A parser for a fixed set of values, by their names.
 pub fn choice<T: Copy + Send + Sync + 'static>(
     all: &'static [T],
     name: fn(T) -> &'static str,
@@ -17,9 +17,9 @@ pub fn choice<T: Copy + Send + Sync + 'static>(
     })
 }
 
-/// A whole number from 0 on, as 1000000, 1_000_000 or 1e6.
+/// A whole number from 0, such as 1000000, 1_000_000 or 1e6.
 pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
-    let wrong = || "expected a whole number from 0 on, as 1000000, 1_000_000 or 1e6".to_owned();
+    let wrong = || "expected a whole number from 0, such as 1000000, 1_000_000 or 1e6".to_owned();
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => {
             let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
@@ -29,7 +29,7 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
         None => (text.strip_prefix('+').unwrap_or(text), 0),
     };
     let (before, after) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
-    // A mark between thousands, or other digits.
+    // Digits only, with single underscores between groups.
     let digits = |part: &str| {
         let all = part
             .split('_')
@@ -56,16 +56,16 @@ pub fn whole<T: TryFrom<u64>>(text: &str) -> Result<T, String> {
     number.ok().and_then(|number| T::try_from(number).ok()).ok_or_else(too_large)
 }
 
-/// The same from 1 on.
+/// A whole number from 1.
 pub fn positive<T: TryFrom<u64> + PartialEq + Default>(text: &str) -> Result<T, String> {
     let number = whole::<T>(text)?;
     match number == T::default() {
-        true => Err("expected a whole number from 1 on".to_owned()),
+        true => Err("expected a whole number from 1".to_owned()),
         false => Ok(number),
     }
 }
 
-/// Threads of a GPU's block.
+/// The number of threads in a GPU block.
 pub fn block_threads(text: &str) -> Result<u32, String> {
     let threads = whole::<u32>(text)?;
     match threads.is_multiple_of(32) && (32..=1024).contains(&threads) {
@@ -74,7 +74,7 @@ pub fn block_threads(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A limit, or that there is none.
+/// A limit, or `none`.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit<T> {
     None,
@@ -102,7 +102,7 @@ pub fn count_limit<T: TryFrom<u64>>(text: &str) -> Result<Limit<T>, String> {
     if text == "none" {
         return Ok(Limit::None);
     }
-    let wrong = |_| "expected a whole number from 0 on (not too large), or `none`".to_owned();
+    let wrong = |_| "expected a whole number from 0 (not too large), or `none`".to_owned();
     whole(text).map(Limit::At).map_err(wrong)
 }
 
@@ -119,39 +119,40 @@ const UNITS: [(&str, u64); 9] = [
     ("", 1),
 ];
 
-/// A size of memory, as `2GiB` or `1500000`.
+/// A size of memory, such as `2GiB` or `1500000`.
 pub fn bytes(text: &str) -> Result<u64, String> {
     let end = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).len();
     let (number, unit) = (text[..end].trim_end(), &text[end..]);
     let unit = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).map(|unit| unit.1);
-    let wrong = "expected a size of memory above zero, as 2GiB, 500MB or 1500000 (bytes)";
+    let wrong = "expected a size of memory above zero, such as 2GiB, 500MB or 1500000 (bytes)";
     let (Some(unit), Ok(number)) = (unit, number.parse::<f64>()) else {
         return Err(wrong.to_owned());
     };
     let bytes = number * unit as f64;
-    // What is too great for the type is as good as no limit.
+    // The conversion saturates: a size too large for the type is as good as no limit.
     if bytes >= 1.0 { Ok(bytes as u64) } else { Err(wrong.to_owned()) }
 }
 
-/// A greatest speed; `none` is infinite.
+/// A speed limit; `none` is infinite.
 pub fn speed(text: &str) -> Result<f64, String> {
     let value = limit::<f64>(text)?.value();
     Ok(value.unwrap_or(f64::INFINITY))
 }
 
-/// As `-5,5`.
+/// Two bounds, such as `-5,5`.
 pub fn bounds(text: &str) -> Result<(f64, f64), String> {
     let parse =
         |part: &str| part.trim().parse::<f64>().map_err(|_| format!("{part:?} is not a number"));
-    let (lower, upper) = text.split_once(',').ok_or("expected two numbers and a comma, as -5,5")?;
+    let (lower, upper) =
+        text.split_once(',').ok_or("expected two numbers and a comma, such as -5,5")?;
     Ok((parse(lower)?, parse(upper)?))
 }
 
-/// Some dimensions: ranges, first and last.
+/// A set of dimensions, as ranges from first to last.
 #[derive(Clone, Debug)]
 pub struct Dimensions(Vec<(u32, Option<u32>)>);
 
-/// As `0,2-5`, or `all`.
+/// A list such as `0,2-5`, or `all`.
 pub fn dimensions(text: &str) -> Result<Dimensions, String> {
     if text == "all" {
         return Ok(Dimensions(vec![(0, None)]));
@@ -162,14 +163,14 @@ pub fn dimensions(text: &str) -> Result<Dimensions, String> {
         (first <= last).then_some((first, Some(last)))
     };
     let wrong = |part: &str| {
-        format!("{part:?} names no dimensions; expected numbers and ranges, as 0,2-5, or `all`")
+        format!("{part:?} names no dimensions; expected a list such as 0,2-5, or `all`")
     };
     let ranges = text.split(',').map(|part| range(part).ok_or_else(|| wrong(part)));
     Ok(Dimensions(ranges.collect::<Result<_, _>>()?))
 }
 
 impl Dimensions {
-    /// Makes the variables of these dimensions such ones.
+    /// Gives the variables of these dimensions the kind `as_one`.
     pub fn mark(&self, variables: &mut [Variable], as_one: Variable) -> anyhow::Result<()> {
         let option = if as_one == Variable::Integer { "--integer" } else { "--periodic" };
         let last_there_is = variables.len().saturating_sub(1);
@@ -192,7 +193,7 @@ impl Dimensions {
     }
 }
 
-/// An option's help with its default, which depends on the rule.
+/// The help of an option whose default depends on the rule.
 pub fn by_rule(text: &str, shown: impl Fn(&Options) -> String) -> String {
     let usual = shown(&Options::for_rule(Rule::Inertia));
     let mut defaults = usual.clone();

@@ -1,4 +1,4 @@
-//! `flockwork paths`: every distance in a graph.
+//! `flockwork paths`: all shortest distances in a graph.
 
 use std::{
     borrow::Cow,
@@ -26,30 +26,31 @@ use super::{
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The graph, or - for standard input: DIMACS (.gr), Matrix Market (.mtx), a list of edges (FROM TO
-    /// WEIGHT in each line, by blanks or commas), a dense matrix (.npy; infinity, or False, is no edge), or
-    /// a sparse one of SciPy (.npz). Its first bytes tell which; each also packed by gzip.
+    /// The graph file, or - for standard input: DIMACS (.gr), Matrix Market (.mtx), an edge list
+    /// (FROM TO WEIGHT on each line, separated by blanks or commas), a dense matrix (.npy; infinity
+    /// or False means no edge), or a SciPy sparse matrix (.npz). The format is told by the first
+    /// bytes; all may be compressed by gzip.
     graph: PathBuf,
-    /// How the file numbers its vertices: as its format says, or, in a list of edges, from 0 if a 0
-    /// occurs and from 1 otherwise (auto).
+    /// Number of the first vertex in the file. auto: as the format says, or, for an edge list, 0 if
+    /// a 0 occurs and 1 otherwise.
     #[arg(long, value_parser = choice(First::ALL, First::name), default_value_t = First::default())]
     first: First,
-    /// How many vertices there are, in a list of edges that does not mention all.
+    /// Number of vertices, for an edge list that does not mention all of them.
     #[arg(long, value_name = "N", value_parser = whole::<usize>)]
     vertices: Option<usize>,
-    /// Take only the vertices that occur in an edge: for numbers with large gaps, and for names. Queries and
-    /// results have the file's numbers and names; rows of matrices are in the order of `vertex_names` in
-    /// the JSON: numbers ascending, names as they occur.
+    /// Keep only vertices that occur in an edge, for numbers with large gaps and for names. Queries
+    /// and results use the file's numbers and names; the rows of matrices are in the order of
+    /// `vertex_names` in the JSON: numbers ascending, names in order of occurrence.
     #[arg(long, conflicts_with_all = ["first", "vertices"])]
     renumber: bool,
-    /// A weight that means that there is no edge, as 0, -1 or 2147483647 in dense matrices.
+    /// A weight that means no edge, such as 0, -1 or 2147483647 in dense matrices.
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     no_edge: Option<f64>,
-    /// Every edge leads both ways; of several between two vertices the lightest counts.
+    /// Take every edge in both directions; of several between two vertices the lightest counts.
     #[arg(long)]
     undirected: bool,
-    /// The type to compute in. `auto` takes u16 or i32 if all weights are whole and no distance can be too
-    /// great for them, and f64 otherwise.
+    /// The type to compute in. `auto` uses u16 or i32 if all weights are whole and every distance
+    /// is sure to fit, otherwise f64.
     #[arg(
         long,
         short = 'w',
@@ -61,25 +62,27 @@ pub struct Arguments {
     device: Device,
     #[command(flatten)]
     gpu_memory: GpuMemory,
-    /// Write all distances: a matrix in the type that was computed in, with infinity, or the greatest whole
-    /// number of the type, where there is no path.
+    /// Write all distances: a matrix of the type computed in. Where there is no path it holds
+    /// infinity or, for integers, the largest number of the type.
     #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
     distances: Option<PathBuf>,
-    /// Write all predecessors: a matrix of i4, vertices from 0, -9999 where there is none (as SciPy).
+    /// Write all predecessors: an i4 matrix of vertices from 0, with -9999 where there is none (as
+    /// in SciPy).
     #[arg(long, value_name = "FILE.npy", help_heading = "Results")]
     predecessors: Option<PathBuf>,
-    /// Print a shortest path, with vertices as the file numbers or names them; may be given several times. A
-    /// name that holds a comma goes in double quotes, as in CSV: --query '"Paris, Texas",Dallas'.
+    /// Print a shortest path between vertices as the file numbers or names them; may be given
+    /// several times. A name that contains a comma goes in double quotes, as in CSV: --query
+    /// '"Paris, Texas",Dallas'.
     #[arg(long, value_name = "FROM,TO", value_parser = pair, help_heading = "Results")]
     query: Vec<(String, String)>,
-    /// Print each vertex's greatest distance to another that it can reach.
+    /// Print the eccentricity of each vertex: its greatest distance to a vertex that it reaches.
     #[arg(long, help_heading = "Results")]
     eccentricity: bool,
-    /// Print each vertex's closeness: (r / (n - 1)) * r / (sum of the distances to the r others that it can
-    /// reach).
+    /// Print the closeness of each vertex: (r / (n - 1)) * r / (sum of the distances to the r other
+    /// vertices that it reaches).
     #[arg(long, help_heading = "Results")]
     closeness: bool,
-    /// Print one JSON object.
+    /// Print the result as one JSON object.
     #[arg(long, help_heading = "Results")]
     json: bool,
 }
@@ -101,20 +104,20 @@ fn pair(text: &str) -> Result<(String, String), String> {
     };
     both().ok_or_else(|| {
         format!(
-            "{text:?} is no pair of vertices; expected two of them, as 0,17; a name that holds a comma goes in \
+            "{text:?} is no pair of vertices; expected two, such as 0,17; a name that contains a comma goes in \
              double quotes"
         )
     })
 }
 
-/// The name in double quotes that a text begins with, and what follows it.
+/// The double-quoted name at the start of a text, and the text after it.
 fn in_quotes(text: &str) -> Option<(String, &str)> {
     let mut rest = text.strip_prefix('"')?;
     let mut name = String::new();
     loop {
         let (part, after) = rest.split_once('"')?;
         name += part;
-        // A quote within is doubled.
+        // A doubled quote stands for one.
         match after.strip_prefix('"') {
             Some(after) => rest = after,
             None => return Some((name, after.trim_start())),
@@ -123,7 +126,7 @@ fn in_quotes(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// A name as a query has it.
+/// A name as it is spelled in a query.
 fn as_asked(name: &str) -> Cow<'_, str> {
     match name.contains(',') || name.starts_with('"') {
         true => format!("\"{}\"", name.replace('"', "\"\"")).into(),
@@ -131,11 +134,11 @@ fn as_asked(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// What the file calls its vertices.
+/// The file's names or numbers of vertices.
 struct Labels {
     first: usize,
     names: Option<Vec<String>>,
-    /// Whether all names are numbers, which JSON has without quotes.
+    /// Whether all names are numbers, which JSON shows without quotes.
     numbers: bool,
 }
 
@@ -170,7 +173,7 @@ impl Labels {
         }
     }
 
-    /// Which vertices there are.
+    /// A list of the vertices, for messages.
     fn known(&self, vertices: usize) -> String {
         match (vertices, &self.names) {
             (0, _) => "there are none".to_owned(),
@@ -206,7 +209,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let ReadGraph { graph, first, names, conflicts, assumed_columns, .. } =
         io::read_graph(&arguments.graph, hints)?;
     let reading = began.elapsed().as_secs_f64();
-    // What cannot be answered is said before anything is computed.
+    // Queries that cannot be answered are refused before anything is computed.
     let labels = Labels::new(first, names);
     let mut queries = Vec::new();
     for (from, to) in &arguments.query {
@@ -252,7 +255,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
 }
 
-/// An error whose vertices are numbered as in the file.
+/// The error with vertices numbered as in the file.
 fn renumbered(error: Error, first: usize) -> Error {
     match error {
         Error::NegativeCycle { mut vertices, weight } => {
@@ -269,11 +272,11 @@ fn renumbered(error: Error, first: usize) -> Error {
     }
 }
 
-/// A weight that evidently stands for no edge, as in a dense matrix it may: the only negative one, one far
-/// beyond all others, or a zero in many places.
+/// A hint about a weight that probably stands for no edge, as in dense matrices: the only negative
+/// weight, one far beyond all others, or a zero in many places.
 fn stand_in(graph: &Graph) -> Option<String> {
     let n = graph.vertices();
-    // A list leaves out what is no edge.
+    // A sparse graph comes from a list, which leaves out missing edges.
     if n < 2 || graph.edges() < n * (n - 1) / 2 {
         return None;
     }
@@ -291,7 +294,7 @@ fn stand_in(graph: &Graph) -> Option<String> {
         };
     }
     let others = weights().filter(|&weight| weight < most).fold(0.0, f64::max);
-    // As 9999 among tens, 2147483647, or 1e9.
+    // Such as 9999 among weights of two digits, 2147483647, or 1e9.
     if others > 0.0 && most >= 999.0 && most >= 100.0 * others {
         return among(format!("{most} is far beyond all other weights, up to {others}"), most);
     }
@@ -302,26 +305,26 @@ fn stand_in(graph: &Graph) -> Option<String> {
     None
 }
 
-/// What there is to report on.
+/// The results and their context, for the report.
 struct Found<'a> {
     arguments: &'a Arguments,
     graph: &'a Graph,
     labels: Labels,
-    /// Pairs of vertices whose edges have different weights, though they are undirected.
+    /// Pairs of vertices of an undirected graph whose edges have different weights.
     conflicts: usize,
-    /// Names of columns that do not say what they are.
+    /// Column names that do not tell what the columns are.
     assumed_columns: Option<Vec<String>>,
-    /// From and to, as the library numbers them.
+    /// From and to, in the library's numbering.
     queries: Vec<(usize, usize)>,
     backend: &'a AnyBackend,
-    /// For what is done with the result.
+    /// Computes what is derived from the result.
     cpu: &'a Cpu,
     /// Seconds.
     reading: f64,
 }
 
 impl Found<'_> {
-    /// An error about the vertices as the file calls them, if it has others than the library.
+    /// The error with the file's names of vertices, if they differ from the library's, and a hint.
     fn told(&self, error: Error) -> anyhow::Error {
         let is_of_weights = matches!(error, Error::NegativeCycle { .. } | Error::Edge { .. });
         let error = self.by_name(error);
@@ -349,7 +352,7 @@ impl Found<'_> {
         anyhow::anyhow!("{error} (numbered anew from 0: {})", said.join(", "))
     }
 
-    /// What may be meant otherwise than it was taken.
+    /// Hints about input that may have been misunderstood.
     fn hint(&self, diameter: Option<f64>) -> Option<String> {
         let mut hints = Vec::new();
         if self.arguments.no_edge.is_none() {
@@ -364,7 +367,7 @@ impl Found<'_> {
             let pairs =
                 if self.conflicts == 1 { "pair of vertices has" } else { "pairs of vertices have" };
             hints.push(format!(
-                "{} {pairs} undirected edges of different weights, of which the least counts",
+                "{} {pairs} undirected edges of different weights; the smallest counts",
                 self.conflicts
             ));
         }
@@ -375,7 +378,7 @@ impl Found<'_> {
         (!hints.is_empty()).then(|| hints.join("; "))
     }
 
-    /// `none` stands in files where there is no path.
+    /// `none` is written to files where there is no path.
     fn report<W: Weight + NpyElement>(
         &self,
         distances: &Distances<W>,
@@ -387,7 +390,8 @@ impl Found<'_> {
         for &(from, to) in &self.queries {
             paths.push(distances.path(from, to)?);
         }
-        // What fails now must not take the result along: it is printed first.
+        // An error from here on must not lose the result, so the report is printed before it is
+        // returned.
         let written = self.write(distances, none);
         let report = if arguments.json {
             self.json(distances, &paths)
@@ -506,7 +510,7 @@ impl Found<'_> {
             number(summary.mean),
         );
         if self.labels.names.is_some() {
-            text += "renumbered  only the vertices that occur, under the names of the file\n";
+            text += "renumbered  only the vertices that occur, under the file's names\n";
         }
         if let Some(hint) = self.hint(summary.diameter) {
             text += &format!("hint        {hint}\n");

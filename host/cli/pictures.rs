@@ -1,4 +1,4 @@
-//! A run in pictures.
+//! Pictures of a run.
 
 use std::{cell::RefCell, path::Path, time::Duration};
 
@@ -12,21 +12,21 @@ use flockwork::{
 
 use super::report::Run;
 
-/// How long a frame is shown.
+/// How long each frame is shown.
 const DELAY: Duration = Duration::from_millis(80);
 
-/// Draws the samples.
+/// Plots the samples.
 pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
     let optimum = run.problem.optimum().map(|known| known.value);
     let is_maximum = run.problem.goal() == Goal::Maximise;
-    // After a restart a swarm's best is not the run's.
+    // After a restart, a sample's best may be worse than the best of the run.
     let mut best = if is_maximum { f64::NEG_INFINITY } else { f64::INFINITY };
     let sample = |sample: &flockwork::swarm::Sample| {
         best = if is_maximum { best.max(sample.best) } else { best.min(sample.best) };
         plot::Sample {
             iteration: sample.iteration,
             evaluations: sample.evaluations,
-            // By rounding a swarm in f32 sees better values than there are.
+            // In f32, rounding can make a swarm's values better than any the function has.
             best: if is_maximum { best.min(outcome.value) } else { best.max(outcome.value) },
             mean: sample.mean,
             spread: sample.spread,
@@ -34,7 +34,7 @@ pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         }
     };
     let mut samples: Vec<_> = outcome.history.iter().map(sample).collect();
-    // The picture ends with what is reported, whenever the last sample was taken.
+    // The curve ends at the reported value, whenever the last sample was taken.
     let (iteration, evaluations) = (outcome.iterations, outcome.evaluations);
     let last = plot::Sample::new(iteration, evaluations, outcome.value);
     if samples.last().is_none_or(|sample| {
@@ -43,7 +43,7 @@ pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         samples.push(last);
     }
     let found = samples.iter().position(|sample| sample.best == outcome.value).unwrap_or(0);
-    // A better value without an iteration is that of a polish.
+    // An improvement without an iteration came from polishing.
     let polished_from = found.checked_sub(1).filter(|&before| {
         run.options.polish.is_some() && samples[before].iteration == samples[found].iteration
     });
@@ -54,7 +54,7 @@ pub fn plot(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
     )
 }
 
-/// Shows the particles.
+/// Animates the particles.
 pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
     let problem = run.problem;
     let frame = |frame: &flockwork::swarm::Frame| plot::Frame {
@@ -64,7 +64,7 @@ pub fn animate(path: &Path, run: &Run, outcome: &Outcome) -> Result<()> {
         positions: frame.positions.as_chunks::<2>().0.to_vec(),
     };
     let mut frames: Vec<_> = outcome.frames.iter().map(frame).collect();
-    // The last frame shows what is reported: what a polish found, too.
+    // The last frame shows the reported result, which polishing may have improved.
     if let Some(last) = frames.last().cloned() {
         let position = pair(&outcome.position);
         if (last.best, last.best_position) != (outcome.value, position) {
@@ -95,8 +95,9 @@ fn pair(point: &[f64]) -> [f64; 2] {
     [point[0], point[1]]
 }
 
-/// The function of a problem of two dimensions. It is asked row by row, each row at the same places,
-/// and evaluates 64 points as fast as one: so it does a row at a time.
+/// A two-dimensional function, as a map. The plot asks for values row by row, always at the same
+/// places in a row; evaluating 64 points takes as long as evaluating one, so a row is evaluated at
+/// once.
 struct Map(RefCell<Rows>);
 
 struct Rows {
@@ -105,7 +106,7 @@ struct Rows {
     places: Vec<f64>,
     y: f64,
     values: Vec<f64>,
-    /// The next of the row.
+    /// The next place in the row.
     next: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The problem that a command line states.
+//! The problem stated on the command line.
 
 use std::path::{Path, PathBuf, absolute};
 
@@ -21,58 +21,58 @@ use super::{
 #[derive(Args)]
 #[command(next_help_heading = "Problem")]
 pub struct ProblemArguments {
-    /// Number of dimensions [default: what the data say, or 2, or the fewest that the function takes].
+    /// Number of dimensions [default: that of the data, or 2, or the fewest the function takes].
     #[arg(long, short = 'd', value_parser = whole::<u32>)]
     dims: Option<u32>,
-    /// Lower and upper bound of every dimension; or given once for each dimension, in their order
-    /// [default: the function's interval].
+    /// Lower and upper bound of all dimensions, or given once for each dimension in order [default:
+    /// the function's interval].
     #[arg(long, value_name = "LOWER,UPPER", value_parser = bounds, allow_hyphen_values = true)]
     bounds: Vec<(f64, f64)>,
-    /// These variables are whole numbers: a list such as 0,2-5, or `all` [default: none].
+    /// Variables that are whole numbers: a list such as 0,2-5, or `all` [default: none].
     #[arg(long, value_name = "DIMS", value_parser = dimensions)]
     integer: Option<Dimensions>,
-    /// These variables are angles or the like, whose upper bound is the lower one again
+    /// Variables that wrap around, such as angles: the upper bound is the same point as the lower
     /// [default: none].
     #[arg(long, value_name = "DIMS", value_parser = dimensions)]
     periodic: Option<Dimensions>,
-    /// Move the function by a random vector drawn from SEED [default: the run's seed]. Done without
-    /// asking where the function's optimum is known to be at a point inside its box, which is
-    /// otherwise in the middle or another flattering place; with other functions the box moves along.
+    /// Shift the function by a random vector drawn from SEED [default: the run's seed]. This is
+    /// done by default where the optimum is known to be a point inside the box, since it otherwise
+    /// lies in the middle or another favourable place. For other functions the box is shifted too.
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = whole::<u64>)]
     shift: Option<Option<u64>>,
-    /// Leave the function in its textbook form.
+    /// Keep the function in its textbook form.
     #[arg(long, conflicts_with = "shift")]
     no_shift: bool,
-    /// Turn the function by a random rotation drawn from SEED [default: the run's seed].
+    /// Rotate the function by a random rotation drawn from SEED [default: the run's seed].
     #[arg(long, value_name = "SEED", num_args = 0..=1, require_equals = true, value_parser = whole::<u64>)]
     rotate: Option<Option<u64>>,
-    /// Look for the greatest value [default: as the function says].
+    /// Search for the largest value [default: as the function says].
     #[arg(long, visible_alias = "maximize", conflicts_with = "minimise")]
     maximise: bool,
-    /// Look for the least value [default: as the function says].
+    /// Search for the smallest value [default: as the function says].
     #[arg(long, visible_alias = "minimize")]
     minimise: bool,
     #[command(flatten)]
     data: DataArguments,
 }
 
-/// Where the data of a function are.
+/// Arguments that say where a function's data are.
 #[derive(Args)]
 pub struct DataArguments {
-    /// The data of a function that is defined by data: little-endian f64, as `generate` writes them.
+    /// Data for a function that is defined by data: little-endian f64, as `generate` writes them.
     #[arg(long, value_name = "FILE")]
     data: Option<PathBuf>,
-    /// Number of rows in the data [default: from the file's name or size].
+    /// Number of data rows [default: from the file's name or size].
     #[arg(long, requires = "data", value_parser = whole::<usize>)]
     rows: Option<usize>,
-    /// In which order the data stand in the file: all coefficient vectors and then all targets;
-    /// each vector followed by its target; or the first coefficients of all rows, the second of
-    /// all, ..., and then all targets [default: vectors].
+    /// Order of the numbers in the file: all coefficient vectors, then all targets (vectors); each
+    /// vector followed by its target; or the first coefficient of every row, then the second, ...,
+    /// then all targets [default: vectors].
     #[arg(long, value_parser = choice(Layout::ALL, Layout::name), requires = "data")]
     layout: Option<Layout>,
 }
 
-/// A file of data and what is known about it, as a saved run remembers it.
+/// A data file and how to read it, as stored with a saved run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Source {
     file: PathBuf,
@@ -82,16 +82,16 @@ pub struct Source {
 }
 
 impl DataArguments {
-    /// What was given, if anything.
+    /// The data source, if one was given.
     pub fn source(&self, dims: Option<u32>) -> Option<Source> {
         let file = self.data.as_deref()?;
-        // It may be resumed elsewhere.
+        // An absolute path, because the run may be resumed in another folder.
         let file = absolute(file).unwrap_or_else(|_| file.to_owned());
         let layout = self.layout.unwrap_or_default();
         Some(Source { file, dims, rows: self.rows, layout })
     }
 
-    /// The file as it was given.
+    /// The path as it was given.
     pub fn file(&self) -> Option<&Path> {
         self.data.as_deref()
     }
@@ -103,7 +103,7 @@ impl Source {
     }
 }
 
-/// What is known about a function.
+/// Finds a built-in function by name.
 pub fn info(name: &str) -> anyhow::Result<&'static Info> {
     let function = calibrations::function(name);
     OBJECTIVES.iter().find(|info| info.name == function).ok_or_else(|| {
@@ -113,12 +113,12 @@ pub fn info(name: &str) -> anyhow::Result<&'static Info> {
     })
 }
 
-/// Two, or the fewest that the function is defined for.
+/// Two, or the fewest dimensions the function takes.
 pub fn fewest_dims(info: &Info) -> u32 {
     (2..).find(|&dims| info.dimensions.contains(dims)).unwrap_or(2)
 }
 
-/// A function by name in its usual box, with its data if it has any.
+/// A function by name in its default box, with its data if it needs any.
 pub fn plain(info: &Info, dims: Option<u32>, source: Option<&Source>) -> anyhow::Result<Problem> {
     let name = info.name;
     match (info.data, source) {
@@ -135,7 +135,7 @@ pub fn plain(info: &Info, dims: Option<u32>, source: Option<&Source>) -> anyhow:
 }
 
 impl ProblemArguments {
-    /// Where its data are, if it has any.
+    /// The data source of the function, if it has one.
     pub fn source(&self, function: &str) -> Option<Source> {
         let mut source = self.data.source(self.dims)?;
         if let Some(case) = calibrations::find(function) {
@@ -144,7 +144,7 @@ impl ProblemArguments {
         Some(source)
     }
 
-    /// Refuses another size than a case has.
+    /// Refuses dimensions or rows other than the case's own.
     fn check_size(&self, case: &Case) -> anyhow::Result<()> {
         let &Case { name, dims, rows, .. } = case;
         let other = |given: Option<usize>, own| given.filter(|&given| given != own);
@@ -158,7 +158,7 @@ impl ProblemArguments {
         Ok(())
     }
 
-    /// The problem; `seed` is the run's.
+    /// Builds the problem; `seed` is the run's.
     pub fn problem(&self, function: &str, seed: u64) -> anyhow::Result<Problem> {
         let info = info(function)?;
         let case = calibrations::find(function);

@@ -1,11 +1,11 @@
-//! What shows on a terminal how far something is.
+//! Progress bars on a terminal.
 
 use std::{borrow::Cow, io::IsTerminal};
 
 use flockwork::swarm::{Options, Progress};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// The bar's length.
+/// The length of the bar.
 const PARTS: f64 = 10_000.0;
 
 pub struct Bar<'a> {
@@ -34,7 +34,7 @@ impl<'a> Bar<'a> {
     }
 }
 
-/// Where a bar is drawn: without a terminal it would only clutter a log.
+/// Where a bar is drawn. Without a terminal it would only clutter a log.
 fn target(quiet: bool) -> ProgressDrawTarget {
     if quiet || !std::io::stderr().is_terminal() {
         ProgressDrawTarget::hidden()
@@ -43,20 +43,21 @@ fn target(quiet: bool) -> ProgressDrawTarget {
     }
 }
 
-/// A bar over blocks of vertices.
+/// A bar that counts blocks of vertices.
 pub fn blocks(quiet: bool) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} blocks of vertices, {eta} left")
         .expect("a valid template");
     ProgressBar::with_draw_target(None, target(quiet)).with_style(style)
 }
 
-/// A line that says what is being done.
+/// A line of text saying what is being done.
 pub fn line() -> ProgressBar {
     let style = ProgressStyle::with_template("{msg}").expect("a valid template");
     ProgressBar::with_draw_target(None, target(false)).with_style(style)
 }
 
-/// Of iterations, evaluations and time, whichever will end the run first: how far it is, in words.
+/// Of iterations, evaluations and time, the limit the run is nearest to: the share done, and a
+/// label.
 fn nearest_limit(options: &Options, progress: &Progress) -> (f64, Cow<'static, str>) {
     let stop = &options.stop;
     let seconds = progress.elapsed.as_secs_f64();

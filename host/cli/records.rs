@@ -1,4 +1,4 @@
-//! What a run leaves behind and shows.
+//! What a run shows and writes to files.
 
 use std::{
     path::{Path, PathBuf},
@@ -17,31 +17,30 @@ use super::{
 #[derive(Args)]
 #[command(next_help_heading = "What to keep and to show")]
 pub struct Records {
-    /// Keep a sample of the swarm after every N iterations: best, mean, spread, velocity
-    /// [default: none; with --log or --plot about 1000 in the run, and no fewer than every 1000
-    /// iterations].
+    /// Record a sample of the swarm every N iterations: best, mean, spread, velocity [default:
+    /// none; with --log or --plot about 1000 in the run, at least one every 1000 iterations].
     #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     history: Option<u32>,
-    /// Write each sample to FILE as it comes, as a line of JSON; the first line states the run
-    /// [default: none].
+    /// Write each sample to FILE as a line of JSON as soon as it is taken; the first line states
+    /// the run [default: none].
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Draw the samples when the run ends [default: none].
+    /// Plot the samples when the run ends [default: none].
     #[arg(long, value_name = "FILE.svg|FILE.png")]
     pub plot: Option<PathBuf>,
-    /// Show the particles over the map of the function, which must have 2 dimensions, when the run
+    /// Animate the particles over a map of the function, which must have 2 dimensions, when the run
     /// ends [default: none].
     #[arg(long, value_name = "FILE.gif")]
     pub animate: Option<PathBuf>,
-    /// For --animate, keep where the particles are after every N iterations [default: 100 times in
+    /// For --animate, record the particles' positions every N iterations [default: 100 frames in
     /// the run].
     #[arg(long, value_name = "N", requires = "animate", value_parser = whole::<u32>)]
     frames: Option<u32>,
-    /// Keep the run in FILE, whole or not at all, so that `resume` can go on with it [default: none;
-    /// of a saved run: the same file].
+    /// Save the run to FILE, replacing it atomically, so that `resume` can continue it [default:
+    /// none; of a resumed run: the same file].
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// How often to write that file; it is also written at the end.
+    /// How often to save; the run is also saved when it ends.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = seconds)]
     save_every: f64,
     /// Print the result as one JSON object.
@@ -55,8 +54,7 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Records {
-    /// What the run has to keep for that: the strides of history and frames, which may have been
-    /// set before.
+    /// Sets how often the run records samples and frames, as far as that is not set already.
     pub fn apply(&self, options: &mut Options) {
         let per_iteration = u64::from(options.particles).max(1);
         let evaluations = options.stop.evaluations.unwrap_or(u64::MAX);
@@ -74,8 +72,8 @@ impl Records {
         }
     }
 
-    /// Whether everything can be written, before hours of work; and not over an input, nor over the
-    /// saved run that goes on.
+    /// Checks, before hours of work, that every output can be written, and that none is an input or
+    /// the run being resumed.
     pub fn check(&self, dims: u32, inputs: &[Named], resumed: Option<&Path>) -> anyhow::Result<()> {
         if self.animate.is_some() && dims != 2 {
             bail!("--animate draws functions of 2 dimensions; this one has {dims}");
@@ -92,14 +90,14 @@ impl Records {
         outputs::check(inputs, &outputs)
     }
 
-    /// How the run is kept in a file, if it is.
+    /// Where and how often the run is saved, if it is.
     pub fn saved(&self, path: Option<&Path>, note: String) -> Option<Saved> {
         let every = Duration::from_secs_f64(self.save_every);
         path.map(|path| Saved { path: path.to_owned(), every, note })
     }
 }
 
-/// That only --save names the saved run that goes on.
+/// Refuses any output but --save that names the saved run being resumed.
 pub fn not_over(resumed: &Path, called: &str, outputs: &[Output]) -> anyhow::Result<()> {
     for &(option, path, format) in outputs {
         if let Some(path) = path

@@ -1,4 +1,4 @@
-//! What a run found, as text and as JSON.
+//! The result of a run, as text and as JSON.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use flockwork::{
 };
 use serde_json::{Value, json};
 
-/// A run, stated.
+/// A run's problem, options and back end.
 pub struct Run<'a> {
     pub problem: &'a Problem,
     pub options: &'a Options,
     pub backend: &'a AnyBackend,
 }
 
-/// Which value is sought.
+/// What the goal seeks, in a word.
 pub fn sought(goal: Goal) -> &'static str {
     match goal {
         Goal::Minimise => "minimum",
@@ -25,7 +25,7 @@ pub fn sought(goal: Goal) -> &'static str {
 }
 
 impl Run<'_> {
-    /// In one line, as a title.
+    /// The run in one line, as a title.
     pub fn title(&self) -> String {
         let (problem, options) = (self.problem, self.options);
         format!(
@@ -75,11 +75,11 @@ impl Run<'_> {
         format!("{object}\n")
     }
 
-    /// Says that a position is outside the box, if it is.
+    /// A line saying that a position is outside the box, if it is.
     fn outside(&self, position: &[f64]) -> Option<String> {
         let Self { problem, options, .. } = self;
         let is_single = options.settled_for(problem).precision == Some(Precision::F32);
-        // In single precision the bounds are rounded, too.
+        // In f32 the bounds are rounded, too.
         let rounded = |bound: f64| if is_single { f64::from(bound as f32) } else { bound };
         let is_outside = |d: usize| {
             let (lower, upper) = (problem.lower()[d], problem.upper()[d]);
@@ -100,7 +100,7 @@ impl Run<'_> {
         ))
     }
 
-    /// `files` are those written, `saved` the one that the run is kept in.
+    /// The report. `files` are the files written; `saved` is where the run was saved.
     pub fn text(&self, outcome: &Outcome, files: &[&Path], saved: Option<&Path>) -> String {
         let Self { problem, backend, .. } = self;
         let known = problem.optimum();
@@ -149,7 +149,7 @@ impl Run<'_> {
         }
         let early = matches!(outcome.stopped, StopReason::Interrupted | StopReason::Time);
         if let Some(file) = saved {
-            let how = if early { "; it goes on with" } else { "; further with" };
+            let how = if early { "; resume with" } else { "; continue with" };
             let file = file.display();
             lines.push(format!("saved       {file}{how}: flockwork resume {file}"));
         }
@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 }
 
-/// The first coordinates of a point; JSON has all.
+/// The first coordinates of a point; JSON has them all.
 fn point(position: &[f64]) -> String {
     const SHOWN: usize = 8;
     let mut text: Vec<_> = position.iter().take(SHOWN).map(|x| format!("{x:.6}")).collect();

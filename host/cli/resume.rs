@@ -1,4 +1,4 @@
-//! `flockwork resume`: go on with a saved run.
+//! `flockwork resume`: continues a saved run.
 
 use std::path::PathBuf;
 
@@ -21,9 +21,9 @@ use super::{
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The file that `optimize --save` wrote.
+    /// The file written by `optimize --save`.
     file: PathBuf,
-    /// Leave the file as it is, instead of keeping the run in it as it goes on.
+    /// Do not save the resumed run to the file.
     #[arg(long, conflicts_with = "save")]
     no_save: bool,
     #[command(flatten)]
@@ -36,10 +36,10 @@ pub struct Arguments {
     data: DataArguments,
 }
 
-/// What the program writes beside a saved run, as JSON.
+/// The program's own note in a saved run, as JSON.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Note {
-    /// Where the function's data were.
+    /// The source of the function's data.
     pub data: Option<Source>,
 }
 
@@ -61,12 +61,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     });
     if let Some(model) = saved.function().strip_prefix("fit of ") {
         bail!(
-            "{file} is the saved fit of the model {model}: go on with the command that saved it and \
-             --resume, as flockwork fit DATA --model {model} --resume {file}",
+            "{file} is a saved fit of the model {model}: repeat the command that saved it with --resume, as \
+             in flockwork fit DATA --model {model} --resume {file}",
             file = file.display()
         );
     }
-    // One that the library wrote may have another note, or none.
+    // A run saved by the library may have another note, or none.
     let mut note: Note = serde_json::from_str(saved.note()).unwrap_or_default();
     if data.file().is_some() {
         note.data = data.source(None);
@@ -83,11 +83,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     })
 }
 
-/// The problem that a saved run is about.
+/// The problem of a saved run.
 fn problem(saved: &Checkpoint, source: Option<&Source>) -> anyhow::Result<Problem> {
     let info = problem::info(saved.function()).with_context(|| {
         let function = saved.function();
-        format!("only the program that saved this run knows its function, {function}")
+        format!("the function of this run, {function}, is known only to the program that saved it")
     })?;
     match (info.data, source) {
         (Data::None, None) => Ok(saved.problem()?),
@@ -96,7 +96,7 @@ fn problem(saved: &Checkpoint, source: Option<&Source>) -> anyhow::Result<Proble
         }
         (_, source) => {
             let plain = problem::plain(info, None, source)?;
-            // It may be called by another name, as f6 is.
+            // The run may use another name for the function, such as f6.
             Ok(saved.stated(plain.called(saved.function()))?)
         }
     }

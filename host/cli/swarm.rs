@@ -1,4 +1,4 @@
-//! How the swarm searches.
+//! Arguments that say how the swarm searches.
 
 use std::path::Path;
 
@@ -16,9 +16,10 @@ use super::parse::{by_rule, choice, speed, whole};
 
 #[derive(Args)]
 pub struct SwarmArguments {
-    /// Options that go together, of which others given change theirs: a rule as it was published,
-    /// with 40 particles; the standard swarm of 2006 (robust); small and large swarms with
-    /// restarts and polishing, until a million evaluations or --evaluations are done (thorough).
+    /// A set of options; options given beside it override its own. It is either a rule as
+    /// published, with 40 particles; the standard swarm of 2006 (robust); or small and large swarms
+    /// with restarts and polishing, for a million evaluations or as many as --evaluations allows
+    /// (thorough).
     #[arg(
         long,
         value_parser = choice(Preset::ALL, Preset::name),
@@ -32,10 +33,10 @@ pub struct SwarmArguments {
         short = 'p',
         help_heading = SWARM,
         help = format!(
-            "Number of particles [default: {}; 40 or fewer in presets]. With fewer than {}, what is \
-             not given by options, --rule or another --preset is: two random informants; \
+            "Number of particles [default: {}; 40 or fewer in presets]. Unless options, --rule or another \
+             --preset say otherwise, swarms of fewer than {} particles have two random informants, and \
              --randomness per-particle if there are at least dimensions x dimensions particles, \
-             else the inertia and the coefficients of standard-2011",
+             otherwise the inertia and coefficients of standard-2011",
             Options::default().particles,
             Options::MANY
         ),
@@ -55,8 +56,8 @@ pub struct SwarmArguments {
         )
     )]
     precision: Option<Precision>,
-    /// Whether particles wait for each other in every iteration. Asynchronous, the result depends on
-    /// timing.
+    /// Whether all particles finish an iteration before the next begins (synchronous) or move on
+    /// independently (asynchronous). Asynchronous results depend on timing.
     #[arg(
         long,
         value_parser = choice(Mode::ALL, Mode::name),
@@ -64,9 +65,9 @@ pub struct SwarmArguments {
         help_heading = SWARM
     )]
     mode: Mode,
-    /// Where the particles start: uniform in the box; in a Latin hypercube; at Sobol points; uniform
-    /// or at the opposite point, whichever is better (opposition); or at the points of a FILE, text
-    /// (a point a line) or .npy, and the others uniform.
+    /// Where the particles start: uniform in the box; in a Latin hypercube; at Sobol points; at the
+    /// better of a uniform point and its opposite (opposition); or at the points in FILE, text (a
+    /// point a line) or .npy, with any further particles uniform.
     #[arg(
         long,
         value_name = "uniform|latin-hypercube|sobol|opposition|FILE",
@@ -78,10 +79,10 @@ pub struct SwarmArguments {
     rule: RuleArguments,
     #[command(flatten)]
     restart: RestartArguments,
-    /// Finish with something sharper, where the swarm no longer improves, or before a restart: polls
-    /// along the axes (pattern), adaptive coordinate descent (adaptive), a search along each axis for
-    /// sums over them (line), CMA-ES (covariance); or nothing, whatever the preset says (none)
-    /// [default: the preset's, in most none].
+    /// Refine the result by a local method when the swarm stops improving, or before a restart: a
+    /// pattern search along the axes (pattern), adaptive coordinate descent (adaptive), a line
+    /// search along each axis for separable sums (line), CMA-ES (covariance), or none, whatever the
+    /// preset says [default: the preset's, usually none].
     #[arg(
         long,
         value_name = "METHOD",
@@ -91,7 +92,8 @@ pub struct SwarmArguments {
     polish: Option<Finish>,
 }
 
-/// What `--polish` says. An `Option` in an `Option` would say to clap that METHOD may be left out.
+/// The value of `--polish`. clap would take an `Option` in an `Option` to mean that METHOD is
+/// optional.
 #[derive(Clone, Copy, PartialEq)]
 enum Finish {
     By(Method),
@@ -104,7 +106,7 @@ fn finish(text: &str) -> Result<Finish, String> {
     }
     text.parse().map(Finish::By).map_err(|_: flockwork::Error| {
         let names: Vec<_> = Method::ALL.iter().map(|method| method.name()).collect();
-        format!("it must be one of {}, none", names.join(", "))
+        format!("expected one of {}, none", names.join(", "))
     })
 }
 
@@ -113,14 +115,15 @@ const SWARM: &str = "Swarm";
 #[derive(Args)]
 #[command(next_help_heading = "Rule (defaults: those that each rule was published with)")]
 struct RuleArguments {
-    /// How particles move: by inertia weight or constriction; drawn by all informants; the standard
-    /// swarm of 2011; bare bones; comprehensive learning [default: inertia, or the preset's].
+    /// How particles move: with an inertia weight or constriction; fully informed by all
+    /// neighbours; the standard swarm of 2011; bare bones; comprehensive learning [default:
+    /// inertia, or the preset's].
     #[arg(long, value_parser = choice(Rule::ALL, Rule::name))]
     rule: Option<Rule>,
     #[arg(
         long,
         allow_negative_numbers = true,
-        help = by_rule("Inertia weight; with a schedule, the first", |o| {
+        help = by_rule("Inertia weight; with a schedule, its first value", |o| {
             coefficients(o).inertia.to_string()
         })
     )]
@@ -137,7 +140,7 @@ struct RuleArguments {
     #[arg(
         long,
         allow_negative_numbers = true,
-        help = by_rule("Cognitive coefficient: pull towards the particle's own best", |o| {
+        help = by_rule("Cognitive coefficient: pull towards the personal best", |o| {
             coefficients(o).cognitive.to_string()
         })
     )]
@@ -145,7 +148,7 @@ struct RuleArguments {
     #[arg(
         long,
         allow_negative_numbers = true,
-        help = by_rule("Social coefficient: pull towards the best of its informants", |o| {
+        help = by_rule("Social coefficient: pull towards the best of the informants", |o| {
             coefficients(o).social.to_string()
         })
     )]
@@ -154,8 +157,8 @@ struct RuleArguments {
         long,
         value_parser = choice(Schedule::ALL, Schedule::name),
         help = by_rule(
-            "How the inertia weight goes: it stays; in a straight line to the last; or in each \
-             iteration a random one between the two",
+            "How the inertia weight changes: not at all; linearly to its last value; or at random \
+             between the two in each iteration",
             |o| o.schedule.to_string()
         )
     )]
@@ -163,7 +166,7 @@ struct RuleArguments {
     #[arg(
         long,
         value_parser = choice(Randomness::ALL, Randomness::name),
-        help = by_rule("What random coefficients are drawn for", |o| {
+        help = by_rule("Whether each particle or each of its dimensions draws random coefficients", |o| {
             o.randomness.iter().map(ToString::to_string).collect()
         })
     )]
@@ -173,8 +176,8 @@ struct RuleArguments {
         visible_alias = "neighborhood",
         value_name = "global|ring:K|von-neumann|random:K",
         help = by_rule(
-            "Who informs whom: all particles all others; K neighbours on each side of a ring; the \
-             four on a grid; K drawn at random",
+            "Which particles inform each other: all; K neighbours on each side of a ring; the four \
+             neighbours on a grid; K drawn at random",
             |o| o.neighbourhood.iter().map(ToString::to_string).collect()
         )
     )]
@@ -193,7 +196,7 @@ struct RuleArguments {
         value_parser = speed,
         allow_hyphen_values = true,
         help = by_rule(
-            "Greatest speed in each dimension, as a share of the box an iteration; or `none`",
+            "Greatest speed in each dimension, as a share of the box per iteration, or `none`",
             |o| match o.max_velocity {
                 f64::INFINITY => "none".to_owned(),
                 speed => speed.to_string(),
@@ -205,8 +208,8 @@ struct RuleArguments {
         long,
         value_name = "ITERATIONS",
         help = format!(
-            "Rule comprehensive: a particle chooses anew from whom it learns after so many \
-             iterations without improvement [default: {}]",
+            "With the rule comprehensive, a particle chooses new exemplars after this many iterations \
+             without improvement [default: {}]",
             Options::default().patience
         ),
         value_parser = whole::<u32>
@@ -217,7 +220,7 @@ struct RuleArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Polishing and restarts")]
 struct RestartArguments {
-    /// Put a new swarm in the place of one that no longer improves; the best of all is the result.
+    /// Replace a swarm that no longer improves by a new one; the best of all swarms is the result.
     #[arg(long)]
     restart: bool,
     #[arg(
@@ -225,7 +228,7 @@ struct RestartArguments {
         value_name = "ITERATIONS",
         requires = "restart",
         help = format!(
-            "After so many iterations without improvement [default: {}]",
+            "Restart after this many iterations without improvement [default: {}]",
             Restart::default().patience
         ),
         value_parser = whole::<u32>
@@ -236,8 +239,8 @@ struct RestartArguments {
         value_name = "SHARE",
         requires = "restart",
         help = format!(
-            "Or when the particles' root mean square distance from the best is below this share \
-             of the box [default: {:?}]",
+            "Restart when the particles' root mean square distance from the global best falls below \
+             this share of the box [default: {:?}]",
             Restart::default().spread
         )
     )]
@@ -247,7 +250,7 @@ struct RestartArguments {
         value_name = "FACTOR",
         requires = "restart",
         help = format!(
-            "The next swarm has so many times the particles [default: {}]",
+            "Each new swarm has this many times the particles of the last [default: {}]",
             Restart::default().growth
         )
     )]
@@ -256,13 +259,13 @@ struct RestartArguments {
         long,
         value_name = "N",
         requires = "restart",
-        help = format!("But no more than this [default: {}]", Restart::default().most_particles),
+        help = format!("Greatest number of particles after a restart [default: {}]", Restart::default().most_particles),
         value_parser = whole::<u32>
     )]
     restart_particles: Option<u32>,
 }
 
-/// Those of constriction, unless others are given.
+/// The coefficients, by default those of constriction.
 fn coefficients(options: &Options) -> Coefficients {
     options.coefficients.unwrap_or(Coefficients::CONSTRICTION)
 }
@@ -274,22 +277,22 @@ fn set<T>(place: &mut T, given: Option<T>) {
 }
 
 impl SwarmArguments {
-    /// The options of a run in so many dimensions, without its limits and records.
+    /// The options of a run with this many dimensions, without its limits and records.
     pub fn options(&self, dims: u32) -> anyhow::Result<Options> {
         self.options_from(Options::default(), dims)
     }
 
-    /// The file of points to start at, if that is one.
+    /// The file of starting points, if `--start` names one.
     pub fn start_file(&self) -> Option<&Path> {
         named_start(&self.start).is_none().then_some(Path::new(&self.start))
     }
 
-    /// Whether nothing shall finish, whatever the preset says.
+    /// Whether polishing is off, whatever the preset says.
     pub fn never_polishes(&self) -> bool {
         self.polish == Some(Finish::Never)
     }
 
-    /// The same, where neither a rule nor a preset is given from these.
+    /// Like `options`, starting from `usual` if neither a rule nor a preset is given.
     pub fn options_from(&self, usual: Options, dims: u32) -> anyhow::Result<Options> {
         let mut options = match (self.rule.rule, self.preset) {
             (Some(rule), _) => {
@@ -318,7 +321,7 @@ impl SwarmArguments {
 }
 
 impl RuleArguments {
-    /// Sets what was given, for a run in so many dimensions.
+    /// Applies the given options to a run with this many dimensions.
     fn apply(&self, options: &mut Options, dims: u32) -> anyhow::Result<()> {
         self.check(options.rule)?;
         let published = options.schedule;
@@ -331,14 +334,12 @@ impl RuleArguments {
         set(&mut coefficients.social, self.social);
         match (options.schedule, self.last_inertia) {
             (Schedule::Constant, Some(_)) => {
-                bail!(
-                    "--last-inertia needs a schedule that leads there: --schedule linear or random"
-                )
+                bail!("--last-inertia needs a schedule: --schedule linear or --schedule random")
             }
             (Schedule::Constant, None) => coefficients.last_inertia = coefficients.inertia,
             (_, Some(last)) => coefficients.last_inertia = last,
             (schedule, None) if schedule != published && published == Schedule::Constant => {
-                bail!("--schedule {schedule} needs --last-inertia, the inertia weight at its end")
+                bail!("--schedule {schedule} needs --last-inertia, the last inertia weight")
             }
             _ => {}
         }
@@ -349,7 +350,7 @@ impl RuleArguments {
         Ok(())
     }
 
-    /// Refuses what would have no effect.
+    /// Refuses options that would have no effect.
     fn check(&self, rule: Rule) -> anyhow::Result<()> {
         let weighted = rule != Rule::BareBones;
         let guided = weighted && rule != Rule::Comprehensive;
@@ -362,7 +363,7 @@ impl RuleArguments {
             ("--patience", self.patience.is_some(), rule == Rule::Comprehensive),
         ] {
             if given && !has {
-                bail!("{option} does not apply to the rule {rule}, which has no such number");
+                bail!("{option} does not apply to the rule {rule}, which does not use it");
             }
         }
         Ok(())
@@ -380,12 +381,12 @@ impl RestartArguments {
     }
 }
 
-/// A start that is no file, as saved runs spell it.
+/// A start that is no file, by its name in saved runs.
 fn named_start(text: &str) -> Option<Start> {
     serde_json::from_value(text.into()).ok()
 }
 
-/// Where a swarm starts: a name as saved runs spell it, or a file of points.
+/// The start: a name, or a file of points.
 fn start(text: &str, dims: u32) -> anyhow::Result<Start> {
     if let Some(named) = named_start(text) {
         return Ok(named);

@@ -1,10 +1,10 @@
-//! The driver's library, bound when the program runs.
+//! The driver's library, bound at run time.
 //!
-//! Nothing links against libcuda. The `cu*` functions that `cust` calls are defined here, as
-//! trampolines: each jumps to the address in its slot of a table. A slot starts at a function
-//! that answers `CUDA_ERROR_NOT_INITIALIZED`; [`find_and_fill`] fills the slots from the driver's
-//! library. So the program starts where there is no driver, and says so when one is asked for.
-//! A function that an older driver lacks keeps answering `CUDA_ERROR_NOT_INITIALIZED`.
+//! Nothing links against libcuda. The `cu*` functions that `cust` calls are defined here as
+//! trampolines: each jumps to the address in its slot of a table. Initially, all slots point to a
+//! function that returns `CUDA_ERROR_NOT_INITIALIZED`; [`find_and_fill`] fills them from the
+//! driver's library. So the program starts without a driver, and reports that when one is needed. A
+//! function that an older driver lacks keeps returning `CUDA_ERROR_NOT_INITIALIZED`.
 
 use std::env;
 use std::error::Error;
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use cust::sys::CUresult;
 use libloading::Library;
 
-/// Names the driver's library, in place of the ones tried otherwise.
+/// An environment variable that names the driver's library, instead of the usual names.
 pub const LIBRARY_VARIABLE: &str = "FLOCKWORK_LIBCUDA";
 
-/// Where the library lies: on the loader's path, in Windows' Linux, in a container's mount.
+/// The library's usual places: the loader's path, WSL, and a container's mount.
 const LIBRARIES: [&str; 3] =
     ["libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1"];
 
-/// Defines, from the functions' names, their slots and their trampolines.
+/// Defines the slots and trampolines of the named functions.
 macro_rules! entries {
     ($($name:ident)*) => {
         /// The slot of each function.
@@ -44,7 +44,7 @@ macro_rules! trampoline {
         core::arch::global_asm!(
             ".pushsection .text.flockwork_driver, \"ax\", @progbits",
             concat!(".globl ", stringify!($name)),
-            // A library made of this one must not offer them to others.
+            // Libraries made of this one must not export them.
             concat!(".hidden ", stringify!($name)),
             concat!(".type ", stringify!($name), ", @function"),
             concat!(stringify!($name), ":"),
@@ -60,12 +60,12 @@ macro_rules! trampoline {
 #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
 macro_rules! trampoline {
     ($name:ident) => {
-        // x16 is the register that a call may lose on its way.
+        // x16 is a scratch register between caller and callee.
         core::arch::global_asm!(
             ".pushsection .text.flockwork_driver, \"ax\", %progbits",
             ".p2align 2",
             concat!(".globl ", stringify!($name)),
-            // A library made of this one must not offer them to others.
+            // Libraries made of this one must not export them.
             concat!(".hidden ", stringify!($name)),
             concat!(".type ", stringify!($name), ", %function"),
             concat!(stringify!($name), ":"),
@@ -90,9 +90,8 @@ compile_error!(
     "the feature `cuda` is for Linux on x86-64 and AArch64: build with --no-default-features"
 );
 
-// What cust 0.3.2 calls, to the last function, whether this program gets there or not; a link
-// error names what is missing after an update.
-// Then what `super` alone calls.
+// All functions that cust 0.3.2 refers to, whether this program calls them or not; after an update,
+// a link error names what is missing. Then the functions that only `super` calls.
 entries! {
     cuArray3DCreate_v2 cuArray3DGetDescriptor_v2 cuArrayDestroy cuCtxCreate_v2 cuCtxDestroy_v2
     cuCtxGetApiVersion cuCtxGetCacheConfig cuCtxGetCurrent cuCtxGetDevice cuCtxGetFlags
@@ -125,23 +124,24 @@ entries! {
     cuStreamCreate cuStreamQuery
 }
 
-/// The address each trampoline jumps to.
+/// The address that each trampoline jumps to.
 static TABLE: [AtomicPtr<c_void>; NAMES.len()] =
     [const { AtomicPtr::new(not_bound as *mut c_void) }; NAMES.len()];
 
 /// CUDA_ERROR_NOT_INITIALIZED.
 const NOT_INITIALIZED: c_int = 3;
 
-/// What a slot holds before [`find_and_fill`], or after it if the driver lacks the function.
+/// The content of a slot before [`find_and_fill`], or after it if the driver lacks the function.
 extern "C" fn not_bound() -> c_int {
     NOT_INITIALIZED
 }
 
-/// The functions of the driver, as `call!` finds them: cust's bindings, and what they lack.
+/// The driver's functions for `call!`: cust's bindings, and those they lack.
 pub(super) mod functions {
     pub(in super::super) use cust::sys::*;
 
-    // Shadows the binding of that name, whose `CUresult` cannot hold a code newer than CUDA 11.4.
+    // Shadows the binding of that name, whose `CUresult` cannot represent codes newer than CUDA
+    // 11.4.
     unsafe extern "C" {
         pub(in super::super) fn cuGetErrorName(
             code: u32,
@@ -160,10 +160,10 @@ pub(super) mod functions {
 
 /// A function of the driver, for `call!`.
 pub(super) trait DriverFunction {
-    /// The same function, its answer typed as the number it is.
+    /// The type of the same function, returning a number.
     type Numeric;
 
-    /// The same function, its answer typed as the number it is.
+    /// The same function, returning a number.
     fn numeric(self) -> Self::Numeric;
 }
 
@@ -179,8 +179,8 @@ macro_rules! driver_functions {
             type Numeric = unsafe extern "C" fn($($argument),*) -> u32;
 
             fn numeric(self) -> Self::Numeric {
-                // SAFETY: `CUresult` is `repr(i32)`, returned in the register that a `u32` is;
-                // unlike the enum, a `u32` has every value the driver may answer.
+                // SAFETY: `CUresult` is `repr(i32)`, returned in the same register as a `u32`;
+                // unlike the enum, a `u32` can represent every value that the driver may return.
                 unsafe { core::mem::transmute::<Self, Self::Numeric>(self) }
             }
         }
@@ -190,9 +190,9 @@ driver_functions!(A B C D E F G H I J K);
 
 /// The library was not found.
 pub(super) struct NotFound {
-    /// The names under which it was looked for.
+    /// The names that were tried.
     pub(super) tried: Vec<String>,
-    /// What the loader said.
+    /// The loader's message.
     pub(super) reason: String,
 }
 
@@ -204,25 +204,25 @@ pub(super) fn find_and_fill() -> Result<(), NotFound> {
     };
     let mut reason = None;
     for name in &tried {
-        // SAFETY: loading NVIDIA's driver (or what the user named in its place) runs its
-        // initialisers, as linking against it would have.
+        // SAFETY: loading NVIDIA's driver (or the library named by the user) runs its initialisers,
+        // as linking against it would have.
         match unsafe { Library::new(name) } {
             Ok(library) => match fill(&library) {
                 Ok(()) => {
-                    // The table points into it from now on.
+                    // The table points into the library from now on.
                     core::mem::forget(library);
                     return Ok(());
                 }
                 Err(missing) => reason = Some(missing),
             },
-            // The first name's reason: the others are long shots.
+            // Keep the first name's reason: the others are unlikely to exist.
             Err(error) => reason = reason.or_else(|| Some(loader_said(&error))),
         }
     }
     Err(NotFound { tried, reason: reason.unwrap_or_default() })
 }
 
-/// The loader's own words.
+/// The loader's own message.
 fn loader_said(error: &libloading::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }
@@ -230,7 +230,7 @@ fn loader_said(error: &libloading::Error) -> String {
 /// Points every slot at the library's function of that name.
 fn fill(library: &Library) -> Result<(), String> {
     let find = |name: &str| {
-        // SAFETY: the address is only taken here; the trampolines' callers state its signature.
+        // SAFETY: the address is only taken here; the trampolines' callers state the signature.
         unsafe { library.get::<*mut c_void>(name) }.ok().map(|symbol| *symbol)
     };
     if find(NAMES[Entry::cuInit as usize]).is_none() {

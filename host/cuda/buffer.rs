@@ -1,4 +1,4 @@
-//! Memory: the GPU's, and the host's that is pinned for its copies.
+//! GPU memory, and pinned host memory.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::driver::call;
 use super::error::{Code, CudaError, DriverError, Result};
 use super::gpu::Gpu;
 
-/// What this process holds: buffers in the memory of all GPUs.
+/// The buffers that this process holds in the memory of all GPUs.
 ///
 /// ```
 /// use flockwork::cuda::{LiveAllocations, live_allocations};
@@ -26,16 +26,16 @@ use super::gpu::Gpu;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LiveAllocations {
-    /// Number of buffers, those without elements left out.
+    /// Number of buffers, not counting empty ones.
     pub count: u64,
-    /// Their bytes.
+    /// Their size in bytes.
     pub bytes: u64,
 }
 
 static LIVE_COUNT: AtomicU64 = AtomicU64::new(0);
 static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// What is allocated now: tests compare it before and after.
+/// The current allocations: tests compare them before and after.
 ///
 /// ```
 /// use flockwork::{backend::{Choice, Cuda}, cuda::live_allocations, objective::Sphere};
@@ -56,7 +56,7 @@ pub fn live_allocations() -> LiveAllocations {
     }
 }
 
-/// Counts an allocation as long as it lives.
+/// Counts an allocation while it exists.
 #[derive(Debug)]
 struct Counted(u64);
 
@@ -77,9 +77,8 @@ impl Drop for Counted {
 
 /// `length` elements of `T` in a GPU's memory, freed on drop.
 ///
-/// Copies wait for the work in all streams that came before, and work that comes after waits for
-/// them; those to the host return when the data is there. [`super::Stream`] has the copies that
-/// do not wait.
+/// Copies wait for earlier work in all streams, and later work waits for them; copies to the host
+/// return when the data has arrived. [`super::Stream`] has copies that do not wait.
 #[derive(Debug)]
 pub struct Buffer<T> {
     /// 0 if there are no bytes.
@@ -94,7 +93,7 @@ impl Gpu {
     /// A buffer of `length` elements whose bytes are zero.
     ///
     /// # Errors
-    /// [`CudaError::OutOfMemory`], [`CudaError::TooLarge`], or what the driver said.
+    /// [`CudaError::OutOfMemory`], [`CudaError::TooLarge`], or the driver's error.
     pub fn alloc_zeroed<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
         let mut buffer = self.alloc(length)?;
         buffer.zero()?;
@@ -104,21 +103,21 @@ impl Gpu {
     /// A buffer with a copy of `elements`.
     ///
     /// # Errors
-    /// [`CudaError::OutOfMemory`], or what the driver said.
+    /// [`CudaError::OutOfMemory`], or the driver's error.
     pub fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {
         let mut buffer = self.alloc(elements.len())?;
         buffer.write_at(0, elements)?;
         Ok(buffer)
     }
 
-    /// Pins memory of the host as long as what is returned lives: the GPU copies from and to it by itself.
-    /// Takes a second or so for each 10 GB.
+    /// Pins host memory while the result exists, so that the GPU copies from and to it directly.
+    /// Takes about a second per 10 GB.
     ///
     /// # Safety
-    /// That many bytes lie at `memory` all that while.
+    /// `memory` points to this many bytes all that time.
     ///
     /// # Errors
-    /// What the driver said; systems limit how much may be pinned.
+    /// The driver's error; systems limit how much may be pinned.
     pub unsafe fn pin(&self, memory: *mut u8, bytes: usize) -> Result<Pinned> {
         let context = self.context().clone();
         context.make_current()?;
@@ -129,7 +128,7 @@ impl Gpu {
         Ok(Pinned { memory: if bytes == 0 { ptr::null_mut() } else { memory }, context })
     }
 
-    /// A buffer of whatever the memory held.
+    /// A buffer with undefined contents.
     fn alloc<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
         let context = self.context().clone();
         let bytes = size::<T>(length)?;
@@ -156,31 +155,31 @@ impl<T> Buffer<T> {
         self.length == 0
     }
 
-    /// What a kernel is passed that only reads it.
+    /// The argument for a kernel that only reads the buffer.
     ///
     /// # Safety
-    /// It is used in launches on this buffer's GPU alone, never on the host; and while a kernel
-    /// that was passed it runs, the buffer is neither dropped nor written.
+    /// It is used in launches on this buffer's GPU only, never on the host. While a kernel that
+    /// uses it runs, the buffer is neither dropped nor written.
     pub unsafe fn read_only(&self) -> ReadOnly<T> {
-        // SAFETY: that many elements lie there, initialised since every buffer is; the rest is the
+        // SAFETY: there are this many elements, initialised as in every buffer; the rest is the
         // caller's promise.
         unsafe { ReadOnly::new(self.address as usize as *const T, self.length) }
     }
 
-    /// What a kernel is passed that reads and writes it.
+    /// The argument for a kernel that reads and writes the buffer.
     ///
     /// # Safety
-    /// It is used in launches on this buffer's GPU alone, never on the host; and while a kernel
-    /// that was passed it runs, the buffer is not dropped, no other kernel accesses it, and what
-    /// the kernel stores are values of `T`.
+    /// It is used in launches on this buffer's GPU only, never on the host. While a kernel that
+    /// uses it runs, the buffer is not dropped, no other kernel accesses it, and the kernel only
+    /// stores valid values of `T`.
     pub unsafe fn read_write(&self) -> ReadWrite<T> {
-        // SAFETY: that many elements lie there; the rest is the caller's promise.
+        // SAFETY: there are this many elements; the rest is the caller's promise.
         unsafe { ReadWrite::new(self.address as usize as *mut T, self.length) }
     }
 
     /// Its size in bytes.
     pub fn bytes(&self) -> usize {
-        // It was allocated, so this does not overflow.
+        // Does not overflow, since it was allocated.
         self.length * size_of::<T>()
     }
 
@@ -192,7 +191,7 @@ impl<T> Buffer<T> {
         &self.context
     }
 
-    /// The address of elements `start .. start + count`, which it has.
+    /// The address of elements `start .. start + count`, which must exist.
     pub(super) fn range(&self, start: usize, count: usize) -> Result<CUdeviceptr> {
         let end = start.saturating_add(count);
         if end > self.length {
@@ -201,7 +200,7 @@ impl<T> Buffer<T> {
         Ok(self.address + (start * size_of::<T>()) as CUdeviceptr)
     }
 
-    /// Refuses a copy of more bytes than its own.
+    /// Refuses a copy of more bytes than it has.
     pub(super) fn check_bytes(&self, bytes: usize) -> Result<()> {
         if bytes <= self.bytes() {
             return Ok(());
@@ -210,7 +209,7 @@ impl<T> Buffer<T> {
         Err(CudaError::OutOfBounds { start: 0, end, length: self.length })
     }
 
-    /// Refuses a copy of another length than its own.
+    /// Refuses a copy of a different length.
     pub(super) fn check_length(&self, length: usize) -> Result<()> {
         if length == self.length {
             return Ok(());
@@ -223,29 +222,28 @@ impl<T: Pod> Buffer<T> {
     /// Sets every byte to zero.
     ///
     /// # Errors
-    /// What the driver said.
+    /// The driver's error.
     pub fn zero(&mut self) -> Result<()> {
         if self.bytes() == 0 {
             return Ok(());
         }
         self.context.make_current()?;
-        // SAFETY: that many bytes lie at the address.
+        // SAFETY: there are this many bytes at the address.
         Ok(unsafe { call!(cuMemsetD8_v2(self.address, 0, self.bytes())) }?)
     }
 
     /// A copy of its elements.
     ///
     /// # Errors
-    /// What went wrong in the work before, or [`CudaError::OutOfHostMemory`].
+    /// An error of earlier work, or [`CudaError::OutOfHostMemory`].
     pub fn download(&self) -> Result<Vec<T>> {
         self.download_range(0..self.length)
     }
 
-    /// A copy of the elements of a range.
+    /// A copy of a range of elements.
     ///
     /// # Errors
-    /// [`CudaError::OutOfBounds`], what went wrong in the work before, or
-    /// [`CudaError::OutOfHostMemory`].
+    /// [`CudaError::OutOfBounds`], an error of earlier work, or [`CudaError::OutOfHostMemory`].
     pub fn download_range(&self, range: Range<usize>) -> Result<Vec<T>> {
         let count = range.len();
         self.range(range.start, count)?;
@@ -258,10 +256,10 @@ impl<T: Pod> Buffer<T> {
         Ok(elements)
     }
 
-    /// Copies elements from element `start` on over `elements`, as many as that has.
+    /// Copies elements, starting at `start`, to `elements`.
     ///
     /// # Errors
-    /// [`CudaError::OutOfBounds`], or what went wrong in the work before.
+    /// [`CudaError::OutOfBounds`], or an error of earlier work.
     pub fn read_at(&self, start: usize, elements: &mut [T]) -> Result<()> {
         let from = self.range(start, elements.len())?;
         let bytes = size_of_val(elements);
@@ -269,14 +267,14 @@ impl<T: Pod> Buffer<T> {
             return Ok(());
         }
         self.context.make_current()?;
-        // SAFETY: that many bytes lie at both addresses, and every bit pattern is a `T`.
+        // SAFETY: both addresses have this many bytes, and every bit pattern is a valid `T`.
         Ok(unsafe { call!(cuMemcpyDtoH_v2(elements.as_mut_ptr().cast(), from, bytes)) }?)
     }
 
-    /// Copies `elements` over its elements from element `start` on.
+    /// Copies `elements` to its elements, starting at `start`.
     ///
     /// # Errors
-    /// [`CudaError::OutOfBounds`], or what went wrong in the work before.
+    /// [`CudaError::OutOfBounds`], or an error of earlier work.
     pub fn write_at(&mut self, start: usize, elements: &[T]) -> Result<()> {
         let to = self.range(start, elements.len())?;
         let bytes = size_of_val(elements);
@@ -284,7 +282,7 @@ impl<T: Pod> Buffer<T> {
             return Ok(());
         }
         self.context.make_current()?;
-        // SAFETY: that many bytes lie at both addresses; the driver has read `elements` before it
+        // SAFETY: both addresses have this many bytes; the driver has read `elements` before it
         // returns.
         Ok(unsafe { call!(cuMemcpyHtoD_v2(to, elements.as_ptr().cast(), bytes)) }?)
     }
@@ -292,9 +290,9 @@ impl<T: Pod> Buffer<T> {
 
 impl<T> Drop for Buffer<T> {
     fn drop(&mut self) {
-        // If either fails, the context is going and takes the memory with it.
+        // If either call fails, the context is being destroyed and takes the memory with it.
         if self.address != 0 && self.context.make_current().is_ok() {
-            // SAFETY: freed once; the driver waits for the work that uses it.
+            // SAFETY: freed once; the driver waits for work that uses it.
             let _ = unsafe { call!(cuMemFree_v2(self.address)) };
         }
     }
@@ -303,7 +301,7 @@ impl<T> Drop for Buffer<T> {
 /// Pinned for every GPU of the process.
 const PORTABLE: u32 = 1;
 
-/// Memory of the host that is pinned as long as this lives ([`Gpu::pin`]), and belongs to someone else.
+/// Host memory that is pinned while this exists ([`Gpu::pin`]), owned by someone else.
 #[derive(Debug)]
 pub struct Pinned {
     /// Null if there are no bytes.
@@ -313,15 +311,15 @@ pub struct Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // If either fails, the context is going and takes the pin with it.
+        // If either call fails, the context is being destroyed and takes the pin with it.
         if !self.memory.is_null() && self.context.make_current().is_ok() {
-            // SAFETY: registered once and unregistered once; the driver waits for copies under way.
+            // SAFETY: registered once and unregistered once; the driver waits for running copies.
             let _ = unsafe { call!(cuMemHostUnregister(self.memory.cast())) };
         }
     }
 }
 
-/// The bytes of `length` elements.
+/// The size in bytes of `length` elements.
 fn size<T>(length: usize) -> Result<usize> {
     let element = size_of::<T>();
     length
@@ -330,7 +328,7 @@ fn size<T>(length: usize) -> Result<usize> {
         .ok_or(CudaError::TooLarge { length, element })
 }
 
-/// The error of an allocation; the context is current.
+/// The error of a failed allocation; the context must be current.
 fn out_of_memory(error: DriverError, bytes: usize) -> CudaError {
     if error.code != Code::OUT_OF_MEMORY {
         return error.into();

@@ -1,4 +1,4 @@
-//! The context: what everything made on a GPU belongs to.
+//! The context, to which everything created on a GPU belongs.
 
 use std::ptr;
 
@@ -37,13 +37,13 @@ impl Context {
         Ok(Self { raw, device })
     }
 
-    /// Makes it the one that the calling thread's calls mean.
+    /// Makes it the calling thread's current context.
     pub(super) fn make_current(&self) -> Result<()> {
         // SAFETY: the context lives as long as `self`.
         Ok(unsafe { call!(cuCtxSetCurrent(self.raw)) }?)
     }
 
-    /// Whether both are the context of one GPU.
+    /// Whether both are the context of the same GPU.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.raw == other.raw
     }
@@ -53,8 +53,9 @@ impl Drop for Context {
     fn drop(&mut self) {
         let mut current = ptr::null_mut();
         // SAFETY: `current` is written before the call returns; a thread may have no context; and
-        // this reference is released once. Nothing made in the context is left, since all of it
-        // holds an `Arc` of `self`. A failure (a driver shutting down) leaves nothing to do.
+        // this reference is released once. Nothing created in the context is left, since all of it
+        // holds an `Arc` of `self`. If a call fails (the driver is shutting down), there is nothing
+        // left to do.
         unsafe {
             if call!(cuCtxGetCurrent(&mut current)).is_ok() && current == self.raw {
                 let _ = call!(cuCtxSetCurrent(ptr::null_mut()));

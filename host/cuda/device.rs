@@ -1,4 +1,4 @@
-//! The GPUs of this machine, listed without opening one.
+//! The machine's GPUs, listed without opening one.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
@@ -9,7 +9,7 @@ use super::driver::{self, call};
 use super::error::{Bytes, CudaError, Result};
 use super::version::{Capability, Version};
 
-/// Whether this machine has GPUs to compute on, and if not, why.
+/// Whether this machine has usable GPUs, and if not, why.
 ///
 /// ```
 /// use flockwork::cuda::{Availability, availability};
@@ -27,11 +27,11 @@ pub enum Availability {
         /// The GPUs, by ordinal.
         devices: Vec<Device>,
     },
-    /// There is none.
+    /// There is no usable GPU.
     Unavailable {
         /// The version of CUDA that the driver supports, if there is a driver.
         driver: Option<Version>,
-        /// What is missing.
+        /// The reason.
         reason: CudaError,
     },
 }
@@ -58,8 +58,7 @@ pub fn availability() -> Availability {
 /// The GPUs of this machine, by ordinal; at least one.
 ///
 /// # Errors
-/// What [`driver::start`] answers, or what the driver said; [`CudaError::NoDevice`] if there are
-/// none.
+/// As for [`driver::start`], or the driver's error; [`CudaError::NoDevice`] if there are no GPUs.
 pub fn devices() -> Result<Vec<Device>> {
     match count()? {
         0 => Err(CudaError::NoDevice),
@@ -67,7 +66,7 @@ pub fn devices() -> Result<Vec<Device>> {
     }
 }
 
-/// How many GPUs the driver lets this program see.
+/// The number of GPUs visible to this program.
 pub(super) fn count() -> Result<u32> {
     driver::start()?;
     let mut count = 0;
@@ -76,7 +75,7 @@ pub(super) fn count() -> Result<u32> {
     Ok(count.max(0) as u32)
 }
 
-/// What is known of a GPU before it is opened.
+/// Properties of a GPU, known before it is opened.
 ///
 /// ```
 /// use flockwork::cuda::{Availability, availability};
@@ -90,35 +89,35 @@ pub(super) fn count() -> Result<u32> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Device {
-    /// Its number among those the driver lists, from 0.
+    /// Its number in the driver's list, from 0.
     pub ordinal: u32,
-    /// Its name, as `NVIDIA H200`.
+    /// Its name, such as `NVIDIA H200`.
     pub name: String,
-    /// What it is able to run.
+    /// Its compute capability.
     pub capability: Capability,
     /// Bytes of memory.
     pub memory: u64,
     /// Number of multiprocessors.
     pub multiprocessors: u32,
-    /// Threads that are on a multiprocessor at once, at most.
+    /// The most threads resident on a multiprocessor at once.
     pub threads_per_multiprocessor: u32,
-    /// 32-bit registers of a multiprocessor.
+    /// Number of 32-bit registers of a multiprocessor.
     pub registers_per_multiprocessor: u32,
     /// Bytes of shared memory of a multiprocessor.
     pub shared_per_multiprocessor: u32,
-    /// Bytes of shared memory that one block may have.
+    /// The most bytes of shared memory of a block.
     pub shared_per_block: u32,
     /// Bytes of the second-level cache.
     pub l2_cache: u32,
-    /// Whether it runs kernels whose blocks wait for each other.
+    /// Whether it supports cooperative launches, whose blocks may wait for each other.
     pub cooperative: bool,
 }
 
 impl Device {
-    /// Describes the GPU of number `ordinal`.
+    /// Describes the GPU with number `ordinal`.
     ///
     /// # Errors
-    /// [`CudaError::NoSuchDevice`], or what the driver said.
+    /// [`CudaError::NoSuchDevice`], or the driver's error.
     pub(super) fn describe(ordinal: u32) -> Result<Self> {
         let raw = raw(ordinal)?;
         let attribute = |attribute: Attribute| {
@@ -129,11 +128,11 @@ impl Device {
         };
         let mut name = [0 as c_char; 128];
         let mut memory = 0;
-        // SAFETY: the driver writes at most the 128 bytes it is told of, the last of them 0.
+        // SAFETY: the driver writes at most the 128 bytes announced, the last of them 0.
         unsafe { call!(cuDeviceGetName(name.as_mut_ptr(), name.len() as i32, raw)) }?;
         // SAFETY: `memory` is written before the call returns.
         unsafe { call!(cuDeviceTotalMem_v2(&mut memory, raw)) }?;
-        // SAFETY: a string that ends within the array, which outlives its use here.
+        // SAFETY: the string ends within the array, which outlives its use here.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
         use Attribute::*;
         Ok(Self {
@@ -175,7 +174,7 @@ impl fmt::Display for Device {
     }
 }
 
-/// The driver's handle of the GPU of number `ordinal`.
+/// The driver's handle of the GPU with number `ordinal`.
 pub(super) fn raw(ordinal: u32) -> Result<sys::CUdevice> {
     let count = count()?;
     if count == 0 {

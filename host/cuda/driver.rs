@@ -1,8 +1,7 @@
-//! The driver: found, started, and called.
+//! The driver: finding, initialising and calling it.
 //!
-//! Its answers are read as numbers: the bindings type them as a Rust enum of the codes of CUDA 11.4,
-//! and a code added since would be undefined behaviour. Hence `call!`, which everything in this
-//! module's siblings goes through.
+//! Its results are read as numbers: the bindings declare them as a Rust enum of CUDA 11.4's codes,
+//! so a later code would be undefined behaviour. All calls therefore go through `call!`.
 
 use std::sync::OnceLock;
 
@@ -10,7 +9,7 @@ use super::binding::{self, NotFound};
 use super::error::{Code, CudaError};
 use super::version::Version;
 
-/// The oldest driver this program works with.
+/// The oldest supported driver.
 pub const OLDEST_DRIVER: Version = Version::new(11, 0);
 
 /// `call!(cuFunction(arguments))`: the call as a `Result<(), DriverError>`. The call is unsafe.
@@ -25,7 +24,7 @@ macro_rules! call {
 }
 pub(super) use call;
 
-/// Finds the driver's library and fills the table; the first call's outcome stands.
+/// Finds the driver's library and fills the table; the first outcome is kept.
 ///
 /// # Errors
 /// [`CudaError::NoLibrary`] if there is none.
@@ -39,11 +38,11 @@ pub fn bind() -> Result<(), CudaError> {
         .clone()
 }
 
-/// Binds and initialises the driver; the first call's outcome stands.
+/// Binds and initialises the driver; the first outcome is kept.
 ///
 /// # Errors
-/// [`CudaError::NoLibrary`], [`CudaError::DriverTooOld`], [`CudaError::NoDevice`], or what the
-/// driver said.
+/// [`CudaError::NoLibrary`], [`CudaError::DriverTooOld`], [`CudaError::NoDevice`], or the driver's
+/// error.
 pub fn start() -> Result<Version, CudaError> {
     static STARTED: OnceLock<Result<Version, CudaError>> = OnceLock::new();
     STARTED
@@ -62,10 +61,10 @@ pub fn start() -> Result<Version, CudaError> {
         .clone()
 }
 
-/// The version of CUDA that the driver supports; needs a driver, but no device.
+/// The version of CUDA that the driver supports; needs a driver, but no GPU.
 ///
 /// # Errors
-/// [`CudaError::NoLibrary`], or what the driver said.
+/// [`CudaError::NoLibrary`], or the driver's error.
 pub fn version() -> Result<Version, CudaError> {
     bind()?;
     let mut version = 0;
@@ -90,7 +89,7 @@ mod tests {
         let error = unsafe { call!(cuInit(0)) }.unwrap_err();
         assert_eq!((error.call, error.code), ("cuInit", Code::NOT_INITIALIZED));
         let (f, stream, none) = (null_mut(), null_mut(), null_mut());
-        // SAFETY: as above; the last five arguments travel on the stack.
+        // SAFETY: as above; the last five arguments are passed on the stack.
         let error = unsafe { call!(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, none, none)) };
         assert_eq!(error.unwrap_err().code, Code::NOT_INITIALIZED);
     }

@@ -1,4 +1,4 @@
-//! What can go wrong between this program and a GPU, in sentences.
+//! Errors between this program and a GPU, in sentences.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -12,7 +12,7 @@ use super::version::{Capability, Version};
 /// The result of everything in [`super`].
 pub type Result<T> = std::result::Result<T, CudaError>;
 
-/// Why something on the GPU did not work.
+/// An error of the GPU or its driver.
 ///
 /// ```
 /// use flockwork::{Error, backend::{Backend, Cuda}, cuda::CudaError};
@@ -33,35 +33,35 @@ pub enum CudaError {
         .tried.join(", ")
     )]
     NoLibrary {
-        /// The names under which it was looked for.
+        /// The names that were tried.
         tried: Vec<String>,
-        /// What the loader said.
+        /// The loader's message.
         reason: String,
     },
 
     /// The driver lacks something this program needs.
     #[error(
-        "the NVIDIA driver is too old: it supports CUDA {found}, needed is CUDA {needed}{}",
+        "the NVIDIA driver is too old: it supports CUDA {found}, but CUDA {needed} is needed{}",
         release(*.needed)
     )]
     DriverTooOld {
-        /// What the driver supports.
+        /// The version the driver supports.
         found: Version,
-        /// What is needed.
+        /// The version needed.
         needed: Version,
     },
 
-    /// There is a driver, but no GPU that it lets this program see.
+    /// There is a driver, but no GPU visible to this program.
     #[error(
         "the NVIDIA driver found no GPU: `nvidia-smi -L` lists those of this machine, and \
          CUDA_VISIBLE_DEVICES may hide some"
     )]
     NoDevice,
 
-    /// A GPU was asked for by a number that none has.
+    /// No GPU has the given number.
     #[error("there is no GPU {ordinal}: this machine has {count}, numbered from 0")]
     NoSuchDevice {
-        /// The number asked for.
+        /// The number given.
         ordinal: u32,
         /// How many there are.
         count: u32,
@@ -75,29 +75,29 @@ pub enum CudaError {
     NoImage {
         /// The GPU's name.
         device: String,
-        /// What it is able to run.
+        /// Its compute capability.
         capability: Capability,
         /// The lowest target among the program's kernels, if it has any.
         oldest: Option<u32>,
     },
 
-    /// The program holds no kernel of that name.
+    /// The program has no kernel of that name.
     #[error("this program holds no kernel `{name}` for compute capability {target} and later")]
     NoKernel {
         /// The name.
         name: String,
-        /// The target of the kernels that were looked through.
+        /// The target of the kernels searched.
         target: Capability,
     },
 
-    /// The driver did not accept a kernel's PTX.
-    #[error("kernel `{kernel}` was not accepted: {source}{}", quoted(.log))]
+    /// The driver rejected a kernel's PTX.
+    #[error("the driver rejected the kernel `{kernel}`: {source}{}", quoted(.log))]
     Compilation {
         /// The kernel's name.
         kernel: String,
-        /// What the driver's compiler wrote, if anything.
+        /// The message of the driver's compiler, if any.
         log: String,
-        /// The driver's answer.
+        /// The driver's error.
         source: DriverError,
     },
 
@@ -111,7 +111,7 @@ pub enum CudaError {
         kernel: String,
         /// The size in bytes of the parameter it takes.
         taken: usize,
-        /// The size in bytes of the one it would be passed.
+        /// The size in bytes of the parameter passed.
         passed: usize,
     },
 
@@ -120,49 +120,49 @@ pub enum CudaError {
     Launch {
         /// The kernel's name.
         kernel: String,
-        /// Why.
+        /// The reason.
         source: LaunchError,
     },
 
-    /// Two things of different GPUs were used together.
-    #[error("{what} belongs to another GPU than the stream it was used on")]
+    /// Objects of different GPUs were used together.
+    #[error("{what} belongs to a different GPU from the stream it was used on")]
     OtherGpu {
         /// What was used.
         what: &'static str,
     },
 
-    /// The GPU's memory does not suffice.
+    /// There is not enough GPU memory.
     #[error(
-        "out of GPU memory: asked for {}, free are {} of {}",
+        "out of GPU memory: asked for {}, but only {} of {} are free",
         Bytes(*.asked), Bytes(*.free), Bytes(*.total)
     )]
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         asked: u64,
-        /// Bytes that were free.
+        /// Bytes free.
         free: u64,
-        /// Bytes the GPU has.
+        /// Bytes in total.
         total: u64,
     },
 
-    /// The machine's own memory does not suffice.
+    /// There is not enough host memory.
     #[error("out of memory: asked for {}", Bytes(*.asked))]
     OutOfHostMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         asked: u64,
     },
 
-    /// A buffer whose size in bytes no integer holds.
+    /// A buffer whose size in bytes overflows.
     #[error("a buffer of {length} elements of {element} bytes is larger than any memory")]
     TooLarge {
-        /// Elements asked for.
+        /// Number of elements requested.
         length: usize,
-        /// Bytes of an element.
+        /// Bytes per element.
         element: usize,
     },
 
     /// A copy past a buffer's end, or between buffers of different lengths.
-    #[error("elements {start} to {end} were asked for of a buffer of {length}")]
+    #[error("elements {start} to {end} were requested of a buffer of {length}")]
     OutOfBounds {
         /// The first element.
         start: usize,
@@ -172,13 +172,14 @@ pub enum CudaError {
         length: usize,
     },
 
-    /// Anything else the driver said.
+    /// Any other error of the driver.
     #[error(transparent)]
     Driver(#[from] DriverError),
 }
 
 impl CudaError {
-    /// What is missing, for a line that says why the CPU computes; the error itself says what to do about it.
+    /// The reason in brief, for a line that tells why the CPU is used; the error itself tells what
+    /// to do about it.
     pub(crate) fn brief(&self) -> String {
         match self {
             Self::NoLibrary { .. } => "no NVIDIA driver".to_owned(),
@@ -188,7 +189,7 @@ impl CudaError {
     }
 }
 
-/// Why a launch was refused.
+/// The reason why a launch was refused.
 ///
 /// ```
 /// use flockwork::cuda::LaunchError;
@@ -199,54 +200,54 @@ impl CudaError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// No blocks, or more than a grid has.
+    /// No blocks, or more than a grid can have.
     #[error("{blocks} blocks; a grid has 1 to {MOST_BLOCKS}")]
     Blocks {
-        /// Blocks asked for.
+        /// Number of blocks requested.
         blocks: u32,
     },
 
-    /// The block is not made of whole warps, or larger than the kernel's registers allow.
+    /// The block does not consist of whole warps, or is larger than the kernel's registers allow.
     #[error("{threads} threads in a block; this kernel takes a multiple of 32 up to {most}")]
     Threads {
-        /// Threads asked for.
+        /// Number of threads requested.
         threads: u32,
-        /// The most this kernel runs with.
+        /// The most threads this kernel can have.
         most: u32,
     },
 
-    /// More shared memory than a block has.
+    /// More shared memory than a block can have.
     #[error("{bytes} bytes of shared memory in a block; this GPU has {most} left for this kernel")]
     SharedMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u32,
-        /// The most there are.
+        /// Bytes available.
         most: u32,
     },
 
     /// The blocks of a cooperative launch do not fit on the chip together.
     #[error("{blocks} blocks must run at once; {most} of {threads} threads fit on this GPU")]
     Cooperative {
-        /// Blocks asked for.
+        /// Number of blocks requested.
         blocks: u32,
-        /// Threads of each.
+        /// Threads per block.
         threads: u32,
-        /// The most that fit.
+        /// The most blocks that fit.
         most: u32,
     },
 
-    /// The kernel was compiled for other arguments.
-    #[error("arguments that decide what it does are not those it was compiled for")]
+    /// The kernel was specialised for other arguments.
+    #[error("its specialization constants differ from those it was compiled for")]
     Steady,
 }
 
 /// The most blocks of a one-dimensional grid.
 pub const MOST_BLOCKS: u32 = i32::MAX as u32;
 
-/// A call of the driver that failed.
+/// A failed call of the driver.
 ///
-/// Launches and asynchronous copies fail later than they are called: what went wrong inside a
-/// kernel is answered by the next call that waits for it.
+/// Launches and asynchronous copies may fail later than they are called: an error inside a kernel
+/// is returned by the next call that waits for it.
 ///
 /// ```
 /// use flockwork::{Error, cuda::{Code, CudaError}};
@@ -264,9 +265,9 @@ pub const MOST_BLOCKS: u32 = i32::MAX as u32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DriverError {
-    /// The driver's function, as `cuStreamSynchronize`.
+    /// The driver's function, such as `cuStreamSynchronize`.
     pub call: &'static str,
-    /// What it answered.
+    /// The code it returned.
     pub code: Code,
 }
 
@@ -283,7 +284,7 @@ impl fmt::Display for DriverError {
 
 impl std::error::Error for DriverError {}
 
-/// What a function of the driver answers; 0 is success.
+/// A code returned by the driver; 0 is success.
 ///
 /// ```
 /// use flockwork::cuda::Code;
@@ -295,10 +296,10 @@ impl std::error::Error for DriverError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Code(pub u32);
 
-/// Names the codes; where the last column is not empty, says what a person can do.
+/// Names the codes; the last column, if not empty, tells what a user can do.
 ///
-/// After an error inside a kernel (700 and the like) every call of this process answers the same
-/// until it ends, opening the GPU anew included.
+/// After an error inside a kernel (700 and the like) every call returns the same code until the
+/// process ends, even if the GPU is opened anew.
 macro_rules! codes {
     ($($number:literal $name:ident $hint:literal)*) => {
         #[allow(missing_docs, reason = "NVIDIA's names")]
@@ -307,7 +308,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The driver's name of it, as `CUDA_ERROR_ILLEGAL_ADDRESS`.
+            /// The driver's name, such as `CUDA_ERROR_ILLEGAL_ADDRESS`.
             pub fn name(self) -> &'static str {
                 match self {
                     Self(0) => "CUDA_SUCCESS",
@@ -316,7 +317,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What it means and what can be done about it; empty if its name says all.
+            /// What it means and what can be done about it; empty if its name tells everything.
             pub fn hint(self) -> &'static str {
                 match self {
                     $(Self::$name => $hint,)*
@@ -426,7 +427,7 @@ codes! {
 }
 
 impl Code {
-    /// The answer of `call` as a result.
+    /// Converts the code returned by `call` to a result.
     pub(super) fn check(self, call: &'static str) -> std::result::Result<(), DriverError> {
         match self {
             Self(0) => Ok(()),
@@ -434,10 +435,10 @@ impl Code {
         }
     }
 
-    /// For codes newer than this program; none without a driver.
+    /// For codes newer than this program; `None` without a driver.
     fn name_from_driver(self) -> Option<&'static str> {
         let mut name = ptr::null();
-        // `name` is written before the call returns; without a driver the call answers
+        // `name` is written before the call returns; without a driver the call returns
         // NOT_INITIALIZED.
         let ask: unsafe extern "C" fn(_, _) -> _ = functions::cuGetErrorName;
         // SAFETY: the signature is the driver's, and `name` outlives the call.
@@ -450,7 +451,7 @@ impl Code {
     }
 }
 
-/// A number of bytes, as `1.5 GiB`.
+/// A number of bytes, shown as in `1.5 GiB`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bytes(pub u64);
 
@@ -466,11 +467,11 @@ impl fmt::Display for Bytes {
     }
 }
 
-/// The version of CUDA that came with a version of PTX.
+/// The version of CUDA that introduced a version of PTX.
 pub(super) fn cuda_of_ptx(major: u32, minor: u32) -> Version {
     match (major, minor) {
         (..=6, _) => Version::new(10, 2),
-        // PTX 7.0 came with CUDA 11.0, 8.0 with 12.0, and so on, one for one until 8.5.
+        // PTX 7.0 came with CUDA 11.0, 8.0 with 12.0, and so on, in step until 8.5.
         (8, 6) => Version::new(12, 7),
         (8, 7) => Version::new(12, 8),
         (8, 8..) => Version::new(12, 9),
@@ -478,7 +479,7 @@ pub(super) fn cuda_of_ptx(major: u32, minor: u32) -> Version {
     }
 }
 
-/// The Linux driver that first supported a version of CUDA.
+/// The first Linux driver that supports a version of CUDA.
 fn release(needed: Version) -> String {
     const RELEASES: [(Version, u32); 17] = [
         (Version::new(11, 0), 450),

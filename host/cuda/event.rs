@@ -25,30 +25,32 @@ impl Event {
     pub(super) fn new(context: Arc<Context>) -> Result<Self> {
         context.make_current()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` is written before the call returns. Flags 0: with times.
+        // SAFETY: `raw` is written before the call returns. Flags 0: the event records times.
         unsafe { call!(cuEventCreate(&mut raw, 0)) }?;
         Ok(Self { raw, context })
     }
 
-    /// Waits until its stream got there; at once if it was never recorded.
+    /// Waits until its stream has reached it; returns at once if it was never recorded.
     ///
     /// # Errors
-    /// What went wrong on the way.
+    /// Errors of earlier work in the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.context.make_current()?;
-        // SAFETY: the event lives.
+        // SAFETY: the event exists.
         Ok(unsafe { call!(cuEventSynchronize(self.raw)) }?)
     }
 
-    /// Milliseconds from `start` to this event, to about half a microsecond; waits for both.
+    /// Milliseconds from `start` to this event, with a resolution of about half a microsecond;
+    /// waits for both.
     ///
     /// # Errors
-    /// [`Code::INVALID_HANDLE`](super::error::Code::INVALID_HANDLE) if either was never recorded, or what went wrong on the way.
+    /// [`Code::INVALID_HANDLE`](super::error::Code::INVALID_HANDLE) if either was never recorded,
+    /// or an error of earlier work.
     pub fn elapsed_ms(&self, start: &Self) -> Result<f32> {
         start.synchronize()?;
         self.synchronize()?;
         let mut milliseconds = 0.0;
-        // SAFETY: `milliseconds` is written before the call returns; both events live.
+        // SAFETY: `milliseconds` is written before the call returns; both events exist.
         unsafe { call!(cuEventElapsedTime(&mut milliseconds, start.raw, self.raw)) }?;
         Ok(milliseconds)
     }
@@ -60,9 +62,9 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // If either fails, the context is going and takes the event with it.
+        // If either call fails, the context is being destroyed and takes the event with it.
         if self.context.make_current().is_ok() {
-            // SAFETY: destroyed once; the driver keeps it until its stream got there.
+            // SAFETY: destroyed once; the driver keeps it until its stream has reached it.
             let _ = unsafe { call!(cuEventDestroy_v2(self.raw)) };
         }
     }

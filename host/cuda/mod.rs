@@ -1,4 +1,4 @@
-//! The NVIDIA driver: which GPUs there are, and what can go wrong with them.
+//! The NVIDIA driver: the available GPUs, and errors.
 //!
 //! ```
 //! use flockwork::cuda::{Availability, availability};
@@ -13,24 +13,23 @@
 //!
 //! # Inside
 //!
-//! The only place that speaks to the driver. From the bottom up, each level with less that is
-//! unsafe:
+//! The only place that calls the driver. From the bottom up, each level has less unsafe code:
 //!
-//! - `binding` finds the driver's library when the program runs; `driver` starts it and calls its
+//! - `binding` finds the driver's library at run time; `driver` initialises it and calls its
 //!   functions. Every call is unsafe.
-//! - `error` turns the driver's answers into sentences; `device` lists GPUs.
-//! - `context`, `module`, `event`, `gpu`, `buffer`, `stream` own what the driver hands out
-//!   (a context, code, points in time, memory, queues), give it back on drop, and check every length.
-//!   To use them is safe.
-//! - `text` changes a kernel's PTX for the launches that are wanted, before the driver compiles it.
-//! - `launch` ties a kernel to its arguments, its block and its shared memory. A launch is
-//!   unsafe in one respect: that the buffers are what the kernel asks for. `Buffer::read_only`
-//!   and `Buffer::read_write`, which make a kernel's arguments, belong to the same promise.
-//! - `graph` puts many launches together, which the driver then replays with other arguments.
+//! - `error` turns the driver's codes into sentences; `device` lists GPUs.
+//! - `context`, `module`, `event`, `gpu`, `buffer`, `stream` own the driver's objects (contexts,
+//!   code, events, memory, queues), release them on drop, and check every length. Using them is
+//!   safe.
+//! - `text` adapts a kernel's PTX to the launches it is for, before the driver compiles it.
+//! - `launch` ties a kernel to its arguments, block size and shared memory. A launch is unsafe in
+//!   one respect: the buffers must be what the kernel expects. `Buffer::read_only` and
+//!   `Buffer::read_write`, which create a kernel's arguments, are part of the same promise.
+//! - `graph` records many launches, which the driver then replays with other arguments.
 //!
-//! `cust` gives the driver's types and functions. Its own wrappers are not used: they drop the
-//! driver's code where it is none of CUDA 11.4's, and ask the driver to format an error where
-//! there may be none.
+//! `cust` provides the driver's types and functions. Its own wrappers are not used: they discard
+//! codes that CUDA 11.4 does not have, and ask the driver to format an error where there may be
+//! no driver.
 
 mod binding;
 mod buffer;

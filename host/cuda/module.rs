@@ -1,7 +1,7 @@
 //! Kernels: from PTX text to a function on the GPU.
 //!
-//! The driver compiles a module when it is loaded, some 10 to 100 ms; so each kernel is a module
-//! of its own, loaded when first asked for and kept as long as its GPU is open.
+//! The driver compiles a module when it is loaded, which takes some 10 to 100 ms. So each kernel is
+//! a separate module, loaded when first used and kept as long as its GPU is open.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -34,12 +34,12 @@ use super::version::{Capability, Version};
 pub struct Image {
     /// The number in the target's name: 90 for `sm_90`.
     pub target: u32,
-    /// Each entry's name, and the text of a PTX module that holds it and all it needs.
+    /// Each entry's name, and the text of a PTX module with it and all it needs.
     pub entries: &'static [(&'static str, &'static str)],
 }
 
 impl Image {
-    /// The one of `images` with the newest target that a GPU of `capability` runs.
+    /// The one of `images` with the newest target that a GPU of `capability` can run.
     pub(super) fn newest(images: &'static [Self], capability: Capability) -> Option<&'static Self> {
         images
             .iter()
@@ -52,20 +52,20 @@ impl Image {
     }
 }
 
-/// The kernels of a GPU, loaded and not yet loaded.
+/// The kernels of a GPU, loaded or not.
 pub(super) struct Modules {
     image: &'static Image,
     device: Device,
     context: Arc<Context>,
-    /// A kernel's slot is locked while it is loaded, the map only while the slot is looked up: so
-    /// each is compiled once, and different ones at the same time.
+    /// A kernel's slot is locked while it is loaded, the map only while the slot is looked up. So
+    /// each kernel is compiled once, and different ones concurrently.
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
 }
 
 type Slot = Mutex<Option<Arc<Loaded>>>;
 
-/// A kernel's name; the threads of its blocks at most, if it is compiled for fewer than it states; and what are
-/// constants in it.
+/// A kernel's name; the most threads of its blocks, if it is compiled for fewer than it declares;
+/// and its specialization constants.
 type Key = (String, Option<u32>, Steady);
 
 impl Modules {
@@ -73,8 +73,8 @@ impl Modules {
         Self { image, device: device.clone(), context, slots: Mutex::default() }
     }
 
-    /// The kernel of that name, loaded now if it is not yet: for blocks of at most so many threads, if
-    /// that is given and fewer than it states, and for arguments with these words.
+    /// Returns a kernel, loading it if necessary: for blocks of at most `threads` threads, if that
+    /// is given and less than it declares, and with these specialization constants.
     pub(super) fn get(
         &self,
         name: &str,
@@ -103,7 +103,7 @@ impl Modules {
         Ok(slot.insert(Arc::new(loaded)).clone())
     }
 
-    /// The threads that a kernel states its blocks to have at most, if it does.
+    /// The most threads per block that a kernel declares, if it does.
     pub(super) fn stated_threads(&self, name: &str) -> Result<Option<u32>> {
         Ok(text::stated_threads(self.text(name)?))
     }
@@ -121,7 +121,7 @@ impl Modules {
         let mut loaded: Vec<_> = slots
             .iter()
             .filter_map(|((name, ..), slot)| {
-                // One that is being loaded right now is not loaded yet.
+                // A kernel that is being loaded does not count.
                 let time = slot.try_lock().ok()?.as_ref()?.information.load_time;
                 Some((name.clone(), time))
             })
@@ -131,17 +131,17 @@ impl Modules {
     }
 }
 
-/// What the driver's compiler made of a kernel.
+/// Facts about a kernel from the driver's compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Information {
-    /// 32-bit registers of a thread.
+    /// 32-bit registers per thread.
     pub registers: u32,
-    /// Bytes of local memory of a thread: arrays that did not fit in registers, and spills.
+    /// Bytes of local memory per thread: arrays that did not fit in registers, and spills.
     pub local_bytes: u32,
-    /// Bytes of shared memory of a block that the kernel declares itself.
+    /// Bytes of shared memory per block that the kernel itself declares.
     pub static_shared_bytes: u32,
-    /// Bytes of shared memory of a block that a launch may add.
+    /// Bytes of shared memory per block that a launch may add.
     pub most_shared_bytes: u32,
     /// The largest block that its registers allow.
     pub most_threads: u32,
@@ -154,13 +154,13 @@ pub(super) struct Loaded {
     pub(super) name: String,
     pub(super) function: sys::CUfunction,
     pub(super) information: Information,
-    /// Size in bytes of the parameter it takes; none if the driver is too old to tell.
+    /// Size in bytes of its parameter; `None` if the driver is too old to tell.
     pub(super) parameter: Option<usize>,
-    /// The words of its arguments that are constants in it.
+    /// Its specialization constants.
     pub(super) steady: Steady,
-    /// Those of its GPU.
+    /// The multiprocessors of its GPU.
     pub(super) multiprocessors: u32,
-    /// Holds `function`.
+    /// Keeps `function` loaded.
     module: Module,
 }
 
@@ -193,7 +193,7 @@ impl Loaded {
             Ok::<u32, DriverError>(value.max(0) as u32)
         };
         let static_shared_bytes = attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
-        // Without this a launch may add no more than 48 KiB.
+        // Without this call a launch could add no more than 48 KiB.
         let most_shared_bytes = device.shared_per_block.saturating_sub(static_shared_bytes);
         // SAFETY: takes no pointers; the module is loaded.
         unsafe {
@@ -216,7 +216,7 @@ impl Loaded {
         Ok(Self { name, function, information, parameter, steady, multiprocessors, module })
     }
 
-    /// The context it is loaded in.
+    /// The context in which it is loaded.
     pub(super) fn context(&self) -> &Arc<Context> {
         &self.module.context
     }
@@ -239,7 +239,7 @@ fn parameter(function: sys::CUfunction) -> Option<usize> {
     Some(size)
 }
 
-/// A module that is loaded.
+/// A loaded module.
 #[derive(Debug)]
 struct Module {
     raw: sys::CUmodule,
@@ -247,7 +247,7 @@ struct Module {
 }
 
 impl Module {
-    /// Has the driver compile `text`. The context is current.
+    /// Has the driver compile `text`. The context must be current.
     fn compile(name: &str, text: &str, context: &Arc<Context>) -> Result<Self> {
         const LOG_BYTES: usize = 16 << 10;
         let text = CString::new(text).map_err(|_| not_accepted(name, "a zero in its text"))?;
@@ -258,8 +258,8 @@ impl Module {
         let mut values =
             [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(LOG_BYTES)];
         let mut raw = ptr::null_mut();
-        // SAFETY: the text ends in a zero; both arrays have the two elements announced; the log is
-        // as long as it is said to be and outlives the call.
+        // SAFETY: the text ends in a zero; both arrays have the two elements announced; the log has
+        // the length announced and outlives the call.
         unsafe {
             call!(cuModuleLoadDataEx(
                 &mut raw,
@@ -284,7 +284,7 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // If either fails, the context is going and takes the module with it.
+        // If either call fails, the context is being destroyed and takes the module with it.
         if self.context.make_current().is_ok() {
             // SAFETY: unloaded once; its function goes with `Loaded`, which holds `self`.
             let _ = unsafe { call!(cuModuleUnload(self.raw)) };
@@ -301,7 +301,7 @@ fn not_accepted(kernel: &str, log: &str) -> CudaError {
     compilation(kernel, source, log.to_owned())
 }
 
-/// The driver's version of CUDA and the one that `text` needs, if it is the newer one.
+/// The driver's version of CUDA and the one that `text` needs, if that is newer.
 fn versions(text: &str) -> Option<(Version, Version)> {
     let found = driver::version().ok()?;
     let needed = version_needed(text)?;

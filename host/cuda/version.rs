@@ -1,8 +1,8 @@
-//! Versions: of CUDA, which a driver supports, and of the hardware.
+//! Versions of CUDA and of the hardware.
 
 use std::fmt;
 
-/// A version of CUDA, as `13.0`: what a driver supports, or what something needs.
+/// A version of CUDA, such as `13.0`: one that a driver supports, or that is required.
 ///
 /// ```
 /// use flockwork::cuda::Version;
@@ -20,12 +20,12 @@ impl Version {
         Self(1000 * major + 10 * minor)
     }
 
-    /// The part before the point.
+    /// The number before the point.
     pub const fn major(self) -> u32 {
         self.0 / 1000
     }
 
-    /// The part after the point.
+    /// The number after the point.
     pub const fn minor(self) -> u32 {
         self.0 % 1000 / 10
     }
@@ -37,7 +37,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A version of the hardware's instruction set, as `9.0` (whose target is `sm_90`).
+/// A version of the hardware's instruction set, such as `9.0` (target `sm_90`).
 ///
 /// ```
 /// use flockwork::cuda::Capability;

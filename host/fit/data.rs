@@ -15,16 +15,16 @@ use crate::{
     cuda::{Buffer, Gpu},
 };
 
-/// Rows of arguments and a target each, kept once for all fits and copied to `f32` when first needed
-/// so. A clone shares them.
+/// Rows of arguments and a target. All fits share one copy; one in `f32` is made when first needed.
+/// Cloning is cheap.
 ///
-/// Memory: 8 bytes for each number, and 4 more if there are fits in `f32`; as much on a GPU that fits them,
-/// until the data are dropped.
+/// Memory: 8 bytes per number, and 4 more if there are fits in `f32`; the same again on each GPU
+/// used, until the data are dropped.
 ///
 /// ```
 /// use flockwork::fit::Data;
 ///
-/// // Two arguments and a target in each of three rows.
+/// // Each of three rows has two arguments and a target.
 /// let data = Data::new(2, vec![1.0, 10.0, 2.0, 20.0, 3.0, 30.0], vec![0.1, 0.2, 0.3])?;
 /// assert_eq!((data.columns(), data.rows()), (2, 3));
 /// assert_eq!((data.arguments(1), data.target(1)), (&[2.0, 20.0][..], 0.2));
@@ -38,7 +38,7 @@ pub struct Data {
     names: Arc<[String]>,
 }
 
-/// For each row its arguments and then its target.
+/// The rows, each its arguments followed by its target.
 #[derive(Debug)]
 struct Held {
     double: Arc<[f64]>,
@@ -47,7 +47,7 @@ struct Held {
     on_gpus: Mutex<Vec<OnGpu>>,
 }
 
-/// What a GPU has of them, column by column.
+/// The copy on a GPU, column by column.
 #[cfg(feature = "cuda")]
 #[derive(Debug)]
 struct OnGpu {
@@ -57,10 +57,10 @@ struct OnGpu {
 }
 
 impl Data {
-    /// From the arguments, row by row, and the targets.
+    /// Creates data from the arguments, row by row, and the targets.
     ///
     /// # Errors
-    /// If the lists do not fit each other, or if a number is not finite.
+    /// If the lengths do not match or a number is not finite.
     pub fn new(columns: u32, arguments: Vec<f64>, targets: Vec<f64>) -> Result<Self> {
         let expected = columns as usize * targets.len();
         if columns == 0 || arguments.len() != expected {
@@ -94,7 +94,7 @@ impl Data {
         Ok(Self { columns, rows: targets.len(), held: Arc::new(held), names })
     }
 
-    /// Of one argument: pairs (x, y).
+    /// Creates data with one argument from pairs (x, y).
     ///
     /// ```
     /// use flockwork::fit::Data;
@@ -108,7 +108,7 @@ impl Data {
         Self::new(1, arguments, targets)
     }
 
-    /// The rows of a table.
+    /// Creates data from the rows of a table.
     ///
     /// ```
     /// use flockwork::fit::{self, Data};
@@ -121,7 +121,7 @@ impl Data {
         Self::new(table.dims(), table.coefficients().to_vec(), table.targets().to_vec())
     }
 
-    /// With names for the columns, the target last: what pictures show.
+    /// Names the columns, the target last, for pictures and reports.
     ///
     /// ```
     /// use flockwork::fit::Data;
@@ -132,7 +132,7 @@ impl Data {
     /// ```
     ///
     /// # Errors
-    /// If there are not as many names as columns and target.
+    /// If there is not one name for each column and the target.
     pub fn named(mut self, names: Vec<String>) -> Result<Self> {
         let expected = self.columns as usize + 1;
         if names.len() != expected {
@@ -143,7 +143,7 @@ impl Data {
         Ok(self)
     }
 
-    /// Arguments in a row.
+    /// Number of arguments in a row.
     pub fn columns(&self) -> u32 {
         self.columns
     }
@@ -153,8 +153,8 @@ impl Data {
         self.rows
     }
 
-    /// What the columns are called, the target last: `x` and `y`, or `x1`, `x2`, ..., unless
-    /// [`Data::named`] said otherwise.
+    /// The names of the columns, the target last: `x` and `y`, or `x1`, `x2`, ..., unless set by
+    /// [`Data::named`].
     ///
     /// ```
     /// use flockwork::fit::Data;
@@ -177,12 +177,12 @@ impl Data {
         self.held.double[row * self.stride() + self.columns as usize]
     }
 
-    /// Numbers in a row.
+    /// Numbers per row.
     pub(super) fn stride(&self) -> usize {
         self.columns as usize + 1
     }
 
-    /// The least and the greatest of a column, the target's number being [`Data::columns`].
+    /// The smallest and largest value of a column; the target's index is [`Data::columns`].
     pub(super) fn range(&self, column: u32) -> (f64, f64) {
         let all = self.held.double.iter().skip(column as usize).step_by(self.stride());
         all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)))
@@ -204,15 +204,15 @@ impl Data {
 
 #[cfg(feature = "cuda")]
 impl Data {
-    /// The rows in a GPU's memory, from where they are freed with the data. `numbers` are those rows in
-    /// the precision that is wanted; they are brought there once for all fits.
+    /// The rows in a GPU's memory, uploaded once for all fits and freed with the data. `numbers`
+    /// are the rows in the precision of `T`.
     pub(super) fn on_gpu<T: Number>(
         &self,
         gpu: &Gpu,
         numbers: &[T],
     ) -> Result<Arc<Buffer<[u32; 4]>>> {
         let ordinal = gpu.device().ordinal;
-        // A thread that panicked has left a whole list.
+        // A thread that panicked left the list intact.
         let mut on_gpus = self.held.on_gpus.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |there: &&OnGpu| there.ordinal == ordinal && there.precision == T::PRECISION;
         if let Some(there) = on_gpus.iter().find(same) {
@@ -226,7 +226,7 @@ impl Data {
     }
 }
 
-/// In another precision, in which all must be finite.
+/// Converts to another precision, in which every number must be finite.
 pub(super) fn converted<T: Scalar>(numbers: &[f64], what: &'static str) -> Result<Arc<[T]>> {
     let number = |(index, &value): (usize, &f64)| {
         let converted = T::nearest(value);

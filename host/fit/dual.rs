@@ -1,4 +1,4 @@
-//! Numbers with derivatives: forward-mode automatic differentiation of anything written over `Real`.
+//! Dual numbers: forward-mode automatic differentiation of anything written over `Real`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -8,10 +8,10 @@ use flockwork_device::{
     random::Draw,
 };
 
-/// How many derivatives go along with a value.
+/// The number of derivatives carried along with a value.
 pub(super) const DIRECTIONS: usize = 8;
 
-/// A value and its derivatives in some directions.
+/// A value and its directional derivatives.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dual {
     pub value: f64,
@@ -19,13 +19,13 @@ pub(super) struct Dual {
 }
 
 impl Dual {
-    /// A number that does not change.
+    /// A number with zero derivatives.
     #[inline(always)]
     pub fn constant(value: f64) -> Self {
         Self { value, slope: [0.0; DIRECTIONS] }
     }
 
-    /// A number that changes in direction `nth`, if there is one.
+    /// A number whose derivative in direction `nth` is 1, if there is such a direction.
     #[inline(always)]
     pub fn along(value: f64, nth: usize) -> Self {
         let mut dual = Self::constant(value);
@@ -35,7 +35,7 @@ impl Dual {
         dual
     }
 
-    /// f(self), where f has this value and derivative here.
+    /// f(self), given f's value and derivative here.
     #[inline(always)]
     fn chain(self, value: f64, derivative: f64) -> Self {
         Self { value, slope: self.slope.map(|slope| derivative * slope) }
@@ -159,10 +159,10 @@ impl Real for Dual {
     fn pow(self, exponent: Self) -> Self {
         let (x, y) = (self.value, exponent.value);
         let value = Real::pow(x, y);
-        // Of 0^y nothing comes by y, nor by x of x^0: 0 ln 0 and 0 / 0 are taken as 0.
+        // 0 ln 0 and 0 / 0 are taken as 0: the derivative of 0^y by y and of x^0 by x.
         let by_base = if y == 0.0 { 0.0 } else { y * Real::pow(x, y - 1.0) };
         let by_exponent = if x == 0.0 && y >= 0.0 { 0.0 } else { value * Real::ln(x) };
-        // Where nothing changes nothing comes of it, even if the logarithm is none.
+        // A zero slope contributes nothing, even if the logarithm is NaN.
         let from =
             |slope: f64, derivative: f64| if slope == 0.0 { 0.0 } else { slope * derivative };
         self.joined(exponent, value, |a, b| from(a, by_base) + from(b, by_exponent))
@@ -219,7 +219,7 @@ impl Real for Dual {
         mask
     }
 
-    // Of a function of plain numbers nothing is known but its values: central differences.
+    // Nothing is known of a function of plain numbers but its values, so use central differences.
     #[inline(always)]
     fn per_lane<const INPUTS: usize, const OUTPUTS: usize>(
         f: &impl PerLane<f64, INPUTS, OUTPUTS>,

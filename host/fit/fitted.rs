@@ -1,4 +1,4 @@
-//! What a fit found.
+//! The result of a fit.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,12 +7,12 @@ use serde::{Serialize, Serializer};
 use super::{Fit, units::Inner};
 use crate::swarm::Outcome;
 
-/// What is known about a parameter, and why its error is not where there is none.
+/// The status of a parameter: whether it has a standard error, and if not, why.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Polynomial, Status};
 ///
-/// // All at the same place: no slope is better than another.
+/// // All arguments are the same; with the offset fixed at 0, one slope is best.
 /// let data = Data::pairs([(1.0, 1.1), (1.0, 1.9), (1.0, 3.2)])?;
 /// let fitted = Fit::new(Polynomial, data)?.size("degree", 1)?.fixed("c0", 0.0)?.run()?;
 /// assert_eq!(fitted.parameters[0].status, Status::Given);
@@ -24,19 +24,19 @@ use crate::swarm::Outcome;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
-    /// It has a value and an error.
+    /// It has a value and a standard error.
     Estimated,
     /// Its value was given.
     Given,
-    /// It is where it was not allowed to go further.
+    /// It is at a bound.
     AtBound,
-    /// Other values explain the data as well.
+    /// Other values fit the data equally well.
     Undetermined,
-    /// There are no more rows than parameters that are looked for.
+    /// There are no more rows than estimated parameters.
     NoDegreesOfFreedom,
     /// A derivative is not finite there.
     NoDerivative,
-    /// The loss has no curvature that an error follows from: always that of absolute residuals.
+    /// The loss lacks the curvature that an error follows from; the absolute loss always does.
     NoCurvature,
 }
 
@@ -59,7 +59,7 @@ impl Status {
     }
 }
 
-/// A number for each pair of parameters that were looked for.
+/// A matrix over the estimated parameters.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -76,14 +76,14 @@ impl Status {
 pub struct Matrix {
     /// The names of its rows and columns.
     pub parameters: Vec<String>,
-    /// For each the column of the data that it is the factor of, if the model is linear in columns.
+    /// For each parameter, the column of the data it multiplies, if the model is linear in columns.
     pub columns: Vec<Option<String>>,
-    /// NaN for a parameter without an error; `null` in JSON.
+    /// NaN for a parameter without a standard error; `null` in JSON.
     pub rows: Vec<Vec<f64>>,
 }
 
 impl Matrix {
-    /// The number for two parameters.
+    /// The entry for two parameters.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -101,12 +101,12 @@ impl Matrix {
     }
 }
 
-/// How well a model explains the data, and how its parameters go together.
+/// How well a model explains the data, and how its parameters are correlated.
 ///
-/// The likelihood is that of independent normal residuals of variance s^2 / weight. s is that of greatest
-/// likelihood and counts as a parameter, as in R's `logLik`, `AIC` and `BIC`; with
-/// [absolute sigma](super::Fit::absolute_sigma) it is 1 and does not count. There is none for other losses
-/// than squares, nor for a sum of squares of zero: NaN, and `null` in JSON.
+/// The likelihood is that of independent normal residuals of variance s^2 / weight. s is its
+/// maximum-likelihood estimate and counts as a parameter, as in R's `logLik`, `AIC` and `BIC`; with
+/// [absolute sigma](super::Fit::absolute_sigma) it is 1 and does not count. There is no likelihood
+/// for losses other than squares, nor for a sum of squares of zero: NaN, and `null` in JSON.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -120,46 +120,49 @@ impl Matrix {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// The probability that intervals are for.
+    /// The confidence level of intervals.
     pub level: f64,
-    /// Whether errors follow from the weights alone.
+    /// Whether standard errors follow from the weights alone.
     pub absolute_sigma: bool,
-    /// The covariances of the parameters that were looked for. For the losses huber and cauchy those of an
-    /// M-estimator ("sandwich"): A^-1 B A^-1 n / (n - p), where A is the sum over rows of w psi'(r) J J^T and
-    /// B that of (w psi(r))^2 J J^T; psi is the derivative of the loss, J that of the prediction.
+    /// The covariances of the estimated parameters. For the losses huber and cauchy they are those
+    /// of an M-estimator ("sandwich"): A^-1 B A^-1 n / (n - p), where A is the sum over rows of w
+    /// psi'(r) J J^T and B that of (w psi(r))^2 J J^T; psi is the derivative of the loss, J that of
+    /// the prediction.
     pub covariance: Matrix,
     /// Their correlations.
     pub correlation: Matrix,
-    /// 1 less the sum of squares over that of a constant, or over that of zero: see `about_mean`.
+    /// 1 minus the ratio of the sum of squares to that of a constant, or to that of zero: see
+    /// `about_mean`.
     #[serde(serialize_with = "finite")]
     pub r_squared: f64,
-    /// The same with variances, each by its degrees of freedom.
+    /// The same with variances, each over its degrees of freedom.
     #[serde(serialize_with = "finite")]
     pub adjusted_r_squared: f64,
-    /// Whether R squared compares with the mean of the target: not for a linear model that cannot be
-    /// constant, as in R.
+    /// Whether R squared is relative to the mean of the target. As in R, it is not for a linear
+    /// model that cannot be constant.
     pub about_mean: bool,
-    /// The logarithm of the likelihood.
+    /// The log-likelihood.
     #[serde(serialize_with = "finite")]
     pub log_likelihood: f64,
-    /// Akaike's criterion: twice the parameters less twice the logarithm of the likelihood.
+    /// Akaike's information criterion: twice the number of parameters minus twice the
+    /// log-likelihood.
     #[serde(serialize_with = "finite")]
     pub aic: f64,
-    /// That for few rows (Hurvich and Tsai 1989).
+    /// Akaike's criterion corrected for few rows (Hurvich and Tsai 1989).
     #[serde(serialize_with = "finite")]
     pub aicc: f64,
-    /// Schwarz's criterion.
+    /// Schwarz's (Bayesian) information criterion.
     #[serde(serialize_with = "finite")]
     pub bic: f64,
-    /// Akaike's criterion as lmfit has it: n ln(sum of squares / n) + 2 p.
+    /// Akaike's criterion as lmfit computes it: n ln(sum of squares / n) + 2 p.
     #[serde(serialize_with = "finite")]
     pub lmfit_aic: f64,
-    /// Schwarz's criterion as lmfit has it: n ln(sum of squares / n) + p ln n.
+    /// Schwarz's criterion as lmfit computes it: n ln(sum of squares / n) + p ln n.
     #[serde(serialize_with = "finite")]
     pub lmfit_bic: f64,
 }
 
-/// A prediction, and how sure it is.
+/// A prediction and its uncertainty.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -173,17 +176,17 @@ pub struct Statistics {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prediction {
-    /// What the model predicts.
+    /// The predicted value.
     pub value: f64,
     /// Its standard error; NaN if it depends on a parameter without one.
     pub error: f64,
-    /// Where the model's true value is, at the fit's level of confidence.
+    /// The confidence interval of the model's true value, at the fit's level.
     pub confidence: (f64, f64),
-    /// Where a new target is, at that level; NaN for other losses than squares.
+    /// The prediction interval of a new target, at that level; NaN for losses other than squares.
     pub prediction: (f64, f64),
 }
 
-/// A parameter, and how sure it is.
+/// The estimate of a parameter and its uncertainty.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -200,31 +203,32 @@ pub struct Prediction {
 pub struct Estimate {
     /// Its name.
     pub name: String,
-    /// The column of the data that it is the factor of, if the model is linear in columns.
+    /// The column of the data it multiplies, if the model is linear in columns.
     pub column: Option<String>,
     /// Its value.
     pub value: f64,
-    /// Its standard error, from the curvature of the sum of squares: for small, independent errors of
-    /// the same size (or with weights 1 / variance). For the losses huber and cauchy see
-    /// [`Statistics::covariance`]. Zero for one that was given, infinite for one that the data do not
-    /// determine, NaN if there is none for another reason: see `status`.
+    /// Its standard error, from the curvature of the sum of squares. It holds for small,
+    /// independent errors of equal size, or with weights of 1 / variance. For the losses huber and
+    /// cauchy see [`Statistics::covariance`]. Zero if the value was given, infinite if the data do
+    /// not determine it, NaN if there is none for another reason: see `status`.
     #[serde(serialize_with = "finite")]
     pub error: f64,
-    /// What is known about it.
+    /// Its status.
     pub status: Status,
-    /// Its confidence interval by the standard error and Student's t distribution; NaN without an error.
+    /// Its confidence interval by standard error and Student's t distribution; NaN without an
+    /// error.
     #[serde(serialize_with = "ends")]
     pub confidence: (f64, f64),
-    /// Its confidence interval by [profile likelihood](super::Fit::profile), if asked for; an end is NaN
-    /// where the sum of squares does not grow enough, or not before a bound that was given.
+    /// Its confidence interval by [profile likelihood](super::Fit::profile), if asked for. An end
+    /// is NaN where the sum of squares does not grow enough, or not before a given bound.
     #[serde(serialize_with = "profile_ends")]
     pub profile: Option<(f64, f64)>,
-    /// Where it was looked for; twice the same if it was given.
+    /// Its bounds; twice the value if that was given.
     pub bounds: (f64, f64),
 }
 
 impl Estimate {
-    /// Whether it is where it was not allowed to go further.
+    /// Whether it is at a bound.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -240,12 +244,12 @@ impl Estimate {
     }
 }
 
-/// JSON has no number that is not finite.
+/// Serialises a number; JSON has none that is not finite, so those become null.
 fn finite<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     value.is_finite().then_some(*value).serialize(serializer)
 }
 
-/// Null for an interval of which neither end is finite.
+/// Serialises an interval: null if neither end is finite.
 fn ends<S: Serializer>(ends: &(f64, f64), serializer: S) -> Result<S::Ok, S::Error> {
     let (low, high) = *ends;
     let finite = |end: f64| end.is_finite().then_some(end);
@@ -253,7 +257,7 @@ fn ends<S: Serializer>(ends: &(f64, f64), serializer: S) -> Result<S::Ok, S::Err
     any.then_some((finite(low), finite(high))).serialize(serializer)
 }
 
-/// Both ends, each of which may be null, if it was asked for.
+/// Serialises both ends, each of which may be null, if they were asked for.
 fn profile_ends<S: Serializer>(
     profile: &Option<(f64, f64)>,
     serializer: S,
@@ -266,7 +270,7 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
     serializer.serialize_f64(duration.as_secs_f64())
 }
 
-/// What a fit found.
+/// The result of a fit.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -280,49 +284,50 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Fitted {
-    /// All parameters, in the model's order. Terms that are alike are sorted: see
+    /// All parameters, in the model's order. Equivalent terms are sorted: see
     /// [`Order`](super::Order).
     pub parameters: Vec<Estimate>,
-    /// The sum over rows of weight times loss, in `f64`, of residuals in the unit below.
+    /// The sum over rows of weight times loss, in `f64`, of residuals divided by `unit`.
     pub value: f64,
-    /// The sum of squares of the residuals, times the weights, in that unit too.
+    /// The sum of weighted squares of the residuals, also divided by `unit`.
     pub sum_of_squares: f64,
-    /// What residuals are divided by before they are squared, here, in what the observer sees, and in the
-    /// outcome: 1, but for targets (or arguments) whose squares are no numbers a power of two of their size.
-    /// All else is in the user's units.
+    /// The unit by which residuals are divided before they are squared, here, in what the observer
+    /// sees, and in `outcome`. It is 1, except for targets (or arguments) whose squares overflow or
+    /// underflow; then it is a power of two of the target's size. Everything else is in the user's
+    /// units.
     pub unit: f64,
-    /// The residual standard deviation: the root of the sum of squares over the degrees of freedom.
-    /// NaN without any.
+    /// The residual standard deviation: the square root of the sum of squares over the degrees of
+    /// freedom. NaN if there are none.
     #[serde(serialize_with = "finite")]
     pub deviation: f64,
-    /// Rows whose weight is not zero, less parameters that are not given: of those that the data do not
-    /// determine only as many as combinations of them are determined.
+    /// Rows with non-zero weight, minus the estimated parameters. Of parameters that the data do
+    /// not determine, only as many count as combinations of them are determined.
     pub degrees_of_freedom: u64,
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
     /// Iterations of the swarm.
     pub iterations: u32,
-    /// Iterations of Levenberg-Marquardt, from all its starts together.
+    /// Iterations of Levenberg-Marquardt, over all starting points.
     pub descents: u32,
-    /// How many of how many descents ended at the same lowest minimum, if that made a swarm needless.
+    /// If no swarm was needed: how many descents ended at the lowest minimum, of how many.
     pub agreed: Option<(u32, u32)>,
-    /// Parameters whose usual bounds were widened, as the fit would have ended there.
+    /// Parameters whose default bounds were widened because the fit would have ended at one.
     pub widened: Vec<String>,
     /// How well the model explains the data.
     pub statistics: Statistics,
-    /// What the swarm found, without the rest.
+    /// What the swarm alone found.
     #[serde(skip)]
     pub outcome: Outcome,
-    /// From the call to the end.
+    /// Time from the call to the end.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub elapsed: Duration,
-    /// Whether the swarm looked by the Gram matrix.
+    /// Whether the swarm used the Gram matrix.
     #[serde(skip)]
     pub(super) by_gram: bool,
-    /// The same in other units, if it was found in such.
+    /// The equivalent fit that was computed, if it was in other units or about another origin.
     #[serde(skip)]
     pub(super) inner: Option<Arc<Inner>>,
-    /// What was fitted.
+    /// The fit.
     #[serde(skip)]
     pub(super) fit: Fit,
 }
@@ -358,8 +363,8 @@ impl Fitted {
         self.parameters.iter().map(|parameter| parameter.value).collect()
     }
 
-    /// Rows that the swarm evaluated in a second: rows times points tried. None if it looked by the
-    /// [Gram matrix](super::Fit::gram) and read no rows at all, or if no swarm was needed.
+    /// Rows evaluated by the swarm per second: rows times points. `None` if it used the [Gram
+    /// matrix](super::Fit::gram), which reads no rows, or if no swarm was needed.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};

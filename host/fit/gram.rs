@@ -1,24 +1,25 @@
 //! Models that are linear in their parameters, reduced to products of columns.
 //!
-//! With z the columns of a weighted row, those that the parameters are multiplied by and then the target, and
-//! q the parameters, negated, and then 1, the sum of squares is q' G q, where G, the Gram matrix, is the sum of
-//! z z' over the rows. It is summed once; then a point costs O(n^2), however many rows there are. In plain
-//! `f64` the digits that cancel in q' G q would be lost twice over (the condition of G is the square of that of
-//! the columns), so sum and form are in pairs of `f64`, unevaluated sums of 106 bits (Dekker 1971).
+//! Let z be a weighted row: the columns that the parameters multiply, then the target. Let q be the
+//! negated parameters, then 1. The sum of squares is q' G q with the Gram matrix G, the sum of z z'
+//! over the rows. G is computed once; after that a point costs O(n^2), for any number of rows. In
+//! plain `f64`, q' G q would lose twice the digits (the condition of G is the square of that of the
+//! columns), so G and the form are computed in double-double arithmetic: unevaluated sums of two
+//! `f64`, 106 bits (Dekker 1971).
 
 use rayon::prelude::*;
 
 use super::{Fit, Loss, sum::CHUNK};
 use crate::{Error, Result};
 
-/// Rows that are summed from left to right: whole chunks. Their sums are combined in order, so threads
-/// change no bit.
+/// Rows summed from left to right: a whole number of chunks. The sums of groups are combined in
+/// order, so the number of threads changes no bit.
 const GROUP: usize = 64 * CHUNK;
 
-/// Half the distance of neighbouring `f64` at 1.
+/// Half the distance between neighbouring `f64` at 1.
 const UNIT: f64 = f64::EPSILON / 2.0;
 
-/// An unevaluated sum, the second number at most half a unit in the last place of the first.
+/// An unevaluated sum; the second number is at most half a unit in the last place of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Double(f64, f64);
 
@@ -30,19 +31,20 @@ impl Double {
         Self(sum, (a - (sum - of_b)) + (b - of_b))
     }
 
-    /// The same where |a| is at least |b|.
+    /// a + b exactly, if |a| is at least |b|.
     fn joined(a: f64, b: f64) -> Self {
         let sum = a + b;
         Self(sum, b - (sum - a))
     }
 
-    /// Exactly a b, unless it is subnormal.
+    /// a * b exactly, unless it is subnormal.
     fn product_of(a: f64, b: f64) -> Self {
         let product = a * b;
         Self(product, a.mul_add(b, -product))
     }
 
-    /// The sum, off by 3 u^2 of itself at most (Joldes, Muller and Popescu 2017, algorithm 6).
+    /// The sum, with a relative error of at most 3 u^2 (Joldes, Muller and Popescu 2017, algorithm
+    /// 6).
     fn plus(self, other: Self) -> Self {
         let high = Self::sum_of(self.0, other.0);
         let low = Self::sum_of(self.1, other.1);
@@ -50,14 +52,14 @@ impl Double {
         Self::joined(high.0, high.1 + low.1)
     }
 
-    /// The product, off by 5 u^2 of itself at most (the same, algorithm 9, is one of this kind).
+    /// The product, with a relative error of at most 5 u^2 (cf. algorithm 9 of the same paper).
     fn times(self, factor: f64) -> Self {
         let Self(high, low) = Self::product_of(self.0, factor);
         Self::joined(high, self.1.mul_add(factor, low))
     }
 }
 
-/// The Gram matrix of a fit: of a model that is linear in all its parameters, with squares as the loss.
+/// The Gram matrix of a fit, for models linear in all parameters and the loss squares.
 ///
 /// ```
 /// use flockwork::fit::{Data, Fit, Gram, Polynomial};
@@ -72,21 +74,22 @@ impl Double {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Gram {
-    /// The upper triangle, row after row; the target is last.
+    /// The upper triangle, row by row; the target is last.
     entries: Vec<Double>,
-    /// The root of each element of the diagonal: the columns' lengths.
+    /// The square roots of the diagonal: the columns' lengths.
     lengths: Vec<f64>,
     rows: usize,
 }
 
 impl Gram {
-    /// Reduces the data of a fit.
+    /// Computes the Gram matrix of a fit's data.
     ///
-    /// Cost: some 20 (n + 1) (n + 2) / 2 operations for each row, once, on all threads of the present pool.
+    /// Cost: about 20 (n + 1) (n + 2) / 2 operations per row, once, on all threads of the current
+    /// pool.
     ///
     /// # Errors
-    /// [`Error::Option`] if the model is not linear in all parameters or not a built-in one, if the loss is not
-    /// that of squares, or if products of columns overflow.
+    /// [`Error::Option`] if the model is not built in or not linear in all parameters, if the loss
+    /// is not squares, or if products of columns overflow.
     pub fn of(fit: &Fit) -> Result<Self> {
         let refused = |value: String, accepted: &str| {
             Err(Error::Option { option: "gram", value, accepted: accepted.to_owned() })
@@ -98,14 +101,14 @@ impl Gram {
             .is_some_and(|info| (0..count).all(|j| (info.linear)(j as u32, &fit.shape)));
         if !linear {
             return refused(
-                format!("wanted for {}", fit.model_name()),
+                format!("requested for {}", fit.model_name()),
                 "for a built-in model that is linear in all its parameters: linear or polynomial",
             );
         }
         if fit.loss != Loss::Squares {
             return refused(
-                format!("wanted with the loss {}", fit.loss),
-                "with the loss squares: others are no sums of products",
+                format!("requested with the loss {}", fit.loss),
+                "with the loss squares: other losses are not sums of products",
             );
         }
         let rows = fit.data.rows();
@@ -119,8 +122,8 @@ impl Gram {
         }
         if !entries.iter().all(|entry| entry.0.is_finite() && entry.1.is_finite()) {
             return refused(
-                "wanted for data whose products overflow".to_owned(),
-                "for numbers whose squares are finite, all in all",
+                "requested for data whose products overflow".to_owned(),
+                "for numbers whose sums of squares are finite",
             );
         }
         let mut diagonal = 0;
@@ -134,10 +137,10 @@ impl Gram {
         Ok(Self { entries, lengths, rows })
     }
 
-    /// The sum of squares at a point: a value for each parameter of the model, also for those that are fixed.
+    /// The sum of squares at a point, given a value for every parameter of the model, fixed or not.
     ///
     /// # Panics
-    /// If there are fewer.
+    /// If there are too few parameters.
     pub fn sum(&self, parameters: &[f64]) -> f64 {
         let count = self.lengths.len();
         let q = |i: usize| if i + 1 == count { 1.0 } else { -parameters[i] };
@@ -153,25 +156,25 @@ impl Gram {
             }
             sum = sum.plus(row.times(q(i)));
         }
-        // Rounding may have led below; what is not a number stays so.
+        // Rounding may have made the sum negative; NaN stays NaN.
         if sum.0 < 0.0 { 0.0 } else { sum.0 + sum.1 }
     }
 
-    /// How far [`Gram::sum`] and the sum that the fit computes row by row in `f64` may lie apart at a point,
-    /// unless products of columns are subnormal.
+    /// How far [`Gram::sum`] may differ at a point from the sum the fit computes row by row in
+    /// `f64`, unless products of columns are subnormal.
     ///
-    /// With S the sum, L the sum over the columns, target included, of parameter times length, n the number of
-    /// parameters, P that of rows, and u = 2^-53, it is
+    /// With S the sum, L the sum over the columns, target included, of |parameter| times length, n the
+    /// number of parameters, P the number of rows, and u = 2^-53, the bound is
     ///
     /// r S + (1 + r) (2 g L sqrt(S) + g^2 L^2) + e L^2
     ///
-    /// where r = (258 + log2(P / 256)) u is of the sum over the rows, g = 4 (n + 1) u of each of their
-    /// residuals, and e = (4 P + 16 (n + 2)^2) u^2 of the matrix. So it is what the row-by-row sum may be
-    /// off by itself, and more than that only where the residuals are some 10^12 times smaller than the
-    /// terms of the prediction.
+    /// where r = (258 + log2(P / 256)) u is due to the sum over the rows, g = 4 (n + 1) u to each
+    /// residual, and e = (4 P + 16 (n + 2)^2) u^2 to the matrix. That is the error of the
+    /// row-by-row sum itself; it is more only where the residuals are some 10^12 times smaller than
+    /// the terms of the prediction.
     ///
     /// # Panics
-    /// As [`Gram::sum`].
+    /// As for [`Gram::sum`].
     pub fn bound(&self, parameters: &[f64]) -> f64 {
         let count = self.lengths.len();
         let length: f64 = (0..count)
@@ -185,12 +188,12 @@ impl Gram {
         let matrix = of_matrix * length * length;
         let sum = self.sum(parameters) + matrix;
         let residuals = of_residual * length * (2.0 * sum.sqrt() + of_residual * length);
-        // And what is rounded in computing this.
+        // Allow for rounding in this computation itself.
         (of_sum * sum + (1.0 + of_sum) * residuals + matrix) * (1.0 + 1e-6)
     }
 }
 
-/// The sum over rows from `first` to before `end`.
+/// The sum over rows `first..end`.
 fn group_of(fit: &Fit, first: usize, end: usize) -> Vec<Double> {
     let count = fit.sought.len();
     let mut units = vec![0.0; count];

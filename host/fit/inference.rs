@@ -1,4 +1,4 @@
-//! How sure a fit is: covariances, intervals, and how well the model explains the data.
+//! The uncertainty of a fit: covariances, intervals, and goodness of fit.
 
 use std::f64::consts::PI;
 
@@ -11,14 +11,14 @@ use super::{
 };
 use crate::{Error, Result, backend::Simd};
 
-/// Of a column of central differences the share that is rounding.
+/// The share of a column of central differences that is rounding.
 const DIFFERENCES: f64 = 1e-9;
-/// Rows that are looked at together.
+/// Rows processed together.
 const ROWS: usize = 1024;
-/// Iterations of Levenberg-Marquardt at each place of a profile.
+/// Iterations of Levenberg-Marquardt at each point of a profile.
 const PROFILE_ITERATIONS: u32 = 200;
 
-/// What is to be said besides the parameters.
+/// Options for what is reported besides the parameters.
 #[derive(Clone, Debug)]
 pub(super) struct Inference {
     pub level: f64,
@@ -32,7 +32,7 @@ impl Default for Inference {
     }
 }
 
-/// All that a fit says about its parameters.
+/// Everything a fit reports about its parameters.
 pub(super) struct Summary {
     pub value: f64,
     pub sum_of_squares: f64,
@@ -43,7 +43,7 @@ pub(super) struct Summary {
 }
 
 impl Fit {
-    /// The probability that confidence intervals are for; 0.95 unless told otherwise.
+    /// Sets the confidence level of intervals; the default is 0.95.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -62,18 +62,18 @@ impl Fit {
             return Err(Error::Option {
                 option: "confidence",
                 value: format!("{level:?}"),
-                accepted: "a probability between 0 and 1, as 0.95".to_owned(),
+                accepted: "a probability between 0 and 1, such as 0.95".to_owned(),
             });
         }
         self.inference.level = level;
         Ok(self)
     }
 
-    /// Whether confidence intervals by profile likelihood are computed too: each parameter is moved away
-    /// from its estimate, and the others are fitted again, until the sum of squares has grown by what the F
-    /// distribution with 1 and as many degrees of freedom as the fit has allows. As `confint` of R's `nls`
-    /// and lmfit's `conf_interval`. Where the time or the observer ends the run first, what is missing stays
-    /// `None`.
+    /// Whether to compute confidence intervals by profile likelihood too. Each parameter is moved
+    /// away from its estimate and the others are fitted again, until the sum of squares has grown
+    /// by the quantile of the F distribution with 1 and the fit's degrees of freedom, as by
+    /// `confint` of R's `nls` and lmfit's `conf_interval`. Intervals that are not finished when
+    /// time or the observer ends the run stay `None`.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, MichaelisMenten};
@@ -81,7 +81,7 @@ impl Fit {
     /// let measured = [(0.5, 1.7), (1.0, 2.9), (2.0, 4.2), (4.0, 5.6), (8.0, 6.8), (16.0, 7.3)];
     /// let fitted = Fit::new(MichaelisMenten, Data::pairs(measured)?)?.profile(true).run()?;
     /// let limit = &fitted.parameters[0];
-    /// // Farther up than down.
+    /// // The upper end is farther away.
     /// let (low, high) = limit.profile.unwrap();
     /// assert!(high - limit.value > limit.value - low);
     /// # Ok::<(), flockwork::Error>(())
@@ -91,14 +91,15 @@ impl Fit {
         self
     }
 
-    /// Whether weights are 1 / variance, so that errors follow from them alone. Otherwise weights only say
-    /// how rows compare, and errors are scaled by the residual standard deviation. As `absolute_sigma` of
-    /// SciPy's `curve_fit` and `scale_covar=False` of lmfit. Intervals are then by the normal distribution.
+    /// Whether weights are 1 / variance, so that standard errors follow from them alone. Otherwise
+    /// weights are only relative, and standard errors are scaled by the residual standard
+    /// deviation. The same as `absolute_sigma` of SciPy's `curve_fit` and `scale_covar=False` of
+    /// lmfit. Intervals then use the normal distribution.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
     ///
-    /// // The mean of four numbers of deviation 0.5.
+    /// // The mean of four numbers with a standard deviation of 0.5.
     /// let data = Data::pairs([1.0, 2.0, 4.0, 8.0].map(|y| (0.0, y)))?;
     /// let fit = Fit::new(Polynomial, data)?.size("degree", 0)?.weighted(vec![4.0; 4])?;
     /// let fitted = fit.absolute_sigma(true).run()?;
@@ -110,7 +111,7 @@ impl Fit {
         self
     }
 
-    /// What a residual costs.
+    /// The loss function.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Loss, PowerLaw};
@@ -123,7 +124,7 @@ impl Fit {
         self.loss
     }
 
-    /// The column that a parameter is the factor of.
+    /// The column of the data that a parameter multiplies.
     fn column_of(&self, name: &str) -> Option<String> {
         let number: usize = name.strip_prefix('b')?.parse().ok()?;
         let columns = self.data.columns() as usize;
@@ -132,7 +133,7 @@ impl Fit {
         (is_factor && !name.is_empty()).then(|| name.clone())
     }
 
-    /// Rows that count.
+    /// Number of rows with non-zero weight.
     pub(super) fn counted(&self) -> usize {
         match self.weights.is_empty() {
             true => self.data.rows(),
@@ -144,7 +145,7 @@ impl Fit {
         self.weights.get(row).copied().unwrap_or(1.0)
     }
 
-    /// What a standard error is multiplied by for an interval.
+    /// The factor of a standard error in half an interval.
     pub(super) fn reach(&self, degrees_of_freedom: f64) -> f64 {
         let Inference { level, absolute_sigma, .. } = self.inference;
         if absolute_sigma {
@@ -182,7 +183,8 @@ impl Fit {
             let x = parameters[j];
             status[j] = match &all {
                 None => Status::NoDerivative,
-                // First: what stopped at a bound by chance is no more determined than the others.
+                // Checked first: a parameter that stopped at a bound by chance is no more
+                // determined than the others.
                 Some(all) if !all.determined[nth] => Status::Undetermined,
                 _ if x <= target.lower[nth] || x >= target.upper[nth] => Status::AtBound,
                 _ if self.loss == Loss::Absolute => Status::NoCurvature,
@@ -192,13 +194,14 @@ impl Fit {
                 _ => Status::Estimated,
             };
         }
-        // Of those that are not held: the undetermined ones too, which others may be made of.
+        // Every parameter not held at a bound, undetermined ones included, because others may
+        // depend on them.
         let held = |nth: &usize| status[free[*nth]] == Status::AtBound;
         let some: Vec<usize> = (0..free.len()).filter(|nth| !held(nth)).collect();
         let ranked = triangle.map(|triangle| triangle.of(&some).ranked(tolerance));
         let moving: Vec<usize> = some.iter().map(|&nth| free[nth]).collect();
         let is_robust = self.loss != Loss::Squares;
-        // Of a fit that leaves nothing, every covariance is 0; the correlations are those of the shape.
+        // A perfect fit has zero covariances, but still correlations.
         let scale = if absolute || is_robust { 1.0 } else { variance.sqrt() };
         let factors: Option<Vec<Vec<f64>>> = match ranked {
             Some(ranked) if is_robust => {
@@ -213,7 +216,7 @@ impl Fit {
                 *status = Status::NoCurvature;
             }
         }
-        // Covariances are products of these: a direction of length 1, and how long it is.
+        // Covariances are dot products of these vectors, stored as a unit vector and a length.
         let mut factor = vec![None; self.sought.len()];
         for (j, row) in moving.iter().zip(factors.unwrap_or_default()) {
             if status[*j] == Status::Estimated {
@@ -253,7 +256,7 @@ impl Fit {
                 profile: None,
                 bounds: match (sought.fixed, sought.reach) {
                     (Some(x), _) => (x, x),
-                    // Nothing holds it.
+                    // It is not bounded.
                     (None, (f64::NEG_INFINITY, f64::INFINITY)) => sought.reach,
                     _ => (sought.lower, sought.upper),
                 },
@@ -293,7 +296,7 @@ impl Fit {
                 if ends.status == Status::Estimated {
                     whole(j, ends);
                 }
-                // What was under way then is no end of an interval.
+                // An end found while time ran out is not the end of an interval.
                 if target.watch.is_over() {
                     ends.profile = None;
                 }
@@ -303,9 +306,9 @@ impl Fit {
         Summary { value, sum_of_squares, deviation, degrees_of_freedom, estimates, statistics }
     }
 
-    /// The rows of a matrix whose products are the covariances of a robust fit: A^-1 B A^-1 n / (n - p), where
-    /// A is the sum of w psi'(r) J J^T, B that of (w psi(r))^2 J J^T (Huber 1967, White 1980). Nothing where
-    /// the losses together have no minimum.
+    /// The rows of a matrix whose dot products are the covariances of a robust fit: A^-1 B A^-1 n /
+    /// (n - p), where A is the sum of w psi'(r) J J^T and B that of (w psi(r))^2 J J^T (Huber 1967,
+    /// White 1980). `None` where the total loss has no minimum.
     fn sandwich(
         &self,
         target: &Target,
@@ -340,7 +343,8 @@ impl Fit {
         });
         let inverse = inverse(curvature)?;
         let scale = (counted as f64 / freedom).sqrt();
-        // The triangle's products are B: the factor is inverse * A^-1 * triangle^T.
+        // The triangle's columns have the dot products B, so the factor is inverse * A^-1 *
+        // triangle^T.
         let row = |row: &Vec<f64>| {
             let turned: Vec<f64> = inverse
                 .iter()
@@ -352,7 +356,7 @@ impl Fit {
         Some(ranked.inverse.iter().map(row).collect())
     }
 
-    /// Half of the first and second derivative of the loss.
+    /// Half the first and second derivatives of the loss.
     fn influence(&self, residual: f64) -> (f64, f64) {
         let s = self.scale;
         match self.loss {
@@ -367,7 +371,7 @@ impl Fit {
         }
     }
 
-    /// Derivatives and residuals, some rows at a time.
+    /// Passes derivatives and residuals to `see`, a block of rows at a time.
     fn each_block(
         &self,
         target: &Target,
@@ -385,8 +389,8 @@ impl Fit {
         }
     }
 
-    /// Whether the model has an intercept, or columns that add up to one. Models that are not linear count
-    /// as if they had.
+    /// Whether the model has an intercept, or columns that add up to one. Models that are not
+    /// linear count as if they had.
     fn has_intercept(&self, target: &Target) -> bool {
         let Some(info) = self.model.info() else { return true };
         if !(0..self.sought.len()).all(|j| (info.linear)(j as u32, &self.shape)) {
@@ -410,7 +414,7 @@ impl Fit {
         triangle.rest() <= 1e-10 * f64::sqrt(sum)
     }
 
-    /// How well the model explains the data.
+    /// The statistics of how well the model explains the data.
     fn goodness(&self, target: &Target, squares: f64, counted: usize, rank: usize) -> Statistics {
         let rows = || (0..self.data.rows()).map(|row| (self.weight(row), self.data.target(row)));
         let weights: f64 = rows().map(|(weight, _)| weight).sum();
@@ -458,8 +462,9 @@ impl Fit {
         }
     }
 
-    /// An end of a profile interval; NaN where there is none within the bounds. `step` is signed and a
-    /// standard error long, `along` by how much another parameter goes with this one.
+    /// One end of a profile interval; NaN if there is none within the bounds. `step` is a standard
+    /// error with the sign of the direction; `along` tells by how much another parameter moves with
+    /// this one.
     fn profiled(
         &self,
         target: &Target,
@@ -475,8 +480,8 @@ impl Fit {
         }
         let kept = |nth: &usize| target.free[*nth] != j;
         let others: Vec<usize> = (0..target.free.len()).filter(kept).collect();
-        // Bounds that nobody asked for say where to look first, and not what is possible; but those that
-        // hold the fit hold its profiles.
+        // Default bounds only say where to search first, not what is possible. But those that the
+        // fit ended at hold its profiles too.
         let walls = |nth: &usize| {
             let j = target.free[*nth];
             let (lowest, highest) = self.sought[j].walls();
@@ -487,7 +492,8 @@ impl Fit {
         let free: Vec<usize> = others.iter().map(|&nth| target.free[nth]).collect();
         let (lower, upper): (Vec<f64>, Vec<f64>) = others.iter().map(walls).unzip();
         let part = Target { free: &free, lower: &lower, upper: &upper, ..*target };
-        // How far the sum is below (negative) or above what is sought, and where the others are.
+        // The difference between the sum (on the scale of standard errors) and the one sought,
+        // negative if too small, and the other parameters there.
         let judged = |x: f64, from: &[f64]| -> (f64, Vec<f64>) {
             let mut place = from.to_vec();
             for (nth, &k) in free.iter().enumerate() {
@@ -530,7 +536,7 @@ impl Fit {
         if above.is_nan() {
             return f64::NAN;
         }
-        // The Illinois method: the root of the sum's growth is nearly linear.
+        // The Illinois method: the square root of the sum's growth is nearly linear.
         let mut last = 0;
         for _ in 0..100 {
             let apart = far - near[j];
@@ -560,7 +566,8 @@ impl Fit {
     }
 }
 
-/// The inverse of a symmetric matrix, by Cholesky's decomposition; nothing if it is not positive definite.
+/// The inverse of a symmetric matrix by Cholesky decomposition; `None` if it is not positive
+/// definite.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = matrix.len();
     for j in 0..n {
@@ -568,7 +575,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
             let known: f64 = (0..j).map(|k| matrix[i][k] * matrix[j][k]).sum();
             let left = matrix[i][j] - known;
             if i == j {
-                // What is positive by rounding alone is not.
+                // A pivot that may be positive by rounding alone does not count.
                 if left.is_nan() || left <= 1e-12 * matrix[j][j].abs() {
                     return None;
                 }
@@ -594,7 +601,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 }
 
 impl Fitted {
-    /// What the model predicts for each row.
+    /// The prediction for each row.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -608,7 +615,7 @@ impl Fitted {
         (0..self.rows).map(|row| self.predicted(self.fit.data.arguments(row))).collect()
     }
 
-    /// The value of [`Fitted::predict`], without the rest.
+    /// The value of [`Fitted::predict`] alone.
     pub(super) fn predicted(&self, arguments: &[f64]) -> f64 {
         match &self.inner {
             Some(inner) => inner.predicted(arguments),
@@ -616,7 +623,7 @@ impl Fitted {
         }
     }
 
-    /// For each row its target less the prediction, not weighted.
+    /// The residual of each row: its target minus the prediction, not weighted.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -631,8 +638,9 @@ impl Fitted {
         predictions.map(|(row, predicted)| self.fit.data.target(row) - predicted).collect()
     }
 
-    /// What the model predicts for these arguments, and how sure that is: by the covariance and the slopes of
-    /// the prediction (the delta method), as `predict` of R's `lm`. A new row counts as one of weight 1.
+    /// The prediction for these arguments and its uncertainty, from the covariance and the
+    /// derivatives of the prediction (the delta method), as by `predict` of R's `lm`. A new row has
+    /// weight 1.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};

@@ -1,12 +1,13 @@
 //! Levenberg-Marquardt within bounds.
 //!
-//! Levenberg 1944, Marquardt 1963; scaling after Moré 1978, damping after Nielsen 1999. Derivatives are
-//! exact (forward mode), the linear subproblems are solved by Householder reflections of the Jacobian.
-//! Parameters at a bound that would leave the box are held there (an active set), and a step that
-//! leaves it is cut off. For losses other than squares, rows count as much as their residual says
-//! (iteratively reweighted least squares), and a step is taken only if the loss itself falls.
+//! Levenberg 1944, Marquardt 1963; scaling after Moré 1978, damping after Nielsen 1999. Derivatives
+//! are exact (forward mode), and the linear subproblems are solved by Householder reflections of
+//! the Jacobian. Parameters at a bound that would leave the box are held there (an active set), and
+//! a step that leaves the box is cut off. For losses other than squares, rows are weighted by their
+//! residuals (iteratively reweighted least squares), and a step is taken only if the loss itself
+//! falls.
 //!
-//! All of it is in `f64` and in one fixed order: the bits do not depend on threads.
+//! Everything is in `f64` and in one fixed order: the bits do not depend on the number of threads.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
@@ -24,15 +25,15 @@ use super::{
 };
 use crate::backend::Simd;
 
-/// Rows of a group whose triangle is computed at once.
+/// Rows per group; a triangle is computed for each group.
 const GROUP: usize = 64 * CHUNK;
 
-/// When all descents end: at a deadline, or when the observer asks for it. One thread asks, all look here
-/// before each pass over the rows.
+/// When all descents end: at a deadline, or when the observer asks for it. One thread sets the
+/// request, and all check it before each pass over the rows.
 pub(super) struct Watch {
     deadline: Option<Instant>,
     interrupted: AtomicBool,
-    /// The least sum so far, by its bits: those of numbers that are not negative are in their order.
+    /// The least sum so far, as bits: non-negative numbers are ordered like their bits.
     least: AtomicU64,
 }
 
@@ -55,14 +56,14 @@ impl Watch {
         self.is_interrupted() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Notes a sum that was reached.
+    /// Records a sum that was reached.
     pub fn note(&self, value: f64) {
         if value >= 0.0 {
             self.least.fetch_min(value.abs().to_bits(), Ordering::Relaxed);
         }
     }
 
-    /// As if no sum had been reached yet: those so far were of some of the rows.
+    /// Forgets the least sum, because it was over a sample of the rows.
     pub fn forget(&self) {
         self.least.store(f64::INFINITY.to_bits(), Ordering::Relaxed);
     }
@@ -72,30 +73,30 @@ impl Watch {
     }
 }
 
-/// A sum to be minimised, and where.
+/// A sum to be minimised, and the parameters to minimise it over.
 pub(super) struct Target<'a> {
     pub model: &'a dyn AnyModel,
     pub simd: Simd,
     pub setup: &'a Setup<f64>,
-    /// Which parameters are looked for.
+    /// Indices of the parameters to be estimated.
     pub free: &'a [usize],
-    /// Bounds of these.
+    /// Their bounds.
     pub lower: &'a [f64],
     pub upper: &'a [f64],
     /// When to end.
     pub watch: &'a Watch,
 }
 
-/// A point on its way down.
+/// The state of a descent.
 #[derive(Clone, Debug)]
 pub(super) struct Descent {
-    /// All parameters, those that are not looked for included.
+    /// All parameters, fixed ones included.
     pub parameters: Vec<f64>,
     /// The sum there.
     pub value: f64,
-    /// Iterations so far: decompositions of the Jacobian.
+    /// Iterations so far, that is, decompositions of the Jacobian.
     pub iterations: u32,
-    /// Whether no further step leads down.
+    /// Whether it has converged: no further step leads down.
     pub settled: bool,
     damping: f64,
     growth: f64,
@@ -103,13 +104,14 @@ pub(super) struct Descent {
     scale: Vec<f64>,
 }
 
-/// Where a reduction is lost in rounding, as a share of the sum.
+/// The relative reduction of the sum below which it is lost in rounding.
 const NEGLIGIBLE: f64 = 1e-14;
-/// Steps with the linear parameters eliminated, and what they have to be good for, as a share of the sum.
+/// The most steps with the linear parameters eliminated, and the relative reduction that each must
+/// promise.
 const PROJECTED_STEPS: u32 = 200;
 const PROJECTED_GAIN: f64 = 1e-10;
-/// Undamped steps at the end, which no longer lower the sum measurably but get nearer to where its
-/// slope vanishes.
+/// The most undamped steps at the end, which no longer lower the sum measurably but reduce its
+/// gradient.
 const LAST_STEPS: u32 = 6;
 
 impl Target<'_> {
@@ -122,7 +124,7 @@ impl Target<'_> {
         sum
     }
 
-    /// The Jacobian and the residuals at a point, decomposed; nothing where a number is not finite.
+    /// The decomposed Jacobian and residuals at a point; `None` if a number is not finite.
     pub fn triangle(&self, parameters: &[f64]) -> Option<Triangle> {
         let group = |first: usize| {
             let mut triangle = Triangle::new(self.free.len());
@@ -157,7 +159,7 @@ impl Target<'_> {
         Some(all)
     }
 
-    /// Multiplies rows with the root of what they count for.
+    /// Multiplies rows by the square root of their weight.
     fn weigh(&self, first: usize, count: usize, block: &mut [f64]) {
         let (weights, loss) = (&self.setup.weights, &self.setup.loss);
         if weights.is_empty() && loss.kind == super::Loss::Squares {
@@ -173,7 +175,7 @@ impl Target<'_> {
         }
     }
 
-    /// From a point on: no iteration has been done.
+    /// A descent that starts at a point.
     pub fn from(&self, parameters: Vec<f64>) -> Descent {
         let value = self.sum(&parameters);
         Descent {
@@ -187,7 +189,7 @@ impl Target<'_> {
         }
     }
 
-    /// Goes down for at most so many iterations.
+    /// Descends for at most `most` iterations.
     pub fn descend(&self, descent: &mut Descent, most: u32) {
         for _ in 0..most {
             if descent.settled || !descent.value.is_finite() || descent.value == 0.0 {
@@ -207,7 +209,7 @@ impl Target<'_> {
         }
     }
 
-    /// One iteration: damps more and more until a step leads down.
+    /// One iteration: increases the damping until a step leads down.
     fn step(&self, descent: &mut Descent, triangle: &Triangle) {
         for (j, scale) in descent.scale.iter_mut().enumerate() {
             *scale = scale.max(triangle.norm(j));
@@ -251,7 +253,7 @@ impl Target<'_> {
         }
     }
 
-    /// Free parameters that are not held at a bound by the slope of the sum.
+    /// Free parameters that the gradient does not hold at a bound.
     pub fn moving(&self, parameters: &[f64], triangle: &Triangle) -> Vec<usize> {
         let held = |j: usize| {
             let (x, slope) = (parameters[self.free[j]], triangle.slope(j));
@@ -260,7 +262,7 @@ impl Target<'_> {
         (0..self.free.len()).filter(|&j| !held(j)).collect()
     }
 
-    /// Where a step leads, cut off at the bounds, and what is left of it.
+    /// The point after a step, cut off at the bounds, and the step actually taken.
     fn moved(&self, parameters: &[f64], moving: &[usize], step: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut moved = parameters.to_vec();
         let mut left = vec![0.0; step.len()];
@@ -273,10 +275,11 @@ impl Target<'_> {
         (moved, left)
     }
 
-    /// Goes on with the linear parameters eliminated (variable projection: Golub and Pereyra 1973; the steps are
-    /// Kaufman's of 1975): where another parameter can nearly stand in for a linear one, damped steps creep.
-    /// `linear` are some of those that are looked for. Whether that leads down by more than rounding; otherwise
-    /// nothing changes. Of squares alone: a robust loss has no least squares.
+    /// Continues with the linear parameters eliminated (variable projection: Golub and Pereyra
+    /// 1973; steps of Kaufman 1975). Where another parameter is nearly collinear with a linear one,
+    /// damped steps creep. `linear` are some of the free parameters. Returns whether that led down
+    /// by more than rounding; otherwise nothing changes. For the loss squares only: a robust loss
+    /// has no linear least-squares solution.
     pub fn project(&self, descent: &mut Descent, linear: &[usize]) -> bool {
         let eliminated: Vec<usize> =
             (0..self.free.len()).filter(|&nth| linear.contains(&self.free[nth])).collect();
@@ -329,8 +332,8 @@ impl Target<'_> {
         is_better
     }
 
-    /// The last digits: undamped steps as long as the slope gets smaller and the sum does not grow but
-    /// by rounding.
+    /// Refines the last digits: undamped steps while the gradient shrinks and the sum grows by no
+    /// more than rounding.
     pub fn refine(&self, descent: &mut Descent) {
         let steepness = |triangle: &Triangle, moving: &[usize]| {
             let share = |&j: &usize| {

@@ -1,28 +1,28 @@
 //! Fitting models to data.
 //!
-//! A [`Fit`] is a [`Model`] over some [`Data`]. A swarm looks for the parameters in a box, without any
-//! point to start from, and Levenberg-Marquardt finishes from the best places that it saw. What is
-//! minimised is the sum over rows of weight times [`Loss`] of the residual.
+//! A [`Fit`] is a [`Model`] with some [`Data`]. A swarm searches the whole box for the parameters,
+//! without a starting point, and Levenberg-Marquardt finishes from the best places it saw. The sum
+//! minimised is that of weight times [`Loss`] of the residual, over all rows.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `data` | rows of data, kept once for all fits |
+//! | `data` | rows of data, stored once for all fits |
 //! | `statement` | the model, its parameters, bounds, weights, loss and options |
-//! | `run` | the search, and what comes after it |
-//! | `fitted` | what was found, and how sure it is |
-//! | `inference`, `quantile` | errors, covariances, intervals, R squared and likelihood |
-//! | `model`, `rows` | models of a type or a closure; the sum over rows along SIMD lanes |
+//! | `run` | the search, and the steps after it |
+//! | `fitted` | the result: estimates, errors, statistics |
+//! | `inference`, `quantile` | standard errors, covariances, intervals, R squared and likelihood |
+//! | `model`, `rows` | models of a type or a closure; the sum over rows with SIMD |
 //! | `gpu/` | the sum over rows by a GPU's kernels, and by the emulator's |
-//! | `levenberg_marquardt`, `triangle`, `dual` | down from a point: steps, least squares, derivatives |
-//! | `units` | numbers whose squares are none |
-//! | `origin` | polynomials whose arguments are far from zero |
-//! | `gram` | models that are linear in their parameters, reduced to products of columns |
+//! | `levenberg_marquardt`, `triangle`, `dual` | local descent: steps, least squares, derivatives |
+//! | `units` | rescaling of data whose squares overflow or underflow |
+//! | `origin` | polynomials with arguments far from zero |
+//! | `gram` | models linear in their parameters, reduced to products of columns |
 //! | `synthetic` | data whose best fit is known |
 //!
 //! ```
 //! use flockwork::fit::{Data, Fit, MichaelisMenten};
 //!
-//! // Concentrations, and how fast the reaction was.
+//! // Concentrations, and reaction rates.
 //! let measured = [(0.5, 1.7), (1.0, 2.9), (2.0, 4.2), (4.0, 5.6), (8.0, 6.8), (16.0, 7.3)];
 //! let fitted = Fit::new(MichaelisMenten, Data::pairs(measured)?)?.run()?;
 //! for parameter in &fitted.parameters {

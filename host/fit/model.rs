@@ -1,4 +1,4 @@
-//! Models as a fit holds them, whatever they are written in.
+//! Models as a fit holds them: of a type, or closures.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use crate::{
     fit::Fit,
 };
 
-/// A model of a type that implements [`Model`], or a closure.
+/// A model: a type that implements [`Model`], or a closure.
 pub(super) trait AnyModel: ModelIn<f32> + ModelIn<f64> + Send + Sync {
-    /// What its author says of it; nothing for a closure.
+    /// The author's description; `None` for a closure.
     fn info(&self) -> Option<Info>;
 
-    /// Whether there are GPU kernels for it.
+    /// Whether it has GPU kernels.
     fn has_kernels(&self) -> bool;
 
-    /// What it predicts.
+    /// The predicted value.
     fn predict(&self, parameters: &[f64], arguments: &[f64], shape: &Shape) -> f64;
 
     /// The sum over an aligned group of rows at one point.
     fn sum(&self, simd: Simd, setup: &Setup<f64>, parameters: &[f64], range: (usize, usize))
     -> f64;
 
-    /// Derivatives and residuals of some rows: see [`rows::linearise`].
+    /// Derivatives and residuals of a range of rows: see [`rows::linearise`].
     fn linearise(
         &self,
         simd: Simd,
@@ -45,7 +45,7 @@ pub(super) trait AnyModel: ModelIn<f32> + ModelIn<f64> + Send + Sync {
     );
 }
 
-/// What a model can do in one precision.
+/// A model in one precision.
 pub(super) trait ModelIn<T> {
     /// The sum over all rows as the swarm's objective function. `data` are the rows in `f64`.
     fn evaluator(&self, simd: Simd, setup: Setup<T>, data: &Arc<[f64]>) -> Box<dyn Evaluator<T>>;
@@ -118,13 +118,12 @@ impl<M: Model, T: Number> ModelIn<T> for Typed<M> {
     }
 }
 
-/// A function of parameters and arguments.
+/// A closure of parameters and arguments.
 pub(super) type Predict = dyn Fn(&[f64], &[f64]) -> f64 + Send + Sync;
 
 pub(super) struct Closure(pub Arc<Predict>);
 
-/// Of a value the share by which it is changed to see what comes of it: the cube root of the rounding
-/// error, for central differences.
+/// The relative step of central differences: the cube root of the rounding error.
 const STEP: f64 = 6e-6;
 
 impl AnyModel for Closure {
@@ -214,7 +213,7 @@ impl<T: Scalar> Evaluator<T> for Called<T> {
     }
 
     fn terms(&self, _: &View<T>) -> usize {
-        // A call is dear.
+        // A call is expensive.
         self.setup.rows.saturating_mul(16)
     }
 }

@@ -1,8 +1,9 @@
-//! Polynomials whose arguments are far from zero, as years and seconds since 1970 are.
+//! Polynomials with arguments far from zero, such as years or seconds since 1970.
 //!
-//! Powers of such arguments are nearly the same columns. About an origin among the arguments they are not: there
-//! the polynomial is fitted, and its coefficients are those about zero by the binomial theorem, which is
-//! linear. So the covariances go along, and the best curve is the same.
+//! Powers of such arguments are nearly collinear columns. They are not if the argument is counted
+//! from an origin among the data, so the polynomial is fitted there. The binomial theorem gives the
+//! coefficients about zero, and since it is linear, their covariances too. The best curve is the
+//! same.
 
 use std::sync::Arc;
 
@@ -12,13 +13,15 @@ use super::{
 };
 use crate::Result;
 
-/// Powers of arguments so many times as far from zero as from their middle are left as they are. Least
-/// squares lose half of an f64's digits there, and those that are left do for errors.
+/// The limit of (distance from zero / half range)^degree up to which arguments are left as they
+/// are. Least squares loses half of an f64's digits there; the other half suffices for standard
+/// errors.
 const FAR: f64 = 1e8;
 
 impl Fit {
-    /// The same polynomial about an origin among the arguments, and that origin; nothing if they are near
-    /// enough to zero, or if something is said of a coefficient, which means the one about zero.
+    /// The same polynomial about an origin among the arguments, and that origin. `None` if the
+    /// arguments are near enough to zero, or if a coefficient has user-given bounds or a fixed
+    /// value, which refer to the one about zero.
     pub(super) fn about_origin(&self) -> Result<Option<(Self, f64)>> {
         let is_free = self.sought.iter().all(|sought| !sought.given && sought.fixed.is_none());
         if self.model.info().is_none_or(|info| info.name != "polynomial") || !is_free || self.gram {
@@ -32,7 +35,7 @@ impl Fit {
         if !is_far {
             return Ok(None);
         }
-        // Of few binary digits, so that hardly any difference to it is rounded.
+        // Few binary digits, so that hardly any difference to it is rounded.
         let grain = 2f64.powi(half.log2().floor() as i32);
         let origin = ((low + half) / grain).round() * grain;
         if !factor(origin, 0, degree as usize).is_finite() {
@@ -50,14 +53,14 @@ impl Fit {
     }
 }
 
-/// What coefficient `of` about an origin is multiplied by in coefficient `k` about zero.
+/// The factor of coefficient `of` about the origin in coefficient `k` about zero.
 fn factor(origin: f64, k: usize, of: usize) -> f64 {
     let choose = (0..k).fold(1.0, |choose, i| choose * (of - i) as f64 / (i + 1) as f64);
     choose * (-origin).powi((of - k) as i32)
 }
 
 impl Fitted {
-    /// What a fit about an origin found, about zero.
+    /// Converts a fit about an origin to coefficients about zero.
     pub(super) fn about_zero(self, fit: &Fit, origin: f64) -> Self {
         let inner = Arc::new(Inner { fitted: self.clone(), change: Change::Origin(origin) });
         let terms = self.parameters.len();
@@ -66,7 +69,7 @@ impl Fitted {
         };
         let values = self.values();
         let covariances = &self.statistics.covariance.rows;
-        // Rows first: those of a mixture, for each coefficient about the origin.
+        // First along rows: the mixed rows for each coefficient about the origin.
         let rows: Vec<Vec<f64>> = (0..terms)
             .map(|k| {
                 let column = |j: usize| covariances.iter().map(|row| row[j]).collect::<Vec<_>>();
@@ -81,7 +84,7 @@ impl Fitted {
             estimate.value = mixed(&values, k);
             estimate.bounds = fit.sought[k].reach;
         }
-        // One is known as well as all that it is made of.
+        // A coefficient is only as well known as all those it is a mixture of.
         for k in (0..terms.saturating_sub(1)).rev() {
             if fitted.parameters[k].status == Status::Estimated {
                 fitted.parameters[k].status = fitted.parameters[k + 1].status;
@@ -97,7 +100,7 @@ impl Fitted {
                 (estimate.value - reach * estimate.error, estimate.value + reach * estimate.error);
             let is_known = estimate.status == Status::Estimated;
             estimate.confidence = if is_known { ends } else { (f64::NAN, f64::NAN) };
-            // The sum of squares is a parabola: both intervals are the same.
+            // The sum of squares is a parabola, so both intervals are the same.
             estimate.profile = estimate.profile.filter(|_| is_known).map(|_| ends);
         }
         let is_known = |k: usize| fitted.parameters[k].status == Status::Estimated;

@@ -24,7 +24,8 @@ fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * t.ln() - t + sum.ln()
 }
 
-/// The regularized incomplete beta function, by its continued fraction (DLMF 8.17.22), evaluated as by Lentz.
+/// The regularized incomplete beta function by its continued fraction (DLMF 8.17.22), evaluated by
+/// Lentz's method.
 fn beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
@@ -54,7 +55,7 @@ fn beta(x: f64, a: f64, b: f64) -> f64 {
     front.exp() * fraction / a
 }
 
-/// Where a function that falls from 1 to 0 over the positive numbers is `level`.
+/// Where a function that falls from 1 to 0 on the positive axis equals `level`.
 fn falling_to(level: f64, tail: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while tail(high) > level && high < 1e300 {
@@ -69,7 +70,7 @@ fn falling_to(level: f64, tail: impl Fn(f64) -> f64) -> f64 {
     }
 }
 
-/// How far from its mean a normal number of deviation 1 is at most, with this probability.
+/// The two-sided quantile of the standard normal distribution.
 pub(super) fn normal(probability: f64) -> f64 {
     // A series of positive terms: DLMF 7.6.2.
     let tail = |z: f64| {
@@ -85,8 +86,8 @@ pub(super) fn normal(probability: f64) -> f64 {
     falling_to(1.0 - probability, tail)
 }
 
-/// How far from zero a number of Student's t distribution is at most, with this probability. Its square is
-/// the quantile of the F distribution with 1 and as many degrees of freedom.
+/// The two-sided quantile of Student's t distribution. Its square is the quantile of the F
+/// distribution with 1 and the same degrees of freedom.
 pub(super) fn student(probability: f64, degrees_of_freedom: f64) -> f64 {
     let n = degrees_of_freedom;
     if n > 1e5 {

@@ -1,4 +1,4 @@
-//! The sum over rows as the CPU computes it: particles along SIMD lanes, rows shared among threads.
+//! The sum over rows on the CPU: particles in SIMD lanes, rows shared among threads.
 
 use std::sync::Arc;
 
@@ -15,34 +15,34 @@ use flockwork_device::{
 use super::dual::{DIRECTIONS, Dual};
 use crate::backend::{Evaluator, Judged, Simd, dispatched};
 
-/// Of a model that is computed for some rows at once: particles side by side, and rows. Their residuals
-/// stay in registers, and a parameter or a number of a row is loaded once for all of them.
+/// Particles and rows that a model which gains by it is evaluated for at once. Their residuals stay
+/// in registers, and a parameter or a number of a row is loaded once for all of them.
 const LANES: usize = 16;
 const AT_ONCE: usize = 4;
-/// As many with the 32 registers of AVX-512.
+/// The same with the 32 registers of AVX-512.
 const AT_ONCE_WIDE: usize = 8;
-/// Bytes of rows that are read again for each group of lanes: they should stay in the second-level
-/// cache.
+/// Bytes of the rows in a group, which are read again for each set of lanes and should stay in the
+/// second-level cache.
 const GROUP_BYTES: usize = 256 * 1024;
 
-/// What a fit's sum is over, in one precision.
+/// What a fit's sum consists of, in one precision.
 #[derive(Clone)]
 pub struct Setup<T> {
     pub shape: Shape,
     pub rows: usize,
-    /// For each row its arguments and its target.
+    /// The rows, each its arguments and its target.
     pub numbers: Arc<[T]>,
-    /// One for each row, or none.
+    /// A weight per row, or empty.
     pub weights: Arc<[T]>,
     pub loss: Loss<T>,
-    /// The value of each parameter that is not looked for.
+    /// The values of fixed parameters; `None` for those to be estimated.
     pub fixed: Arc<[Option<T>]>,
 }
 
-/// Some of the rows.
+/// A view of the rows.
 struct Held<'a, T> {
     columns: usize,
-    /// The last argument, or the target if there is none.
+    /// The index of the last argument; 0 if there are no arguments.
     last: usize,
     numbers: &'a [T],
     weights: &'a [T],
@@ -61,11 +61,11 @@ impl<'a, T: Scalar> Held<'a, T> {
 impl<T: Scalar> Rows<T> for Held<'_, T> {
     #[inline(always)]
     fn argument(&self, row: usize, column: u32) -> T {
-        // The last one for any beyond, without a branch: vectors are filled with it.
+        // Clamped without a branch: vectors ask for columns beyond the last, which repeat it.
         let index = row * (self.columns + 1) + (column as usize).min(self.last);
         debug_assert!(index < self.numbers.len());
-        // SAFETY: the numbers are whole rows of one at least; who reads them asks for rows that there
-        // are (`group` compares them), and a model cannot ask for another than the one it is given.
+        // SAFETY: the numbers are whole rows of at least one number; callers ask only for rows that
+        // exist (`group` checks them), and a model can only read the row it is given.
         unsafe { *self.numbers.get_unchecked(index) }
     }
 
@@ -88,8 +88,8 @@ impl<T: Scalar> Rows<T> for Held<'_, T> {
     }
 }
 
-/// Some of the rows, without weights, of so many columns: where the compiler knows how many and that squares are
-/// summed, it keeps the parameters in registers.
+/// A view of unweighted rows whose number of columns is a constant. If the compiler knows it, and
+/// that the loss is squares, it keeps the parameters in registers.
 struct Known<'a, T, const COLUMNS: usize> {
     numbers: &'a [T],
 }
@@ -99,7 +99,7 @@ impl<T: Scalar, const COLUMNS: usize> Rows<T> for Known<'_, T, COLUMNS> {
     fn argument(&self, row: usize, column: u32) -> T {
         let index = row * (COLUMNS + 1) + (column as usize).min(COLUMNS - 1);
         debug_assert!(index < self.numbers.len());
-        // SAFETY: as in `Held`, from which it is made.
+        // SAFETY: as in `Held`, which it is made from.
         unsafe { *self.numbers.get_unchecked(index) }
     }
 
@@ -122,11 +122,11 @@ impl<T: Scalar, const COLUMNS: usize> Rows<T> for Known<'_, T, COLUMNS> {
     }
 }
 
-/// Has the second-level cache get what lies there, if anything does.
+/// Prefetches a cache line into the second-level cache, if the address is mapped.
 #[inline(always)]
 fn prefetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: whatever the address, nothing is read that a program sees, and nothing fails.
+    // SAFETY: a prefetch has no visible effect and cannot fail, whatever the address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T1>(at.cast());
@@ -135,7 +135,7 @@ fn prefetch(at: *const u8) {
     let _ = at;
 }
 
-/// Parameters of a tile: a row of 64 for each.
+/// Parameters of a tile: a row of 64 for each parameter.
 struct Part<'a, T> {
     parameters: &'a [T],
     first: usize,
@@ -149,9 +149,9 @@ impl<T: Scalar, const N: usize> Point<Lanes<T, N>> for Part<'_, T> {
     }
 }
 
-/// The sum over all rows, from those over aligned groups of chunks: `of` is given the first row and
-/// how many, and is called on several threads where that is worth it. Compiled once and not for every
-/// model: a group is thousands of times as dear as the call.
+/// The sum over all rows, combined from those over aligned groups of chunks. `of` takes the first
+/// row of a group and its length, and runs on several threads where that pays. Compiled once and
+/// not for each model: a group costs thousands of times as much as the dynamic call.
 pub(super) fn over_groups<T: Scalar, const N: usize>(
     rows: usize,
     bytes_per_row: usize,
@@ -181,23 +181,24 @@ pub(super) fn over_groups<T: Scalar, const N: usize>(
     if chunks == 0 {
         return [T::ZERO; N];
     }
-    // An aligned group that the cache holds.
+    // The largest aligned group that fits in the cache.
     let fitting = (GROUP_BYTES / (CHUNK * bytes_per_row)).max(1);
-    // On a thread of a pool, its others help: otherwise a pool of nobody's choice would.
+    // On a pool's thread, the pool's other threads help. Elsewhere rayon's global pool would, which
+    // nobody chose.
     let shared = rayon::current_thread_index().is_some();
     let level = chunks.next_power_of_two().ilog2();
     node(0, level, (chunks, rows, fitting.ilog2(), shared), of)
 }
 
-/// A model over rows of data, along SIMD lanes.
+/// A model over rows of data, with particles in SIMD lanes.
 pub(super) struct OnRows<M, T> {
     pub model: M,
     pub simd: Simd,
     pub setup: Setup<T>,
 }
 
-/// Writes all parameters of a tile's particles: those that are fixed, and the others as the swarm has
-/// them.
+/// Writes all parameters of a tile's particles: the fixed ones, and the others from the swarm's
+/// positions.
 pub(super) fn gather<T: Scalar>(
     fixed: &[Option<T>],
     view: &View<T>,
@@ -211,7 +212,7 @@ pub(super) fn gather<T: Scalar>(
             Some(value) => to.extend([*value; TILE]),
             None => {
                 let row = &positions[dimension as usize * TILE..][..TILE];
-                // SAFETY: a plan has a bound and a variable for each dimension of the positions.
+                // SAFETY: a plan has bounds and a variable for each dimension of the positions.
                 to.extend(row.iter().map(|&x| unsafe { view.moved(dimension, x) }));
                 dimension += 1;
             }
@@ -219,7 +220,7 @@ pub(super) fn gather<T: Scalar>(
     }
 }
 
-/// Turns sums into fitness.
+/// Converts sums to fitness.
 pub(super) fn judge<T: Scalar>(view: &View<T>, tile: &mut Judged<'_, T>, sums: &[T; TILE]) {
     for (lane, (fitness, &sum)) in tile.fitness.iter_mut().zip(sums).enumerate() {
         // SAFETY: as above.
@@ -249,8 +250,8 @@ impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
 }
 
 dispatched! {
-    /// The sum over an aligned group of rows for each of so many particles of a tile; many rows at once where
-    /// a model gains by it, if there are registers for them.
+    /// The sum over an aligned group of rows for each of the tile's particles. Several rows at once
+    /// if the model gains by it and there are enough registers.
     fn group<M: Model, T: Scalar>(
         model: &M,
         setup: &Setup<T>,
@@ -301,8 +302,8 @@ fn group_inlined<M: Model, T: Scalar>(
     in_lanes(model, (shape, loss), parameters, tile, &rows, part, sums);
 }
 
-/// The sum over a group of rows for the particles of a tile, [`LANES`] of them at once: a pass over the rows for
-/// each. `after` are the numbers of those that come after the group.
+/// The sum over a group of rows for the particles of a tile, [`LANES`] particles at a time, with a
+/// pass over the rows for each. `after` are the numbers that follow the group.
 #[inline(always)]
 fn in_lanes<M: Model, T: Scalar>(
     model: &M,
@@ -329,7 +330,7 @@ fn in_lanes<M: Model, T: Scalar>(
     }
 }
 
-/// [`evaluate::group`], which on its way has the cache get what is to be used next: so many bytes with each row.
+/// [`evaluate::group`] that prefetches `step` bytes of what is used next with each row.
 #[inline(always)]
 fn pass<M: Model, V: Real, const AT_ONCE: usize>(
     model: &M,
@@ -339,7 +340,7 @@ fn pass<M: Model, V: Real, const AT_ONCE: usize>(
     (first, count): (usize, usize),
     (next, step): (*const u8, usize),
 ) -> V {
-    /// So many that the lines asked for at once are few.
+    /// Rows between prefetches, so that few lines are requested at once.
     const SOME: usize = 32;
     const LINE: usize = 64;
 
@@ -362,7 +363,7 @@ fn pass<M: Model, V: Real, const AT_ONCE: usize>(
     tree.finish()
 }
 
-/// The same for a function of plain numbers that gives the prediction.
+/// The same for a closure.
 pub(super) fn plain<T: Scalar>(
     predict: &dyn Fn(&[f64], &[f64]) -> f64,
     setup: &Setup<T>,
@@ -388,8 +389,8 @@ pub(super) fn plain<T: Scalar>(
     tree.finish()
 }
 
-/// Defines a function that calls another one compiled for AVX2 or the baseline. Nothing lies side by
-/// side there: wider vectors would do no good.
+/// Defines a function that calls another, compiled for AVX2 or the baseline. It handles one point
+/// at a time, so wider vectors would not help.
 macro_rules! narrow {
     ($(#[$doc:meta])* fn $name:ident<M: Model>($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
         $(#[$doc])*
@@ -401,7 +402,7 @@ macro_rules! narrow {
             }
             match simd {
                 // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
-                // wider includes the narrower.
+                // wider width includes the narrower.
                 #[cfg(target_arch = "x86_64")]
                 Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<M>($($argument),*) },
                 _ => $inner::<M>($($argument),*),
@@ -444,8 +445,8 @@ fn single_inlined<M: Model>(
 }
 
 narrow! {
-    /// The derivatives of the predictions of some rows by the free parameters, and the residuals: a
-    /// column of `block` for each, one after the other.
+    /// The derivatives of the predictions by the free parameters for a range of rows, then the
+    /// residuals: one column of `block` after the other.
     fn linearise<M: Model>(
         model: &M,
         setup: &Setup<f64>,

@@ -1,4 +1,4 @@
-//! The search: a swarm in the whole box, then down from the best places.
+//! The search: a swarm in the whole box, then descents from the best points.
 
 use std::{
     cmp::Ordering,
@@ -32,67 +32,70 @@ use crate::{
     },
 };
 
-/// The swarm that looks for the parameters which are not linear.
+/// The swarm over the nonlinear parameters.
 const PROJECTED_PARTICLES: u32 = 128;
 const PROJECTED_ITERATIONS: u32 = 60;
-/// It is left out where there are more rows.
+/// It is skipped for more rows than this.
 const PROJECTED_ROWS: usize = 20_000;
 
-/// Fused operations from which on a search takes a GPU: about half a second of a CPU with few cores, and
-/// as long as it takes to open a GPU and to make its kernels ready.
+/// Fused operations from which a search is worth a GPU: about half a second on a CPU with few
+/// cores, which is also the time needed to open a GPU and prepare its kernels.
 const WORTH_A_GPU: u128 = 20_000_000_000;
 
-/// Columns that the shared memory of any GPU has room for.
+/// Columns that fit in the shared memory of any GPU.
 const WIDE: u32 = 40;
 
-/// Of two places whose every parameter differs by less than this share of itself, one is enough.
+/// If every parameter of two points differs by less than this share, only one of them is kept.
 const APART: f64 = 0.1;
-/// Levenberg-Marquardt goes on from all places for so many iterations, then from the better half for
-/// twice as many, and so on.
+/// Iterations of Levenberg-Marquardt from all points; then the better half gets twice as many, and
+/// so on.
 const FIRST_ROUND: u32 = 10;
-/// Iterations of the last one.
+/// Iterations of the last round.
 const LAST_ROUND: u32 = 1000;
-/// So many go to the end.
+/// Number of descents that reach the last round.
 const FINALISTS: usize = 4;
-/// Rows that all starts together may look at in an iteration, unless a number of starts is asked for.
+/// Most rows that all starting points together may read in an iteration, unless their number is
+/// given.
 const ROWS_AT_MOST: usize = 4_000_000;
 
-/// Rows that they may look at where that takes no time worth mentioning.
+/// Rows they may read where that takes a negligible time.
 const CHEAP_ROWS: usize = 20_000;
-/// Of the largest magnitude in an interval the share below which scales do not matter.
+/// The share of the largest magnitude in an interval below which scales do not matter.
 const LEAST_SCALE: f64 = 1e-5;
 
-/// So many points are looked at for each start.
+/// Points evaluated for each starting point.
 const SCREENED: u32 = 8;
-/// Jumps at once, how often, and the iterations of each.
+/// Jumps per round, rounds, and iterations per jump.
 const HOPS: usize = 16;
 const HOP_ROUNDS: usize = 4;
 const HOP_ITERATIONS: u32 = 60;
-/// There are fewer rounds where there are more rows.
+/// The more rows there are, the fewer the rounds; there are none beyond this number of rows.
 const HOP_ROWS: usize = 40_000;
 
-/// Descents that say whether a search is needed at all, over so many rows at most, of so many iterations.
+/// Scouts are descents that tell whether a swarm is needed at all: their number, the most rows they
+/// read, and their iterations.
 const SCOUTS: u32 = 32;
 const SCOUTED_ROWS: usize = 512;
 const SCOUTED_ITERATIONS: u32 = 60;
-/// They look for so many parameters at most that are not linear: in more dimensions they say little.
+/// Most nonlinear parameters for scouts: in more dimensions they tell little.
 const SCOUTED_PARAMETERS: usize = 3;
-/// So many of them end at the lowest minimum where the search is certain.
+/// If at least this many scouts end at the lowest minimum, the search may be certain.
 const CERTAIN: usize = 20;
-/// And they explain at least this share of the variance: of noise alone there is little to agree on.
+/// It must also explain at least this share of the variance: in pure noise there is little to agree
+/// on.
 const EXPLAINED: f64 = 0.5;
-/// Ends that are taken to all rows.
+/// Most distinct ends that are refined on all rows.
 const ENDS: usize = 3;
 
-/// How often usual bounds are widened.
+/// How often default bounds may be widened.
 const WIDENINGS: usize = 8;
 
-/// How often the observer is asked while descents go on.
+/// How often the observer is asked during descents.
 const LOOK: Duration = Duration::from_millis(20);
-/// What a search that was ended early may still take to go down from the best place.
+/// Time that a search that was ended early may still use to descend from its best point.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Another fit over the same data: what differs.
+/// A repetition of a fit over the same data with other weights or another seed.
 ///
 /// ```
 /// use flockwork::fit::Resample;
@@ -102,14 +105,14 @@ const GRACE: Duration = Duration::from_millis(500);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resample {
-    /// A weight for each row, or nothing for those of the fit.
+    /// A weight for each row, or empty for the fit's own.
     pub weights: Vec<f64>,
     /// The seed.
     pub seed: u64,
 }
 
 impl Resample {
-    /// Bootstrap samples of so many rows: each row's weight is how often it was drawn. Efron 1979.
+    /// Bootstrap samples (Efron 1979): the weight of a row is the number of times it was drawn.
     ///
     /// ```
     /// use flockwork::fit::Resample;
@@ -135,13 +138,15 @@ impl Resample {
 }
 
 impl Fit {
-    /// Searches the parameters on all cores.
+    /// Estimates the parameters on all cores.
     ///
-    /// A model that is linear in all that is looked for is solved. Where descents from places all over the box
-    /// agree on the lowest minimum, the search is certain and ends there, unless [options](Fit::with) of the
-    /// swarm other than the seed and the seconds are changed; otherwise a swarm searches.
+    /// A model that is linear in all free parameters is solved directly. If descents from all over
+    /// the box agree on the lowest minimum, the search is certain and ends there, unless
+    /// [options](Fit::with) of the swarm other than its seed and seconds were changed. Otherwise a
+    /// swarm searches.
     ///
-    /// Cost of the swarm: particles * (iterations + 1) sums over all rows, and some Jacobians from each start.
+    /// Cost of the swarm: particles * (iterations + 1) sums over all rows, and some Jacobians for
+    /// each starting point.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Saturation};
@@ -153,14 +158,14 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If an option makes no sense, if memory fails, or if the sum was finite nowhere.
+    /// If an option is invalid, memory runs out, or the sum is finite nowhere.
     pub fn run(&self) -> Result<Fitted> {
         self.run_on(&Cpu::new(0)?, |_| ControlFlow::Continue(()))
     }
 
-    /// The same on a given back end; `observe` is called as by [`minimize`](crate::swarm::minimize)
-    /// while the swarm searches. The back end changes no bit: neither the threads and their vector
-    /// instructions nor a GPU, which searches with the swarm while the CPU does the rest.
+    /// Runs on a given back end; `observe` is called as by [`minimize`](crate::swarm::minimize).
+    /// The back end changes no bit, neither threads and their vector instructions nor a GPU, which
+    /// runs the swarm while the CPU does the rest.
     ///
     /// ```
     /// use flockwork::{backend::{Cpu, Simd}, fit::{Data, Fit, Saturation}};
@@ -174,8 +179,8 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`Fit::run`]; and on a GPU if the model is not a built-in one
-    /// ([`Error::ModelOnGpu`]), or if the mode is asynchronous.
+    /// As for [`Fit::run`]; and on a GPU if the model is not built in ([`Error::ModelOnGpu`]) or
+    /// the mode is asynchronous.
     pub fn run_on(
         &self,
         backend: &impl Backend,
@@ -184,10 +189,10 @@ impl Fit {
         self.run_kept(backend, None, None, observe)
     }
 
-    /// The same, and the swarm's search is kept in a file (`saved`), or goes on where one that was kept ended
-    /// (`resumed`): with the same bits, on any back end. What comes after the swarm is done again. A search that
-    /// goes on takes what [`Options`] say from the file, but for the numbers of iterations, evaluations and
-    /// seconds and the other ends of a run, which may be changed there
+    /// Like [`Fit::run_on`], but also saves the swarm's search to a file (`saved`) or continues a
+    /// saved one (`resumed`), with the same bits, on any back end. The steps after the swarm are
+    /// repeated. A resumed search takes its [`Options`] from the file; its limits (iterations,
+    /// evaluations, seconds and other stopping criteria) may be changed there
     /// ([`Checkpoint::with_limits`]).
     ///
     /// ```
@@ -200,7 +205,7 @@ impl Fit {
     /// let fit = Fit::new(Saturation, data)?.with(|options| options.iterations = 100);
     /// let cpu = Cpu::new(0)?;
     /// let saved = Saved { path: path.clone(), every: Duration::from_secs(60), note: String::new() };
-    /// // Interrupted after a while.
+    /// // Interrupted after 50 iterations.
     /// let stop = |progress: &Progress| match progress.iteration {
     ///     0..50 => ControlFlow::Continue(()),
     ///     _ => ControlFlow::Break(()),
@@ -213,8 +218,9 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`Fit::run_on`], if the file cannot be written, and if what was kept is no search for the same
-    /// parameters of the same model over the same data, with the same weights, loss and bounds.
+    /// As for [`Fit::run_on`]; if the file cannot be written; and if the saved search is not for
+    /// the same parameters of the same model over the same data, with the same weights, loss and
+    /// bounds.
     pub fn run_kept(
         &self,
         backend: &impl Backend,
@@ -255,7 +261,8 @@ impl Fit {
         Ok(fitted)
     }
 
-    /// With wider bounds where this ended at some that nobody gave, and the names of those parameters.
+    /// The fit with wider bounds where it ended at a default bound, and the names of those
+    /// parameters.
     fn wider(&self, fitted: &Fitted) -> Option<(Self, Vec<String>)> {
         if !self.polish {
             return None;
@@ -271,7 +278,7 @@ impl Fit {
         (!names.is_empty()).then_some((fit, names))
     }
 
-    /// Without another search beyond the usual bounds.
+    /// One search, without widening default bounds.
     fn run_once(
         &self,
         backend: &impl Backend,
@@ -344,7 +351,8 @@ impl Fit {
             false => observe(progress),
         };
         let (mut outcome, own_bests) = match self.gram {
-            // A swarm's start takes as many passes over the rows as it has particles.
+            // Even initialising a swarm would take as many passes over the rows as it has
+            // particles.
             _ if let Some(place) = scouted => {
                 let stopped = match watch.is_interrupted() {
                     true => StopReason::Interrupted,
@@ -422,8 +430,8 @@ impl Fit {
         Err(Error::NoFiniteFitness { objective: problem.name().to_owned(), evaluations })
     }
 
-    /// What a descent found, and what follows from it. The observer is asked meanwhile: intervals by profile
-    /// likelihood are fits of their own.
+    /// Turns the end of a descent into a result. The observer is asked meanwhile, as intervals by
+    /// profile likelihood are fits of their own.
     #[allow(clippy::too_many_arguments)]
     fn fitted(
         &self,
@@ -473,7 +481,7 @@ impl Fit {
         }
     }
 
-    /// Whether nothing is said that only a swarm can do.
+    /// Whether the options ask for nothing that only a swarm can do.
     fn may_be_certain(&self) -> bool {
         let Options { seed, stop: Stop { seconds, .. }, .. } = self.options;
         let dims = self.sought.len() as u32;
@@ -486,7 +494,7 @@ impl Fit {
             && self.options.settled(dims) == usual.settled(dims)
     }
 
-    /// The end of a search that needs no swarm, if this is one; otherwise the best place that it saw.
+    /// The end of a search that needs no swarm, if this is one; otherwise the best point seen.
     fn certain(
         &self,
         target: &Target,
@@ -539,7 +547,7 @@ impl Fit {
         };
         let mut scouts: Vec<Descent> = places.par_iter().filter_map(scout).collect();
         let mut descents = scouts.iter().map(|scout| scout.iterations).sum::<u32>();
-        // Stable: of equals the earlier one comes first.
+        // The sort is stable: of equals the earlier comes first.
         scouts.sort_by(|a, b| a.value.total_cmp(&b.value));
         let (_, of_zero) = sample.variation();
         let same = |a: &Descent, b: &Descent| b.value <= a.value * (1.0 + 1e-6) + 1e-18 * of_zero;
@@ -547,7 +555,7 @@ impl Fit {
         if agreeing < CERTAIN {
             return Ok(Err(scouts.into_iter().next().map(|scout| scout.parameters)));
         }
-        // Of all rows another one may be the lowest.
+        // On all rows, another one may be the lowest.
         let mut ends: Vec<Descent> = Vec::new();
         for scout in scouts {
             if ends.len() < ENDS && ends.last().is_none_or(|last| !same(last, &scout)) {
@@ -576,7 +584,7 @@ impl Fit {
         })
     }
 
-    /// The last steps.
+    /// The final refinement.
     fn finish(&self, target: &Target, descent: &mut Descent) {
         target.refine(descent);
         let (linear, _) = self.parted(target.free);
@@ -585,7 +593,7 @@ impl Fit {
         }
     }
 
-    /// The sums of weighted squares of the target, about its mean and about zero.
+    /// The weighted sums of squares of the target, about its mean and about zero.
     fn variation(&self) -> (f64, f64) {
         let weight = |row| self.weights.get(row).copied().unwrap_or(1.0);
         let rows = || (0..self.data.rows()).map(|row| (weight(row), self.data.target(row)));
@@ -595,7 +603,7 @@ impl Fit {
         (about(mean), about(0.0))
     }
 
-    /// The fit to some of the rows: one of each of as many stretches.
+    /// The fit to a sample of the rows, one from each of equal stretches.
     fn sampled(&self) -> Result<Self> {
         let counts = |row: &usize| self.weights.get(*row).is_none_or(|&weight| weight > 0.0);
         let rows: Vec<usize> = (0..self.data.rows()).filter(counts).collect();
@@ -623,7 +631,7 @@ impl Fit {
         Ok(Self { data, weights: weights.into(), ..self.clone() })
     }
 
-    /// Which of these parameters are linear, and which are not.
+    /// The linear ones of these parameters, and the nonlinear ones.
     fn parted(&self, free: &[usize]) -> (Vec<usize>, Vec<usize>) {
         let info = self.model.info();
         let is_linear =
@@ -631,7 +639,7 @@ impl Fit {
         free.iter().partition(|j| is_linear(j))
     }
 
-    /// With boxes that hold these parameters, where they may be beyond.
+    /// The fit with bounds widened to contain these parameters, where they may lie beyond.
     fn widened(&self, parameters: &[f64]) -> Self {
         let mut fit = self.clone();
         for (sought, &x) in fit.sought.iter_mut().zip(parameters) {
@@ -645,7 +653,7 @@ impl Fit {
         fit
     }
 
-    /// Where all parameters that are looked for are linear: the least squares.
+    /// The least-squares solution, if all free parameters are linear.
     fn solved(&self, target: &Target) -> Option<Vec<f64>> {
         let info = self.model.info()?;
         if !target.free.iter().all(|&j| (info.linear)(j as u32, &self.shape)) {
@@ -660,7 +668,7 @@ impl Fit {
         Some(place)
     }
 
-    /// The swarm's part, from its start or where it was.
+    /// Runs the swarm, from its start or from a checkpoint.
     fn search(
         &self,
         problem: Problem,
@@ -669,7 +677,7 @@ impl Fit {
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<OwnBest>)> {
-        // All numbers are hashed only where somebody asks for them.
+        // Hash all numbers only if the run is saved or resumed.
         let kept = resumed.is_some() || saved.is_some();
         let problem = if kept { problem.with_data_hash(self.hash()) } else { problem };
         match resumed {
@@ -678,7 +686,7 @@ impl Fit {
         }
     }
 
-    /// Of all that decides the sum, besides the model's name and the bounds.
+    /// A hash of all that determines the sum, besides the model's name and the bounds.
     fn hash(&self) -> u64 {
         let mut hash = Xxh3::new();
         let Shape { columns, sizes } = self.shape;
@@ -694,10 +702,10 @@ impl Fit {
         hash.digest()
     }
 
-    /// The problem whose sums are those of the Gram matrix.
+    /// The problem whose sums come from the Gram matrix.
     fn problem_by_gram(&self, problem: &Problem, cpu: &Cpu) -> Result<Problem> {
         if self.options.precision == Some(Precision::F32) {
-            let value = "wanted in f32".to_owned();
+            let value = "requested in f32".to_owned();
             let accepted = "in f64".to_owned();
             return Err(Error::Option { option: "gram", value, accepted });
         }
@@ -714,15 +722,15 @@ impl Fit {
         Ok(Problem::from_batch_fn(lower, upper, sums)?.called(problem.name()))
     }
 
-    /// The back end for this fit: a GPU if it is asked for, or if anything will do, there is one, and the
-    /// search is long enough to be faster there by more than it takes to begin. `threads` is the number of
-    /// CPU threads, 0 for one per core.
+    /// Selects a back end for this fit. `Choice::Auto` takes a GPU if there is one and the search
+    /// is long enough to gain more than the GPU's start-up costs. `threads` is the number of CPU
+    /// threads, 0 for one per core.
     ///
     /// ```
     /// use flockwork::{backend::{Backend, Choice}, fit::{Data, Fit, PowerLaw}};
     ///
     /// let fit = Fit::new(PowerLaw, Data::pairs([(1.0, 2.0), (2.0, 8.0), (3.0, 18.0)])?)?;
-    /// // Three rows are nothing for a GPU.
+    /// // Three rows are too few for a GPU.
     /// let backend = fit.select(Choice::Auto, 0)?;
     /// assert_eq!(backend.name(), "cpu");
     /// println!("{}", backend.reason());
@@ -730,7 +738,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`AnyBackend::select`]; and if a GPU is asked for and the model has no kernels.
+    /// As for [`AnyBackend::select`]; and if a GPU is asked for and the model has no kernels.
     pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
         let on_cpu = |why: &str| AnyBackend::cpu(threads, why);
         let has_kernels = self.model.has_kernels();
@@ -755,7 +763,7 @@ impl Fit {
         }
     }
 
-    /// Fused operations of the search, if the model were linear.
+    /// Fused operations of the search, estimated as if the model were linear.
     fn operations(&self) -> u128 {
         let Options { particles, iterations, .. } = self.options;
         let parameters = self.sought.len() as u128 + 1;
@@ -763,8 +771,8 @@ impl Fit {
         points * parameters * self.data.rows() as u128
     }
 
-    /// Several fits over the same data, which are kept once, also on a GPU: bootstrap samples by their weights, or
-    /// other seeds. One result each, the same as that of a fit of its own.
+    /// Runs several fits over the same data, which are stored once, also on a GPU: bootstrap
+    /// samples by their weights, or other seeds. Each result is the same as that of a separate fit.
     ///
     /// ```
     /// use flockwork::{backend::Cpu, fit::{Data, Fit, Polynomial, Resample}};
@@ -780,7 +788,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// As [`Fit::run`] and [`Fit::weighted`].
+    /// As for [`Fit::run`] and [`Fit::weighted`].
     pub fn run_many(&self, resamples: &[Resample], backend: &impl Backend) -> Result<Vec<Fitted>> {
         let one = |resample: &Resample| {
             let fit = self.clone().with(|options| options.seed = resample.seed);
@@ -794,18 +802,18 @@ impl Fit {
         resamples.iter().map(one).collect()
     }
 
-    /// All parameters, from those that are looked for.
+    /// All parameters, given the free ones.
     fn whole(&self, position: &[f64], free: &[usize]) -> Vec<f64> {
         let mut whole: Vec<f64> =
             self.sought.iter().map(|sought| sought.fixed.unwrap_or(f64::NAN)).collect();
         for (&x, &j) in position.iter().zip(free) {
-            // A run in f32 may be beyond by its rounding.
+            // In f32 a position may be beyond the bounds by rounding.
             whole[j] = x.clamp(self.sought[j].reach.0, self.sought[j].reach.1);
         }
         whole
     }
 
-    /// The elimination of the linear parameters, where it can be done and pays.
+    /// The elimination of the linear parameters, where it is possible and worthwhile.
     fn projection(
         &self,
         free: &[usize],
@@ -820,7 +828,7 @@ impl Fit {
         pays.then(|| Arc::new(projection))
     }
 
-    /// The own bests of a swarm that looks for the parameters which are not linear.
+    /// The personal bests of a swarm over the nonlinear parameters.
     fn projected(&self, projection: &Arc<Projection>, cpu: &Cpu) -> Result<Vec<OwnBest>> {
         let others = &projection.others;
         let count = others.len();
@@ -834,10 +842,10 @@ impl Fit {
                 }
             }
         };
-        // Half of them by scale: a wide box says little about it.
+        // Half of them on a logarithmic scale, because a wide box tells little about the scale.
         let start = self.spread(others, PROJECTED_PARTICLES / 2, 1)?;
         let problem = Problem::from_batch_fn(lower, upper, value)?;
-        // Informed by their neighbours only, the particles gather in more than one place.
+        // Informed only by their neighbours, the particles gather in several places.
         let options = Options {
             particles: PROJECTED_PARTICLES,
             iterations: PROJECTED_ITERATIONS,
@@ -860,7 +868,8 @@ impl Fit {
         }
     }
 
-    /// Points of these parameters, spread over their box: every `nth` by scale, the others evenly.
+    /// Points of these parameters, spread over their box: every `nth` on a logarithmic scale, the
+    /// others evenly.
     fn spread(&self, some: &[usize], count: u32, nth: usize) -> Result<Vec<Vec<f64>>> {
         let unit = points::sobol(count, some.len() as u32, self.options.seed)?;
         let place = |(index, point): (usize, &[f64])| {
@@ -876,7 +885,8 @@ impl Fit {
         Ok(unit.chunks_exact(some.len()).enumerate().map(place).collect())
     }
 
-    /// Where growth over arguments far from zero is steep: somewhere among them, and not at zero.
+    /// For a growth model with arguments far from zero, moves the steep part from zero to among the
+    /// arguments.
     fn centre(&self, some: &[usize], place: &mut [f64]) {
         if !self.model.info().is_some_and(|info| self.is_far_from_zero(&info)) {
             return;
@@ -891,8 +901,8 @@ impl Fit {
         }
     }
 
-    /// Where to go down from: the swarm's best; own bests apart from each other, of the swarm and of
-    /// that of the parameters which are not linear; and points spread over the box.
+    /// The starting points of descents: the swarm's best; personal bests, apart from each other, of
+    /// this swarm and of the one over the nonlinear parameters; and points spread over the box.
     fn places(
         &self,
         target: &Target,
@@ -922,7 +932,7 @@ impl Fit {
             .into_iter()
             .map(|(fitness, position)| (fitness, self.whole(&position, target.free)))
             .collect();
-        // Of points spread over the box the better ones.
+        // Points spread over the box, of which the better ones will be kept.
         let screened: Vec<OwnBest> = match projection {
             Some(projection) => {
                 let points = self.spread(&projection.others, SCREENED * starts, 2)?;
@@ -942,7 +952,7 @@ impl Fit {
         for (mut bests, most) in shares {
             let bests: &mut Vec<OwnBest> = &mut bests;
             bests.retain(|(fitness, _)| fitness.is_finite());
-            // Stable: of equals the earlier one comes first.
+            // The sort is stable: of equals the earlier comes first.
             bests.sort_by(|a, b| a.0.total_cmp(&b.0));
             for (_, place) in bests.drain(..) {
                 if places.len() as u32 >= most {
@@ -956,8 +966,8 @@ impl Fit {
         Ok(places)
     }
 
-    /// Jumps away from the best place by a random factor for each parameter and goes down again, and
-    /// stays where that leads lower. How many iterations that took.
+    /// Jumps away from the best point by a random factor for each parameter, descends again, and
+    /// stays where that leads lower. Returns the number of iterations.
     fn hop(&self, target: &Target, projection: Option<&Projection>, best: &mut Descent) -> u32 {
         let hops = HOP_ROWS / self.data.rows().max(1);
         let key = philox::key(self.options.seed);
@@ -966,7 +976,7 @@ impl Fit {
             if target.watch.is_over() {
                 break;
             }
-            // As many at once on any number of threads.
+            // The number of jumps per round does not depend on the number of threads.
             let jumps: Vec<Descent> = (0..HOPS)
                 .into_par_iter()
                 .map(|hop| {
@@ -989,7 +999,7 @@ impl Fit {
         done
     }
 
-    /// Where a jump leads: a number of it says how far.
+    /// The target of a jump; its number determines its length.
     fn jumped(
         &self,
         target: &Target,
@@ -1004,7 +1014,7 @@ impl Fit {
             let (purpose, group) = (Purpose::Seeds, nth as u32 + 1);
             let draw = Draw { key, iteration: 0, particle: jump, group, purpose, nth: 0 };
             let (a, b) = f64::uniform_pair(draw.block(), 0);
-            // Nearly normal, and a sign now and then.
+            // Nearly log-normal, with an occasional change of sign.
             let factor = Real::exp(reach * (a + b - 1.0) * 2.0);
             let moved = if a < 0.1 * reach { -place[j] * factor } else { place[j] * factor };
             place[j] = moved.clamp(target.lower[nth], target.upper[nth]);
@@ -1016,8 +1026,8 @@ impl Fit {
         projected.map_or(place, |(_, whole)| whole)
     }
 
-    /// With terms that are alike in their order, if that stays within the bounds and no term has a
-    /// parameter that was given.
+    /// Sorts equivalent terms, unless that leaves the bounds. Terms with a fixed parameter stay in
+    /// place.
     fn sorted(&self, target: &Target, parameters: Vec<f64>) -> Vec<f64> {
         let Some(order) = self.model.info().and_then(|info| (info.order)(&self.shape)) else {
             return parameters;
@@ -1054,8 +1064,8 @@ impl Fit {
     }
 }
 
-/// A number of the interval for one of [0, 1), such that all powers of ten of its distance from zero
-/// have the same share, down to [`LEAST_SCALE`] of the largest: a wide box says little about the scale.
+/// Maps [0, 1) to the interval such that every power of ten of the distance from zero gets the same
+/// share, down to [`LEAST_SCALE`] of the largest: a wide box tells little about the scale.
 fn by_scale(u: f64, lower: f64, upper: f64) -> f64 {
     let reach = |bound: f64, least: f64| (bound.abs() / least).ln().max(0.0);
     let least = LEAST_SCALE * lower.abs().max(upper.abs());
@@ -1069,16 +1079,16 @@ fn by_scale(u: f64, lower: f64, upper: f64) -> f64 {
     (along.signum() * least * along.abs().exp()).clamp(lower, upper)
 }
 
-/// A search that needs no swarm.
+/// The result of a search that needs no swarm.
 struct Certain {
     descent: Descent,
     descents: u32,
-    /// How many of how many descents came to the same end.
+    /// How many descents came to the same end, of how many.
     agreed: Option<(u32, u32)>,
 }
 
-/// For given values of the parameters that are not linear the best of those that are (Golub and Pereyra
-/// 1973: variable projection).
+/// Finds the best linear parameters for given nonlinear ones (variable projection: Golub and
+/// Pereyra 1973).
 struct Projection {
     fit: Fit,
     setup: Setup<f64>,
@@ -1089,7 +1099,7 @@ struct Projection {
 }
 
 impl Projection {
-    /// All parameters, and the sum there; nothing where something is not finite.
+    /// All parameters and the sum there; `None` if something is not finite.
     fn best(&self, position: &[f64]) -> Option<OwnBest> {
         let mut whole = self.fit.whole(position, &self.others);
         for &j in &self.linear {
@@ -1116,7 +1126,7 @@ impl Projection {
     }
 }
 
-/// What is found where no swarm searched.
+/// The outcome of a search without a swarm.
 fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome {
     Outcome {
         value,
@@ -1134,7 +1144,8 @@ fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome
     }
 }
 
-/// Does `work`, and meanwhile asks the observer on the calling thread, first of all before it begins.
+/// Runs `work` and meanwhile asks the observer on the calling thread, the first time before `work`
+/// begins.
 fn attended<R: Send>(
     watch: &Watch,
     mut look: impl FnMut(f64) -> ControlFlow<()>,
@@ -1143,7 +1154,7 @@ fn attended<R: Send>(
     if look(watch.least()).is_break() {
         watch.interrupt();
     }
-    // A thread of a pool must not wait for others: its share of the work would never be done.
+    // A pool's thread must not wait for others, or its own share of the work would never be done.
     if rayon::current_thread_index().is_some() || watch.is_interrupted() {
         return work();
     }
@@ -1162,10 +1173,11 @@ fn attended<R: Send>(
     })
 }
 
-/// Down from all places, round by round with the better half: the best, and all iterations.
+/// Descends from all points, keeping the better half in each round. Returns the best and all
+/// iterations.
 fn descend(target: &Target, mut places: Vec<Vec<f64>>, polish: bool) -> (Descent, u32) {
     if target.watch.is_over() {
-        // The first is the best that the swarm found.
+        // The first point is the swarm's best.
         places.truncate(1);
     }
     let begun = |(nth, place): (usize, Vec<f64>)| {
@@ -1183,7 +1195,7 @@ fn descend(target: &Target, mut places: Vec<Vec<f64>>, polish: bool) -> (Descent
         descents.sort_by(better);
         let kept = (descents.len() / 2).max(FINALISTS);
         gone += descents.drain(kept..).map(|descent| descent.iterations).sum::<u32>();
-        // What has come to the same end as a better one has nothing to add.
+        // A descent that came to the same end as a better one adds nothing.
         let mut last = f64::NEG_INFINITY;
         descents.retain(|descent| {
             let same = descent.settled && descent.value <= last * (1.0 + 1e-9);

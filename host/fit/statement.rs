@@ -1,4 +1,4 @@
-//! What is to be fitted to what.
+//! The statement of a fit: model, data and options.
 
 use std::{any::Any, sync::Arc};
 
@@ -23,12 +23,12 @@ use crate::{
 };
 
 named! {
-    /// What a residual costs; s is the loss's scale.
+    /// The loss function of a residual r; s is its scale.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Loss, Polynomial};
     ///
-    /// // A line, and one number that somebody mistyped.
+    /// // A line, and one number that was mistyped.
     /// let rows = (0..20).map(|i| (f64::from(i), if i == 7 { 900.0 } else { 3.0 + f64::from(i) }));
     /// let fit = Fit::new(Polynomial, Data::pairs(rows)?)?.size("degree", 1)?;
     /// let squares = fit.clone().run()?;
@@ -79,16 +79,16 @@ impl Loss {
     }
 }
 
-/// How far the shift of growth is looked for around zero, or around where growth is steep.
+/// How far the shift of a growth model is searched around zero, or around where growth is steep.
 pub(super) const USUAL_SHIFT: f64 = 50.0;
 
 /// Models with exponentials of the argument.
 const DECAYS: [&str; 3] = ["exponentials", "offset_exponentials", "gaussians_on_decay"];
 
-/// An exponential of more is not finite.
+/// exp of more than this overflows.
 const MOST_EXPONENT: f64 = 700.0;
 
-/// As a share of the largest rate that makes sense.
+/// The share of the largest sensible rate below which a rate counts as zero.
 const NO_RATE: f64 = 1e-6;
 
 /// A parameter of a fit.
@@ -98,26 +98,26 @@ pub(super) struct Sought {
     pub lower: f64,
     pub upper: f64,
     pub fixed: Option<f64>,
-    /// How far a descent may go: the bounds that were given, or where the model makes sense.
+    /// How far a descent may go: the given bounds, or where the model makes sense.
     pub reach: (f64, f64),
     /// Whether bounds or a value were given.
     pub given: bool,
-    /// How usual bounds widen.
+    /// How its default bounds widen.
     widens: Widens,
 }
 
-/// How bounds that nobody gave widen where a fit ends at one.
+/// How default bounds widen when a fit ends at one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Widens {
-    /// Not: beyond them the model makes no sense.
+    /// Never: beyond them the model makes no sense.
     Never,
-    /// By a power of ten, away from zero, which they do not pass.
+    /// By a power of ten, away from zero, without passing it.
     ByScale,
     /// By their distance.
     ByPlace,
-    /// The upper one alone.
+    /// Only the upper one.
     Upwards,
-    /// By a power of ten, and from zero to so far below it: what decays may also grow.
+    /// By a power of ten, and from zero to this far below it: what decays may also grow.
     ThroughZero(f64),
 }
 
@@ -132,7 +132,7 @@ impl Sought {
         self.given = true;
     }
 
-    /// What no widening passes: bounds that were given, zero, and where the model makes no sense.
+    /// The limits that no widening passes: given bounds, zero, and where the model makes no sense.
     pub fn walls(&self) -> (f64, f64) {
         let (lower, upper) = self.reach;
         let open = (f64::NEG_INFINITY, f64::INFINITY);
@@ -147,10 +147,10 @@ impl Sought {
         }
     }
 
-    /// With wider bounds, if this place is at one of them and they may.
+    /// The parameter with wider bounds, if `x` is at one that may widen.
     pub fn widened_at(&self, x: f64) -> Option<Self> {
         let (lower, upper) = self.reach;
-        // A rate of next to nothing is none: differences of such exponentials make straight lines.
+        // A tiny rate counts as zero: differences of such exponentials form straight lines.
         let x = match self.widens {
             Widens::ThroughZero(most) if lower == 0.0 && x <= NO_RATE * most => 0.0,
             _ => x,
@@ -170,7 +170,7 @@ impl Sought {
             Widens::Upwards => (lower, 10.0 * upper),
         };
         let is_wider = (lower, upper) != self.reach && (upper - lower).is_finite();
-        // Zero is a limit.
+        // Zero may be a limit, so the bound at `x` must have moved.
         let (free_below, free_above) = (lower < self.reach.0, self.reach.1 < upper);
         let helps = x <= self.reach.0 && free_below || x >= self.reach.1 && free_above;
         (is_wider && helps).then(|| Self { lower, upper, reach: (lower, upper), ..self.clone() })
@@ -182,7 +182,7 @@ impl Sought {
 /// ```
 /// use flockwork::fit::{Data, Fit};
 ///
-/// // Two decays at once; nothing is said about where to look.
+/// // The sum of two decays, without a starting point or bounds.
 /// let signal = |x: f64| 3.0 * (-0.4 * x).exp() + 5.0 * (-2.5 * x).exp();
 /// let data = Data::pairs((0..60).map(|i| 0.1 * f64::from(i)).map(|x| (x, signal(x))))?;
 /// let fitted = Fit::named("exponentials", data)?.size("terms", 2)?.run()?;
@@ -208,11 +208,11 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// How many places a fit finishes from unless told otherwise; fewer where there are more than some
-    /// ten thousand rows.
+    /// Default number of points from which Levenberg-Marquardt starts; fewer for more than some ten
+    /// thousand rows.
     pub const STARTS: u32 = 64;
 
-    /// The options of the swarm unless told otherwise: 256 particles, 200 iterations, `f64`.
+    /// The default options of the swarm: 256 particles, 200 iterations, `f64`.
     ///
     /// ```
     /// use flockwork::{fit::Fit, swarm::Precision};
@@ -224,7 +224,7 @@ impl Fit {
         Options { particles: 256, iterations: 200, precision, ..Options::default() }
     }
 
-    /// Of a model, with its usual sizes and bounds.
+    /// Creates a fit of a model, with its default sizes and bounds.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Logistic};
@@ -235,7 +235,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If the data have another number of columns than the model takes.
+    /// If the model does not take the data's number of columns.
     pub fn new<M: Model>(model: M, data: Data) -> Result<Self> {
         let info = M::INFO;
         if !info.columns.contains(data.columns()) {
@@ -249,7 +249,7 @@ impl Fit {
         Self::of(Arc::new(Typed(model)), info.name, data, shape)?.with_usual_bounds(&info)
     }
 
-    /// Of a built-in model by its name.
+    /// Creates a fit of a built-in model by name.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit};
@@ -262,7 +262,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If there is none of that name, and as [`Fit::new`].
+    /// If there is no model of that name, and as for [`Fit::new`].
     pub fn named(name: &str, data: Data) -> Result<Self> {
         struct Make(Data);
         impl Visitor for Make {
@@ -277,8 +277,9 @@ impl Fit {
         })
     }
 
-    /// Of a function that predicts the target from parameters and arguments. Each parameter has a name
-    /// and bounds. Called from several threads; derivatives are central differences.
+    /// Creates a fit of a closure that predicts the target from parameters and arguments. Each
+    /// parameter has a name and bounds. The closure is called from several threads; derivatives are
+    /// central differences.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit};
@@ -291,7 +292,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If there are no parameters, or bounds make no sense.
+    /// If there are no parameters, or bounds are invalid.
     pub fn from_fn(
         parameters: &[(&str, f64, f64)],
         data: Data,
@@ -344,7 +345,7 @@ impl Fit {
             let x = if far && ["rate", "period"].contains(&parameter.name) { span } else { x };
             let (mut lower, mut upper) = parameter.range.bounds(y, x, arguments);
             if parameter.name == "period" && span > 0.0 {
-                // A shorter one has the same values at even steps as one that is not.
+                // At even steps, a shorter period has the same values as some longer one.
                 lower = (2.0 * self.step()).min(upper / 2.0);
             }
             if far && parameter.name == "shift" {
@@ -366,7 +367,8 @@ impl Fit {
                 (_, Range::WithinArguments) => Widens::ByPlace,
                 _ => Widens::ByScale,
             };
-            // A linear parameter is solved for, and the slope of a smile's wings has a sign.
+            // Linear parameters are solved for, without bounds; but the slope of a smile's wings
+            // must not be negative.
             let is_linear =
                 (info.linear)(index, &self.shape) && (info.name, parameter.name) != ("svi", "b");
             let is_growth = ["logistic", "richards"].contains(&info.name)
@@ -383,8 +385,8 @@ impl Fit {
         Ok(self)
     }
 
-    /// Whether the arguments of this model are so far from zero, as years are, that what scales with their
-    /// reach scales with how far they are apart.
+    /// Whether the arguments of this model are far from zero, as years are, so that parameters
+    /// scale with their range instead of their magnitude.
     pub(super) fn is_far_from_zero(&self, info: &Info) -> bool {
         let (low, high): (f64, f64) = self.data.range(0);
         let apart = high - low;
@@ -394,7 +396,7 @@ impl Fit {
                 || DECAYS.contains(&info.name))
     }
 
-    /// The usual distance from one argument to the next: their median.
+    /// The typical distance from one argument to the next: the median.
     fn step(&self) -> f64 {
         let mut places: Vec<f64> =
             (0..self.data.rows()).map(|row| self.data.arguments(row)[0]).collect();
@@ -405,7 +407,8 @@ impl Fit {
         steps.get(steps.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// With another size: how many terms, which degree. To be said before bounds and fixed values.
+    /// Sets a size of the model, such as its degree or number of terms. Must precede bounds and
+    /// fixed values.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Rational};
@@ -417,7 +420,8 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If the model has no such size, or not of that number; or if it comes too late.
+    /// If the model has no such size or does not accept the number, or if bounds or fixed values
+    /// precede it.
     pub fn size(mut self, name: &str, value: u32) -> Result<Self> {
         let info = self.model.info();
         let sizes = info.as_ref().map_or(&[][..], |info| info.sizes);
@@ -427,7 +431,7 @@ impl Fit {
             return Err(Error::Option {
                 option: "size",
                 value: format!("{name:?}"),
-                accepted: format!("one that the model {} has: {has}", self.name),
+                accepted: format!("a size of the model {}: {has}", self.name),
             });
         };
         let size = &sizes[nth];
@@ -445,7 +449,7 @@ impl Fit {
             return Err(Error::Option {
                 option: size.name,
                 value: value.to_string(),
-                accepted: "given before bounds and fixed values, which it makes void".to_owned(),
+                accepted: "given before bounds and fixed values, which it would discard".to_owned(),
             });
         }
         self.shape.sizes[nth] = value;
@@ -455,7 +459,7 @@ impl Fit {
         }
     }
 
-    /// Looks for a parameter between these.
+    /// Sets the bounds of a parameter.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -467,7 +471,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If the model has no such parameter, or the bounds make no sense.
+    /// If the model has no such parameter, or the bounds are invalid.
     pub fn bounds(mut self, name: &str, lower: f64, upper: f64) -> Result<Self> {
         let index = self.index(name)?;
         self.check_bounds(index, lower, upper)?;
@@ -475,7 +479,7 @@ impl Fit {
         Ok(self)
     }
 
-    /// Looks for all parameters between these, in their order.
+    /// Sets the bounds of all parameters, in order.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -487,7 +491,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If there are not as many as parameters, or one makes no sense.
+    /// If the number of bounds is not that of the parameters, or some are invalid.
     pub fn all_bounds(mut self, bounds: &[(f64, f64)]) -> Result<Self> {
         let (found, expected) = (bounds.len(), self.sought.len());
         if found != expected {
@@ -500,7 +504,7 @@ impl Fit {
         Ok(self)
     }
 
-    /// Takes a parameter as known.
+    /// Fixes a parameter at a known value.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -534,7 +538,7 @@ impl Fit {
                 option: "the box",
                 value: format!("{lower:?} to {upper:?} for {name}"),
                 accepted: format!(
-                    "from a finite number to a greater one; a known value is given with --fix \
+                    "from a finite number to a greater one; to fix a known value, use --fix \
                      {name}={lower}"
                 ),
             }
@@ -551,8 +555,8 @@ impl Fit {
         })
     }
 
-    /// With a weight for each row: what its loss is multiplied by, 0 for a row that does not count.
-    /// With squares, 1 / variance gives each row its due.
+    /// Sets the weight of each row, by which its loss is multiplied; 0 excludes a row. For the loss
+    /// squares, the ideal weight is 1 / variance.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};
@@ -565,7 +569,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If there are not as many as rows, or one is negative or not finite.
+    /// If the number of weights is not that of the rows, or one is negative or not finite.
     pub fn weighted(mut self, weights: Vec<f64>) -> Result<Self> {
         let (found, expected) = (weights.len(), self.data.rows());
         if found != expected {
@@ -589,13 +593,12 @@ impl Fit {
         Ok(self)
     }
 
-    /// With another loss than squares, and its scale, in units of the residuals; losses without one
-    /// take any.
+    /// Sets the loss and its scale, in units of the residuals; losses without a scale ignore it.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Loss, Polynomial};
     ///
-    /// // The median, and not the mean.
+    /// // The median instead of the mean.
     /// let data = Data::pairs([1.0, 2.0, 4.0, 8.0, 100.0].map(|y| (0.0, y)))?;
     /// let fit = Fit::new(Polynomial, data)?.size("degree", 0)?;
     /// let fitted = fit.loss(Loss::Absolute, 0.0)?.run()?;
@@ -617,7 +620,7 @@ impl Fit {
         Ok(self)
     }
 
-    /// Whether Levenberg-Marquardt finishes; it does unless told otherwise.
+    /// Whether Levenberg-Marquardt finishes the fit; the default is yes.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -633,9 +636,9 @@ impl Fit {
         self
     }
 
-    /// From how many places Levenberg-Marquardt starts: the best that the swarm saw, apart from each
-    /// other, and as many spread over the box. More make it surer that the best of several minima is
-    /// found.
+    /// Sets the number of points from which Levenberg-Marquardt starts: the best that the swarm
+    /// saw, apart from each other, and as many spread over the box. More of them make it more
+    /// likely that the lowest of several minima is found.
     ///
     /// ```
     /// use flockwork::fit::{Cycles, Data, Fit};
@@ -650,10 +653,10 @@ impl Fit {
         self
     }
 
-    /// Whether the swarm may look for the parameters by the [`Gram`](super::Gram) matrix, to which the data are
-    /// reduced once: its sums then cost no more the more rows there are, and may be off by
-    /// [`Gram::bound`](super::Gram::bound). All that comes after the swarm, and what is reported, is by the
-    /// rows. On the CPU, also where the rest is for a GPU; in `f64`.
+    /// Whether the swarm uses the [`Gram`](super::Gram) matrix, computed once from the data. Its
+    /// sums then take the same time for any number of rows, and may differ by
+    /// [`Gram::bound`](super::Gram::bound). Everything after the swarm, and the reported result,
+    /// uses the rows. It runs on the CPU, whatever the back end, and in `f64`.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial, Saturation};
@@ -662,7 +665,7 @@ impl Fit {
     /// let fit = Fit::new(Polynomial, data.clone())?;
     /// let (with, without) = (fit.clone().gram(true).run()?, fit.run()?);
     /// assert!((with.value / without.value - 1.0).abs() < 1e-9);
-    /// // Not for any model.
+    /// // Not for every model.
     /// assert!(Fit::new(Saturation, data)?.gram(true).run().is_err());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -699,12 +702,12 @@ impl Fit {
         &self.options
     }
 
-    /// The names of the parameters, in their order.
+    /// The names of the parameters, in order.
     pub fn names(&self) -> Vec<String> {
         self.sought.iter().map(|sought| sought.name.clone()).collect()
     }
 
-    /// Where each parameter is looked for; twice the same where it is fixed.
+    /// The bounds of each parameter; twice the value if it is fixed.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Svi};
@@ -723,7 +726,7 @@ impl Fit {
         &self.data
     }
 
-    /// The model's name; that of a function is `closure`.
+    /// The model's name; a closure's is `closure`.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Svi};
@@ -735,7 +738,7 @@ impl Fit {
         &self.name
     }
 
-    /// What the model predicts with these parameters, all of them, for these arguments.
+    /// The model's prediction for these arguments, given all its parameters.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -746,7 +749,7 @@ impl Fit {
     /// ```
     ///
     /// # Panics
-    /// If there are too few of either.
+    /// If there are too few parameters or arguments.
     pub fn predict(&self, parameters: &[f64], arguments: &[f64]) -> f64 {
         assert!(
             parameters.len() >= self.sought.len()
@@ -758,7 +761,7 @@ impl Fit {
         self.model.predict(parameters, arguments, &self.shape)
     }
 
-    /// Refuses numbers whose squares or exponentials are none.
+    /// Refuses numbers whose squares or exponentials overflow or underflow.
     fn check_sizes(&self) -> Result<()> {
         let (low, high) = self.data.range(self.data.columns());
         let y = low.abs().max(high.abs());
@@ -767,7 +770,7 @@ impl Fit {
                 option: "the largest magnitude of the target",
                 value: format!("{y:e}"),
                 accepted: format!(
-                    "from {:e} to {:e}, so that squares are numbers: multiply the target by a power of ten",
+                    "from {:e} to {:e}, so that squares are representable: multiply the target by a power of ten",
                     SQUARED.start(),
                     SQUARED.end()
                 ),
@@ -786,7 +789,7 @@ impl Fit {
                 option: "the range of the arguments",
                 value: format!("{low} to {high}"),
                 accepted: format!(
-                    "nearer to 0: amplitudes are those at 0, where they are no finite numbers; subtract {low} \
+                    "nearer to 0: amplitudes are values at 0, where they overflow or underflow; subtract {low} \
                      from the arguments"
                 ),
             });
@@ -794,7 +797,7 @@ impl Fit {
         Ok(())
     }
 
-    /// Refuses powers of negative numbers, but for a whole exponent that is given.
+    /// Refuses powers of negative numbers, unless the exponent is fixed at a whole number.
     fn check_powers(&self) -> Result<()> {
         let (least, _) = self.data.range(0);
         let is_whole = |sought: &Sought| sought.fixed.is_some_and(|value| value.fract() == 0.0);
@@ -805,14 +808,15 @@ impl Fit {
         Err(Error::Option {
             option: "the least argument",
             value: least.to_string(),
-            accepted: "0 or more: a negative number has no power whose exponent is not whole (a whole one \
-                       can be given, as --fix exponent=2)"
-                .to_owned(),
+            accepted:
+                "0 or more: a negative number only has powers with whole exponents (fix one, \
+                       as in --fix exponent=2)"
+                    .to_owned(),
         })
     }
 
-    /// The sum as a problem for a swarm: its dimensions are the parameters that are not fixed. For
-    /// every rule, neighbourhood, restart and stop that swarms have, on any back end.
+    /// The sum as a problem for a swarm, whose dimensions are the parameters that are not fixed.
+    /// Any rule, neighbourhood, restart and stopping criterion can be used, on any back end.
     ///
     /// ```
     /// use flockwork::{fit::{Data, Fit, PowerLaw}, swarm::{Rule, Search}};
@@ -831,7 +835,7 @@ impl Fit {
             return Err(Error::Option {
                 option: "the list of fixed parameters (--fix)",
                 value: self.names().join(", "),
-                accepted: "shorter: one parameter at least is to be found".to_owned(),
+                accepted: "shorter: at least one parameter must be free".to_owned(),
             });
         }
         self.check_powers()?;
@@ -842,7 +846,7 @@ impl Fit {
     }
 
     pub(crate) fn setup(&self) -> Setup<f64> {
-        // Near zero an absolute residual counts as if it were this far from it.
+        // The absolute loss treats residuals nearer to zero than this as if they were this large.
         let (low, high) = self.data.range(self.data.columns());
         let least = 1e-9 * (high - low).max(1e-300);
         let scale = if self.loss == Loss::Absolute { least } else { self.scale };
@@ -856,10 +860,10 @@ impl Fit {
         }
     }
 
-    /// What the sum is over, in the precision that a type is of.
+    /// What the sum consists of, in the precision of `T`.
     ///
     /// # Errors
-    /// As [`Fit::setup_single`].
+    /// As for [`Fit::setup_single`].
     pub(crate) fn setup_in<T: Number>(&self) -> Result<Setup<T>> {
         let setup: Box<dyn Any> = match T::PRECISION {
             Precision::F32 => Box::new(self.setup_single()?),
@@ -868,10 +872,10 @@ impl Fit {
         Ok(*setup.downcast().expect("a precision is one type's"))
     }
 
-    /// In `f32`.
+    /// What the sum consists of, in `f32`.
     ///
     /// # Errors
-    /// If a number is beyond what `f32` has.
+    /// If a number overflows `f32`.
     fn setup_single(&self) -> Result<Setup<f32>> {
         let Setup { shape, rows, weights, loss, fixed, .. } = self.setup();
         Ok(Setup {
@@ -884,7 +888,7 @@ impl Fit {
         })
     }
 
-    /// Refuses data that the run's precision does not have.
+    /// Refuses data that overflow the run's precision.
     pub(super) fn check_precision(&self) -> Result<()> {
         match self.options.precision {
             Some(Precision::F32) => self.setup_single().map(|_| ()),
@@ -901,7 +905,7 @@ fn check_bounds(dimension: usize, lower: f64, upper: f64) -> Result<()> {
 }
 
 impl Fit {
-    /// The fit whose sum a function is, if it is one.
+    /// The fit whose sum `function` is, if it is one.
     pub(crate) fn behind(function: &dyn Function) -> Option<&Self> {
         function.as_any()?.downcast_ref()
     }
@@ -936,7 +940,7 @@ impl FunctionIn<f32> for Fit {
     fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<f32>> {
         match self.setup_single() {
             Ok(setup) => ModelIn::<f32>::evaluator(&*self.model, simd, setup, self.data.double()),
-            // Not a number anywhere: a run says so.
+            // Infinite everywhere: the run reports it.
             Err(_) => Box::new(Nowhere),
         }
     }
@@ -947,7 +951,7 @@ impl FunctionIn<f32> for Fit {
     }
 }
 
-/// A function that is defined nowhere.
+/// A function without a finite value.
 struct Nowhere;
 
 impl Evaluator<f32> for Nowhere {

@@ -7,9 +7,9 @@ use crate::{Error, Result, io::Table, memory};
 
 /// A data set whose least sum of squares is 0, at (1, ..., 1).
 ///
-/// Coefficients are uniform multiples of 2^-10 in [-1, 1]; each target is the sum of its row's.
-/// With up to 8,192 dimensions every partial sum is a number of both precisions, so the minimum is
-/// exactly 0 in f32 as in f64.
+/// Coefficients are uniform multiples of 2^-10 in [-1, 1]; each target is the sum of its row's
+/// coefficients. With up to 8,192 dimensions every partial sum is exact in both precisions, so the
+/// minimum is exactly 0 in f32 and f64.
 ///
 /// ```
 /// let table = flockwork::fit::synthetic(3, 50, 1)?;

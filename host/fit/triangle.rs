@@ -1,29 +1,30 @@
-//! Least squares by Householder reflections, rows coming block by block.
+//! Least squares by Householder reflections, rows arriving in blocks.
 //!
-//! The triangle R of a QR decomposition takes in more rows without the old ones: memory is that of the
-//! parameters, whatever the number of rows, and the condition is that of the Jacobian and not its
-//! square, as with normal equations.
+//! The triangle R of a QR decomposition can absorb more rows without the old ones. Memory depends
+//! on the number of parameters only, and the condition is that of the Jacobian, not its square as
+//! with normal equations.
 
 use std::ops::RangeInclusive;
 
-/// Magnitudes whose squares, and those of their last digits, are numbers.
+/// Magnitudes whose squares, and those of their last digits, neither overflow nor underflow.
 pub(super) const SQUARED: RangeInclusive<f64> = 1e-140..=1e150;
 
 /// The upper triangle of a matrix with `size` columns, the last of which is the right-hand side.
 #[derive(Clone, Debug)]
 pub(super) struct Triangle {
     size: usize,
-    /// Row by row; what is below the diagonal stays zero.
+    /// Row by row; entries below the diagonal stay zero.
     numbers: Vec<f64>,
 }
 
-/// A column of which less is left once the others are taken out, as a share of it, is a combination of
-/// them but for rounding.
+/// A column of which less than this share is left after the others are projected out is a
+/// combination of them up to rounding.
 pub(super) const ROUNDING: f64 = 1e-13;
-/// A column of which less is left once those before it are taken out may be such a combination.
+/// A column of which less than this share is left after those before it are projected out may be
+/// one.
 const DOUBTFUL: f64 = 1e-8;
 
-/// The sum of products, in an order that vectorizes.
+/// The dot product, in an order that vectorises.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (a, a_rest) = a.as_chunks::<8>();
@@ -38,31 +39,31 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     ((a + b) + (c + d)) + ((e + f) + (g + h)) + rest
 }
 
-/// What numbers are divided by before they are squared: 1, or the largest magnitude among them, rounded to
-/// a power of two, if its square or that of its last digits is none.
+/// The divisor of numbers before they are squared: 1, or the largest magnitude rounded down to a
+/// power of two if squares would overflow or underflow.
 fn unit(numbers: impl Iterator<Item = f64>) -> f64 {
     let most = numbers.fold(0.0, |most: f64, x| most.max(x.abs()));
     match most > 0.0 && most.is_finite() && !SQUARED.contains(&most) {
-        // Neither it nor its inverse is subnormal.
+        // Clamped so that neither it nor its inverse is subnormal.
         true => 2f64.powi((most.log2().floor() as i32).clamp(-1000, 1000)),
         false => 1.0,
     }
 }
 
-/// The root of the sum of squares.
+/// The Euclidean norm.
 pub(super) fn length(numbers: impl Iterator<Item = f64> + Clone) -> f64 {
     let unit = unit(numbers.clone());
     unit * numbers.map(|x| (x / unit).powi(2)).sum::<f64>().sqrt()
 }
 
 impl Triangle {
-    /// Of no rows, for so many parameters.
+    /// A triangle of no rows.
     pub fn new(parameters: usize) -> Self {
         let size = parameters + 1;
         Self { size, numbers: vec![0.0; size * size] }
     }
 
-    /// Parameters.
+    /// Number of parameters.
     pub fn parameters(&self) -> usize {
         self.size - 1
     }
@@ -71,12 +72,12 @@ impl Triangle {
         self.numbers[row * self.size + column]
     }
 
-    /// What is left of the right-hand side: the root of the sum of squares.
+    /// The norm of the residual: the square root of the residual sum of squares.
     pub fn rest(&self) -> f64 {
         self.at(self.size - 1, self.size - 1).abs()
     }
 
-    /// Takes in more rows: `block` has them column by column, and is used up.
+    /// Absorbs more rows; `block` holds them column by column and is used up.
     pub fn absorb(&mut self, block: &mut [f64]) {
         let size = self.size;
         let rows = block.len() / size;
@@ -97,7 +98,7 @@ impl Triangle {
             }
             let norm = (diagonal * diagonal + below).sqrt();
             let turned = if diagonal > 0.0 { -norm } else { norm };
-            // The reflection's vector, in that unit: this, and the column below.
+            // The reflection's vector, divided by the unit: this, and the column below.
             let head = diagonal - turned;
             let factor = 2.0 / (head * head + below);
             self.numbers[j * size + j] = turned * unit;
@@ -112,7 +113,7 @@ impl Triangle {
         }
     }
 
-    /// Takes in the rows of another triangle.
+    /// Absorbs the rows of another triangle.
     pub fn join(&mut self, other: &Self) {
         let size = self.size;
         let mut block = vec![0.0; size * size];
@@ -124,7 +125,7 @@ impl Triangle {
         self.absorb(&mut block);
     }
 
-    /// The same with some of the parameters alone.
+    /// The triangle for some of the parameters alone.
     pub fn of(&self, some: &[usize]) -> Self {
         let size = self.size;
         let mut chosen = Self::new(some.len());
@@ -139,18 +140,18 @@ impl Triangle {
         chosen
     }
 
-    /// Length of a parameter's column.
+    /// The norm of a parameter's column.
     pub fn norm(&self, column: usize) -> f64 {
         length((0..=column).map(|row| self.at(row, column)))
     }
 
-    /// The product of a parameter's column with the right-hand side.
+    /// The dot product of a parameter's column and the right-hand side.
     pub fn slope(&self, column: usize) -> f64 {
         (0..=column).map(|row| self.at(row, column) * self.at(row, self.size - 1)).sum()
     }
 
-    /// What minimises the sum of squares plus that of the parameters times `damping`; parameters that
-    /// change nothing stay 0.
+    /// Minimises the sum of squares plus that of the parameters times `damping`. Parameters without
+    /// any effect stay 0.
     pub fn solve(&self, damping: &[f64]) -> Vec<f64> {
         let n = self.parameters();
         let mut damped = self.clone();
@@ -171,12 +172,12 @@ impl Triangle {
         solution
     }
 
-    /// What minimises the sum of squares. Of columns that are combinations of each other some stay 0, so
-    /// that no two huge numbers stand against each other and lose the sum.
+    /// Minimises the sum of squares. Of columns that are combinations of each other, some
+    /// parameters stay 0, so that no two huge numbers cancel and lose the sum.
     pub fn least_squares(&self) -> Vec<f64> {
         let n = self.parameters();
         let undamped = |triangle: &Self| triangle.solve(&vec![0.0; triangle.parameters()]);
-        // What is left of a column once those before it are taken out.
+        // How much is left of a column after those before it are projected out.
         let is_plain = |column| self.at(column, column).abs() > DOUBTFUL * self.norm(column);
         if (0..n).all(is_plain) {
             return undamped(self);
@@ -189,7 +190,7 @@ impl Triangle {
         solution
     }
 
-    /// By how much the sum of squares falls where this step is taken, if all is linear.
+    /// The reduction of the sum of squares by a step, in the linear model.
     pub fn gain(&self, step: &[f64]) -> f64 {
         let n = self.parameters();
         (0..n)
@@ -201,9 +202,9 @@ impl Triangle {
             .sum()
     }
 
-    /// Decomposed once more, columns scaled to the same length and the longest remaining one first (Businger
-    /// and Golub 1965): which parameters are determined, and the inverse. A column of which less than
-    /// `tolerance` is left once the others are taken out is a combination of them.
+    /// Decomposes again with column pivoting (Businger and Golub 1965), columns scaled to the same
+    /// length: which parameters are determined, and the inverse. A column of which less than
+    /// `tolerance` is left after the others are projected out is a combination of them.
     pub fn ranked(&self, tolerance: f64) -> Ranked {
         let n = self.parameters();
         let scales: Vec<f64> = (0..n).map(|column| self.norm(column)).collect();
@@ -252,7 +253,7 @@ impl Triangle {
             }
             solution
         };
-        // A combination of others leaves all of those undetermined that it is made of.
+        // A dependent column makes undetermined all parameters that its combination involves.
         let mut determined = vec![true; n];
         let least = if rank == 0 { 1.0 } else { columns[rank - 1][rank - 1].abs() };
         let share = (64.0 * tolerance / least).clamp(1e-9, 1e-3);
@@ -278,21 +279,21 @@ impl Triangle {
     }
 }
 
-/// What the columns of a triangle determine.
+/// The parameters that a triangle determines.
 pub(super) struct Ranked {
-    /// So many columns are no combinations of others.
+    /// Number of linearly independent columns.
     pub rank: usize,
-    /// These, in their order.
+    /// Their indices, in order.
     pub independent: Vec<usize>,
-    /// Whether a parameter has one value only that the rows ask for.
+    /// Whether the rows determine a parameter's value uniquely.
     pub determined: Vec<bool>,
-    /// For each parameter a row; the products of these are the inverse of the products of the columns, as
-    /// far as parameters are determined.
+    /// A row for each parameter. The dot products of these rows are the inverse of the matrix of
+    /// the columns' dot products, for parameters that are determined.
     pub inverse: Vec<Vec<f64>>,
 }
 
 impl Ranked {
-    /// An element of the inverse of the columns' products with each other.
+    /// An element of that inverse.
     #[cfg(test)]
     pub fn product(&self, a: usize, b: usize) -> f64 {
         dot(&self.inverse[a], &self.inverse[b])
@@ -303,7 +304,7 @@ impl Ranked {
 mod tests {
     use super::*;
 
-    /// A line through (x, 2 + 3 x), and a residual that the line cannot reach.
+    /// The line 2 + 3 x, and residuals that it cannot reach.
     fn block(rows: std::ops::Range<u32>) -> Vec<f64> {
         let x: Vec<f64> = rows.map(f64::from).collect();
         let mut block = vec![1.0; x.len()];
@@ -324,7 +325,7 @@ mod tests {
             let mut scaled = plain.clone();
             scaled[40..80].iter_mut().for_each(|x| *x *= scale);
             let mut other = Triangle::new(2);
-            // In pieces: the second meets a diagonal of that size.
+            // In two pieces, so that the second meets a diagonal of that size.
             for rows in [0..25, 25..40] {
                 let piece = (0..3).flat_map(|column| scaled[40 * column..][rows.clone()].to_vec());
                 other.absorb(&mut piece.collect::<Vec<_>>());
@@ -346,7 +347,7 @@ mod tests {
         first.join(&second);
         let (a, b) = (all.solve(&[0.0; 2]), first.solve(&[0.0; 2]));
         assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?} {b:?}");
-        // A hundred residuals of a half, less what the line takes of them.
+        // A hundred residuals of a half, minus what the line explains of them.
         assert!((all.rest().powi(2) - 25.0).abs() < 0.01 && (a[1] - 3.0).abs() < 1e-3);
         assert!((all.rest() - first.rest()).abs() < 1e-12);
         let whole: f64 = block(0..100)[200..].iter().map(|b| b * b).sum();
@@ -357,7 +358,7 @@ mod tests {
     fn variances_are_those_of_a_line() {
         let mut triangle = Triangle::new(2);
         triangle.absorb(&mut block(0..100));
-        // Of 0, ..., 99: the sum of squares around the mean.
+        // The sum of squares of 0, ..., 99 about the mean.
         let around = 83325.0;
         let ranked = triangle.ranked(1e-13);
         let [offset, slope] = [0, 1].map(|j| ranked.product(j, j));
@@ -373,7 +374,7 @@ mod tests {
         triangle.absorb(&mut block(0..10));
         let size = |damping| triangle.solve(&[damping; 2]).iter().map(|x| x * x).sum::<f64>();
         assert!(size(10.0) < size(1.0) && size(1.0) < size(0.0));
-        // Nothing is known of a column of zeros.
+        // A column of zeros determines nothing.
         let mut empty = Triangle::new(1);
         empty.absorb(&mut [0.0, 0.0, 1.0, 2.0]);
         assert_eq!(empty.solve(&[0.0]), [0.0]);
@@ -381,7 +382,7 @@ mod tests {
 
     #[test]
     fn combinations_of_columns_leave_the_least_squares() {
-        // A line, its slope's column three times over, or a sum of both.
+        // A line with a third column: three times x, a combination of both, or zeros.
         let alone = {
             let mut triangle = Triangle::new(2);
             triangle.absorb(&mut block(0..100));

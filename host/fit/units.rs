@@ -1,8 +1,8 @@
-//! Numbers whose squares f64 does not hold, in units in which it does.
+//! Rescaling of data whose squares overflow or underflow f64.
 //!
-//! Units are powers of two, so that nothing is rounded, and a parameter's is the product of those of
-//! the target and of the arguments that its [`Range`] tells. A fit in other units is the same fit only if the
-//! model says so: see [`Fit::is_the_same`].
+//! The units are powers of two, so that nothing is rounded. A parameter's unit is a product of
+//! those of the target and the arguments, as its [`Range`] tells. Whether the fit in other units is
+//! the same fit is tested: see [`Fit::is_the_same`].
 
 use std::sync::Arc;
 
@@ -11,36 +11,37 @@ use flockwork_device::fit::Range;
 use super::{Data, Fit, Fitted, Prediction, triangle::SQUARED};
 use crate::Result;
 
-/// Powers of two that the target and the arguments are divided by.
+/// The powers of two by which the target and the arguments are divided.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Units {
     target: i32,
     arguments: i32,
 }
 
-/// How a fit differs from the one that the user stated.
+/// How a fit differs from the one the user stated.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Change {
-    /// Its numbers are in other units.
+    /// Its numbers are in these units.
     Units(Units),
-    /// Its argument is counted from here.
+    /// Its argument is counted from this origin.
     Origin(f64),
 }
 
-/// The same fit otherwise stated, and what it found.
+/// An equivalent fit, stated differently, and its result.
 #[derive(Clone, Debug)]
 pub(super) struct Inner {
     pub fitted: Fitted,
     pub change: Change,
 }
 
-/// A number times a power of two, in two steps: a single one may be none.
+/// A number times a power of two, in two steps: the power itself may overflow or underflow.
 fn times(x: f64, exponent: i32) -> f64 {
     let half = exponent / 2;
     x * 2f64.powi(half) * 2f64.powi(exponent - half)
 }
 
-/// The power of two next to the largest magnitude, if squares of its power are no numbers, or else 0.
+/// The power of two nearest to the largest magnitude if the square of `magnitude^power` overflows
+/// or underflows, otherwise 0.
 fn exponent(magnitude: f64, power: i32) -> i32 {
     match magnitude > 0.0 && !SQUARED.contains(&magnitude.powi(power)) {
         true => magnitude.log2().round() as i32,
@@ -49,8 +50,8 @@ fn exponent(magnitude: f64, power: i32) -> i32 {
 }
 
 impl Fit {
-    /// The fit in units in which squares are numbers; nothing if they are in its own, or if the model is
-    /// another one in other units.
+    /// The fit in units in which squares are representable. `None` if they are in its own units, or
+    /// if the model is a different one in other units.
     pub(super) fn in_units(&self) -> Result<Option<(Self, Units)>> {
         let magnitude = |column| {
             let (low, high) = self.data.range(column);
@@ -62,7 +63,7 @@ impl Fit {
             arguments: exponent((0..columns).map(magnitude).fold(0.0, f64::max), self.power()),
         };
         let Units { target, arguments } = units;
-        // Of weights that are 1 / variance the unit is that of the target too.
+        // If weights are 1 / variance, their unit depends on the target's.
         if (target, arguments) == (0, 0) || target != 0 && self.inference.absolute_sigma {
             return Ok(None);
         }
@@ -89,7 +90,7 @@ impl Fit {
         Ok(self.is_the_same(&fit, units).then_some((fit, units)))
     }
 
-    /// The highest power of the arguments that a parameter is multiplied by.
+    /// The highest power of the arguments that any parameter is multiplied by.
     fn power(&self) -> i32 {
         let Some(info) = self.model.info() else { return 1 };
         let power = |index| match (info.parameter)(index, &self.shape).range {
@@ -99,11 +100,12 @@ impl Fit {
         (0..self.sought.len() as u32).map(power).fold(1, i32::max)
     }
 
-    /// For each parameter the power of two that is its unit; nothing for a function, of which nobody knows.
+    /// The power of two that is each parameter's unit; `None` for a closure, about which nothing is
+    /// known.
     fn powers(&self, Units { target, arguments }: Units) -> Option<Vec<i32>> {
         let info = self.model.info()?;
         let power = |index| match (info.parameter)(index, &self.shape).range {
-            // Its range is that of the source, and not the data's.
+            // Such a range is the model's own and does not depend on the data.
             Range::Plain(..) if info.name == "linear" => target - arguments,
             Range::Plain(..) => 0,
             Range::Scaled { y, x, .. } => target * y + arguments * x,
@@ -112,7 +114,8 @@ impl Fit {
         Some((0..self.sought.len() as u32).map(power).collect())
     }
 
-    /// Whether the model predicts the same in these units: tried at some rows and places of the box.
+    /// Whether the model predicts the same in these units, tested at some rows and points of the
+    /// box.
     fn is_the_same(&self, other: &Self, units: Units) -> bool {
         let place = |fit: &Self, nth: usize| -> Vec<f64> {
             let within = |(j, sought): (usize, &super::statement::Sought)| {
@@ -126,7 +129,7 @@ impl Fit {
             let mine = self.predict(&place(self, nth), self.data.arguments(row));
             let others = other.predict(&place(other, nth), other.data.arguments(row));
             let others = times(others, units.target);
-            // What is no number here may be one there.
+            // A value that overflows here may be finite there.
             !mine.is_normal() || (mine - others).abs() <= 1e-9 * mine.abs()
         };
         (0..8).all(|nth| [0, rows / 3, rows / 2, rows - 1].into_iter().all(|row| same(nth, row)))
@@ -134,7 +137,7 @@ impl Fit {
 }
 
 impl Fitted {
-    /// What a fit in other units found, in those of `fit`.
+    /// Converts the result of a fit in other units to those of `fit`.
     pub(super) fn out_of_units(self, fit: &Fit, units: Units) -> Self {
         let powers = fit.powers(units).expect("it has units");
         let inner = Arc::new(Inner { fitted: self.clone(), change: Change::Units(units) });
@@ -159,7 +162,7 @@ impl Fitted {
                 *number = times(*number, of_row + of_column);
             }
         }
-        // The density of each target is one of its unit.
+        // A density is per unit of the target.
         let shift = fit.counted() as f64 * f64::from(units.target) * std::f64::consts::LN_2;
         statistics.log_likelihood -= shift;
         for criterion in [
@@ -177,8 +180,8 @@ impl Fitted {
 }
 
 impl Inner {
-    /// [`Fitted::predict`] in the user's terms: in those, variances may be no numbers, and values may be
-    /// differences of far larger ones.
+    /// [`Fitted::predict`] in the user's units. It cannot be computed in them directly: variances
+    /// may overflow, and values may be differences of far larger ones.
     pub(super) fn predict(&self, arguments: &[f64]) -> Prediction {
         let predicted = self.fitted.predict(&self.inside(arguments));
         let pair = |(low, high)| (self.outside(low), self.outside(high));
@@ -190,7 +193,7 @@ impl Inner {
         }
     }
 
-    /// [`Fitted::predicted`] in the user's terms.
+    /// [`Fitted::predicted`] in the user's units.
     pub(super) fn predicted(&self, arguments: &[f64]) -> f64 {
         self.outside(self.fitted.predicted(&self.inside(arguments)))
     }

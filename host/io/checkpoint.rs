@@ -1,5 +1,4 @@
-//! Saved runs: one file that holds a header and named lists of numbers, and that is either whole or
-//! not there.
+//! Saved runs: a file with a header and named lists of numbers, written atomically.
 //!
 //! # Layout
 //!
@@ -16,18 +15,17 @@
 //! | … | the sections, one after the other |
 //! | 8 | XXH3 (64 bits, seed 0) of every byte before |
 //!
-//! A section is the length of its name (4 bytes), the size of one element (4), the number of
-//! elements (8), the name in UTF-8 and the elements. The first twelve bytes, the last eight and
-//! what they mean are the same in every version, so that a file of a later version is told from a
+//! A section is the length of its name (4 bytes), the size of an element (4), the number of
+//! elements (8), the name in UTF-8, and the elements. The first twelve bytes and the last eight
+//! have the same meaning in every version, so that a file of a later version can be told from a
 //! damaged one.
 //!
-//! # Whole or not at all
+//! # Atomic writes
 //!
-//! [`write()`] fills a second file beside the target, `<name>.flockwork-partial`, has the system
-//! put it on the disk and renames it over the target. Who reads meanwhile sees the old file or the
-//! new one. A partial file that a killed process left behind is overwritten by the next write.
-//! While it is being filled it is locked, so of two processes that write the same target at once
-//! one gets an error.
+//! [`write()`] fills a second file beside the target, `<name>.flockwork-partial`, flushes it to
+//! disk and renames it over the target. A concurrent reader sees the old file or the new one. A
+//! partial file left behind by a killed process is overwritten by the next write. While it is being
+//! filled it is locked, so of two processes that write the same target at once one gets an error.
 
 use std::{
     borrow::Cow,
@@ -50,14 +48,14 @@ use crate::{Error, Result, memory};
 pub const VERSION: u32 = 1;
 
 const MAGIC: [u8; 8] = *b"flockrun";
-/// Up to the header.
+/// Bytes before the header.
 const PREFIX: usize = 32;
-/// Of a section, up to its name.
+/// Bytes of a section before its name.
 const SECTION_PREFIX: usize = 16;
 const CHECKSUM: usize = 8;
 const PARTIAL: &str = ".flockwork-partial";
 
-/// A named list of numbers, to be written.
+/// A named list of numbers to write.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     name: &'a str,
@@ -67,7 +65,7 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The numbers of `numbers` under a name. `T` is a plain number (`f32`, `f64`, `u32`, ...).
+    /// A section with a name and numbers. `T` is a plain number (`f32`, `f64`, `u32`, ...).
     pub fn new<T: Pod>(name: &'a str, numbers: &'a [T]) -> Self {
         Self {
             name,
@@ -78,7 +76,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A section that was read. It keeps the file's bytes alive, which all sections share.
+/// A section that was read. All sections share the file's bytes and keep them alive.
 #[derive(Clone)]
 pub struct OwnedSection {
     name: String,
@@ -93,12 +91,12 @@ struct Contents {
 }
 
 impl OwnedSection {
-    /// How many numbers it has.
+    /// Number of elements.
     pub fn len(&self) -> usize {
         self.bytes().len().checked_div(self.element_size).unwrap_or(0)
     }
 
-    /// The numbers as they stand in the file, little-endian.
+    /// The numbers as stored in the file, little-endian.
     pub fn bytes(&self) -> &[u8] {
         &self.file.bytes[self.range.clone()]
     }
@@ -106,7 +104,7 @@ impl OwnedSection {
     /// The numbers.
     ///
     /// # Errors
-    /// If they have another size than `T`, or if there is no memory for them.
+    /// If an element's size is not that of `T`, or memory runs out.
     pub fn numbers<T: Pod>(&self) -> Result<Vec<T>> {
         if self.element_size != size_of::<T>() {
             return Err(self.wrong(format!(
@@ -123,10 +121,10 @@ impl OwnedSection {
         Ok(numbers)
     }
 
-    /// The numbers, of which there must be `expected`.
+    /// The numbers, which must be `expected` many.
     ///
     /// # Errors
-    /// As [`numbers`](Self::numbers), and if there are more or fewer.
+    /// As for [`numbers`](Self::numbers), and if their number differs.
     pub fn exactly<T: Pod>(&self, expected: usize) -> Result<Vec<T>> {
         if self.len() != expected {
             let found = self.len();
@@ -151,10 +149,10 @@ impl fmt::Debug for OwnedSection {
     }
 }
 
-/// The section called `name` among those that [`read`] got from `path`.
+/// Finds the section called `name` among those that [`read`] returned for `path`.
 ///
 /// # Errors
-/// If there is none.
+/// If there is no such section.
 pub fn find<'a>(path: &Path, sections: &'a [OwnedSection], name: &str) -> Result<&'a OwnedSection> {
     sections.iter().find(|section| section.name == name).ok_or_else(|| {
         let known: Vec<_> = sections.iter().map(|section| section.name.as_str()).collect();
@@ -163,19 +161,19 @@ pub fn find<'a>(path: &Path, sections: &'a [OwnedSection], name: &str) -> Result
     })
 }
 
-/// Writes a file whole, or leaves what is there as it was.
+/// Writes a file, or leaves an existing one as it was.
 ///
-/// Floating-point numbers in the header come back with the bits they had, except that JSON knows
-/// neither NaN nor infinity; such numbers belong into a section.
+/// Floating-point numbers in the header keep their bits, but JSON cannot represent NaN or infinity;
+/// such numbers belong in a section.
 ///
 /// # Errors
-/// If the file cannot be written, if another process is writing it, if what `path` names is there
-/// and no ordinary file, or if the header cannot be expressed in JSON.
+/// If the file cannot be written, another process is writing it, `path` names something other than
+/// a regular file, or the header cannot be expressed in JSON.
 pub fn write(path: &Path, header: &impl Serialize, sections: &[Section]) -> Result<()> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let header = serde_json::to_vec(header)
         .map_err(|why| failed(io::Error::new(io::ErrorKind::InvalidInput, why)))?;
-    // The file behind a symbolic link is replaced, and not the link.
+    // The target of a symbolic link is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let present = fs::metadata(&target).ok();
     if present.as_ref().is_some_and(|there| !there.is_file()) {
@@ -192,19 +190,19 @@ pub fn write(path: &Path, header: &impl Serialize, sections: &[Section]) -> Resu
         .and_then(|()| file.sync_all())
         .and_then(|()| fs::rename(&partial, &target));
     if let Err(why) = written {
-        // It is this call's own, since it is locked.
+        // The partial file is this call's own, since it is locked.
         let _ = fs::remove_file(&partial);
         return Err(failed(why));
     }
-    // Only now, since whoever gets the lock may write to the partial file.
+    // Only now, since the next owner of the lock may write to the partial file.
     drop(file);
     sync_folder(&target).map_err(failed)
 }
 
-/// Opens the partial file for this call alone.
+/// Opens the partial file exclusively.
 fn claim(partial: &Path) -> io::Result<File> {
     loop {
-        // What is in it may be another's until the lock is had, so it is not cut here.
+        // Until it is locked, its contents may belong to another process, so do not truncate it.
         let file = File::options().write(true).create(true).truncate(false).open(partial)?;
         match file.try_lock() {
             Ok(()) => {}
@@ -214,10 +212,10 @@ fn claim(partial: &Path) -> io::Result<File> {
                     "another process is writing it at this moment",
                 ));
             }
-            // There are file systems without locks.
+            // Some file systems have no locks.
             Err(TryLockError::Error(_)) => return Ok(file),
         }
-        // Between opening and locking its owner may have made it the target.
+        // Between opening and locking, its previous owner may have renamed it to the target.
         if is_at(&file, partial)? {
             return Ok(file);
         }
@@ -272,12 +270,12 @@ impl Summed<'_> {
     }
 }
 
-/// So that the new name survives a power failure, too.
+/// Makes the new name survive a power failure, too.
 #[cfg(unix)]
 fn sync_folder(target: &Path) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     match File::open(folder.unwrap_or(Path::new(".")))?.sync_all() {
-        // Some network file systems know no such thing.
+        // Some network file systems do not support this.
         Err(why)
             if matches!(why.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) =>
         {
@@ -292,11 +290,11 @@ fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads a file that [`write()`] wrote, after checking that it is whole.
+/// Reads a file written by [`write()`] after checking that it is complete.
 ///
 /// # Errors
-/// If it cannot be read, is no saved run, is cut short or damaged, is of a later version, or if its
-/// header is no `H`.
+/// If it cannot be read, is no saved run, is cut short or damaged, is of a later version, or its
+/// header is not an `H`.
 pub fn read<H: DeserializeOwned>(path: &Path) -> Result<(H, Vec<OwnedSection>)> {
     let wrong = |message: String| Error::Format { path: path.to_owned(), message };
     let bytes = bytes_of(path)?;
@@ -314,14 +312,14 @@ pub fn read<H: DeserializeOwned>(path: &Path) -> Result<(H, Vec<OwnedSection>)> 
     Ok((header, parts.sections.into_iter().map(owned).collect()))
 }
 
-/// The whole file, if there is memory for it.
+/// The whole file, if there is enough memory.
 fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     let failed = |source| Error::File { path: path.to_owned(), source };
-    // Asked of the path, since opening a pipe would wait for its other end.
+    // Checked by path, since opening a pipe would wait for its other end.
     if !fs::metadata(path).map_err(failed)?.is_file() {
         return Err(not_a_file(path));
     }
-    // The size is asked of the open file: the path may name another by now.
+    // Checked on the open file, since the path may name another file by now.
     let file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     memory::check(size.into())?;
@@ -330,14 +328,15 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Where things are in the file's bytes.
+/// The positions of a file's parts.
 struct Parts {
     header: Range<usize>,
-    /// Name, size of an element, the elements.
+    /// The name, size of an element and elements of each.
     sections: Vec<(String, usize, Range<usize>)>,
 }
 
-/// Takes a file apart. No length in it is believed before the checksum, or beyond the file's end.
+/// Splits a file into its parts. No length is trusted before the checksum is verified, or beyond
+/// the end of the file.
 fn check(bytes: &[u8]) -> Result<Parts, String> {
     let known = bytes.len().min(MAGIC.len());
     if bytes.is_empty() || bytes[..known] != MAGIC[..known] {
@@ -367,7 +366,7 @@ fn check(bytes: &[u8]) -> Result<Parts, String> {
 
     let length = rest.u64()?;
     let header = rest.take(length)?;
-    // Not reserved for: the number of sections may be anything.
+    // Without reserving capacity: the number of sections may be anything.
     let mut found = Vec::new();
     for _ in 0..sections {
         let name_length = rest.u32()?;
@@ -410,7 +409,7 @@ impl Cursor<'_> {
     }
 }
 
-/// This machine's order of bytes to the file's, or back.
+/// Converts between this machine's byte order and the file's.
 fn little_endian(bytes: &[u8], element_size: usize) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") || element_size < 2 {
         return Cow::Borrowed(bytes);
@@ -419,7 +418,7 @@ fn little_endian(bytes: &[u8], element_size: usize) -> Cow<'_, [u8]> {
 }
 
 fn not_a_file(path: &Path) -> Error {
-    let source = io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file");
+    let source = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
     Error::File { path: path.to_owned(), source }
 }
 
@@ -446,7 +445,7 @@ mod tests {
         (folder, path)
     }
 
-    /// A small file's bytes.
+    /// The bytes of a small file.
     fn sample() -> Vec<u8> {
         let (_folder, path) = folder();
         let sections = [Section::new("a", &[1.5_f32, -2.0]), Section::new("best", &[7_u32])];
@@ -463,7 +462,7 @@ mod tests {
         error.to_string()
     }
 
-    /// The file with a right checksum, so that what is checked after it is reached.
+    /// The file with a correct checksum, so that later checks are reached.
     fn summed(mut bytes: Vec<u8>) -> Vec<u8> {
         let end = bytes.len() - CHECKSUM;
         let sum = xxh3_64(&bytes[..end]).to_le_bytes();
@@ -478,13 +477,13 @@ mod tests {
         let double = [0.1_f64, f64::MIN_POSITIVE, -1e300];
         let integers = [0_u32, 1, u32::MAX];
         let sections = [
-            // An odd name, so that what follows is not aligned.
+            // A name of odd length, so that what follows is not aligned.
             Section::new("x", &single),
             Section::new("double", &double),
             Section::new("integers", &integers),
             Section::new::<u64>("", &[]),
         ];
-        // More than once, over what is there.
+        // Several times, overwriting the file.
         for _ in 0..3 {
             write(&path, &header(), &sections).unwrap();
             let (read_header, read) = read::<Header>(&path).unwrap();
@@ -542,7 +541,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands in the file under a right checksum: an answer, and little memory for it.
+    /// Whatever a file with a correct checksum contains: an answer, without much memory.
     #[test]
     fn nonsense_under_a_right_checksum_is_an_error_or_harmless() {
         let whole = sample();
@@ -560,7 +559,7 @@ mod tests {
                 }
             }
         }
-        // A length of 2^60, and one that overflows with the element's size.
+        // A length of 2^60, and one that overflows when multiplied by the element size.
         let elements = whole.windows(5).rposition(|w| w == b"\0best").unwrap() + 1 - 8;
         for value in [1_u64 << 60, u64::MAX] {
             let mut bytes = whole.clone();
@@ -620,9 +619,9 @@ mod tests {
         let (folder, _) = folder();
         for path in [folder.path(), Path::new("/dev/null"), Path::new("/")] {
             let error = write(path, &header(), &[]).unwrap_err();
-            assert!(error.to_string().ends_with("it is no ordinary file"), "{error}");
+            assert!(error.to_string().ends_with("it is not a regular file"), "{error}");
             let error = read::<Header>(path).unwrap_err();
-            assert!(error.to_string().ends_with("it is no ordinary file"), "{error}");
+            assert!(error.to_string().ends_with("it is not a regular file"), "{error}");
         }
     }
 
@@ -635,7 +634,7 @@ mod tests {
         assert_eq!(read::<Header>(&path).unwrap().0, header());
         assert!(!partial.exists());
 
-        // Of one that writes at this moment nothing is touched.
+        // The partial file of a running writer is not touched.
         let other = claim(&partial).unwrap();
         let before = fs::read(&path).unwrap();
         let error = write(&path, &"later", &[]).unwrap_err();
@@ -688,7 +687,7 @@ mod tests {
         assert_eq!(read::<u32>(&path).unwrap().0, 1000);
     }
 
-    /// Threads that write the same target: each writes it whole or gets the sentence.
+    /// Threads that write the same target: each writes all of it or gets the error.
     #[test]
     fn writers_at_once_do_not_mix() {
         let (_folder, path) = folder();

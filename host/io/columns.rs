@@ -1,4 +1,4 @@
-//! Columns of numbers: text with or without names, or a NumPy array.
+//! Columns of numbers: text with or without names, or NumPy arrays.
 
 use std::{collections::BTreeMap, path::Path, str::FromStr};
 
@@ -11,15 +11,16 @@ use super::{
 };
 use crate::{Error, Result, memory};
 
-/// A column of a file, by name or by number from 1 on, and perhaps a function of it: as text `y`, `3`,
-/// `ln(y)`, `log10(2)`, `sqrt(count)`, `exp(x)`. A column that has all of the text for its name comes first.
+/// A column of a file, by name or number from 1, perhaps as a function: for example `y`, `3`,
+/// `ln(y)`, `log10(2)`, `sqrt(count)` or `exp(x)`. A column whose name is the whole text takes
+/// precedence.
 ///
 /// ```
 /// use flockwork::io::Column;
 ///
 /// let column: Column = "ln(pressure)".parse()?;
 /// assert_eq!(column.to_string(), "ln(pressure)");
-/// // A name like others.
+/// // A name that looks like a function.
 /// assert_eq!("Time (s)".parse::<Column>()?.to_string(), "Time (s)");
 /// assert!("".parse::<Column>().is_err());
 /// # Ok::<(), flockwork::Error>(())
@@ -50,7 +51,7 @@ impl FromStr for Column {
                 option: "column",
                 value: format!("{text:?}"),
                 accepted:
-                    "a name or a number from 1 on, or ln, log10, sqrt or exp of one, as ln(y)"
+                    "a name or a number from 1, or ln, log10, sqrt or exp of one, such as ln(y)"
                         .to_owned(),
             });
         }
@@ -59,7 +60,7 @@ impl FromStr for Column {
 }
 
 impl Column {
-    /// As a function of a column.
+    /// The function and the column it is applied to.
     fn function(&self) -> Option<(Of, &str)> {
         let (function, rest) = self.text.split_once('(')?;
         let (_, of) = FUNCTIONS.iter().find(|(known, _)| *known == function.trim())?;
@@ -89,7 +90,7 @@ impl Of {
     }
 }
 
-/// What is wanted of a file of columns.
+/// Which columns of a file are wanted, and how to read it.
 ///
 /// ```
 /// use flockwork::io::{Wanted, read_columns};
@@ -111,22 +112,23 @@ impl Of {
 pub struct Wanted {
     /// The arguments; empty for all columns that are neither target nor weight.
     pub x: Vec<Column>,
-    /// The target; the last column that is not the weight, if nothing is said.
+    /// The target; by default the last column that is not the weight.
     pub y: Option<Column>,
     /// The weight of each row.
     pub weight: Option<Column>,
-    /// Leave out rows in which one of these is missing (empty, NA, NaN, `-`, or a spreadsheet's error such as
-    /// `#N/A`), instead of refusing the file.
+    /// Whether to leave out rows in which one of these is missing (empty, NA, NaN, `-`, or a
+    /// spreadsheet's error such as `#N/A`), instead of refusing the file.
     pub skip_missing: bool,
-    /// Whether the first line of a text has the names; `None` to judge by what is in it.
+    /// Whether the first line of a text holds the names; `None` to decide by its contents.
     pub header: Option<bool>,
-    /// In a text the decimal mark is a comma; otherwise it is taken for one only where nothing else fits.
+    /// Whether the decimal mark of a text is a comma; if not set, commas are taken for decimal
+    /// marks only if nothing else fits.
     pub decimal_comma: bool,
-    /// So many lines at the top of a text are not part of the table.
+    /// Number of lines to skip at the top of a text.
     pub skip_lines: usize,
 }
 
-/// What was read of a file of columns.
+/// The columns read from a file.
 ///
 /// ```
 /// use flockwork::io::{Wanted, read_columns};
@@ -146,17 +148,17 @@ pub struct Columns {
     pub y: Vec<f64>,
     /// The weights, if there are any.
     pub weights: Vec<f64>,
-    /// What the arguments and the target are called.
+    /// The names of the arguments and the target.
     pub names: Vec<String>,
-    /// Rows left out because a number is missing.
+    /// Number of rows left out because a number is missing.
     pub skipped: usize,
-    /// All that was left out or is no data, how often by kind: what stood for missing numbers; a `line of a
-    /// title`, `line of units`, `line of names, some of them numbers` or `line of empty fields`; a `column of
-    /// row names`.
+    /// The number of lines, rows or columns that were left out or are not data, by kind: how a
+    /// missing number was written; a `line of a title`, `line of units`, `line of names, some of
+    /// them numbers` or `line of empty fields`; a `column of row names`.
     pub left_out: BTreeMap<String, usize>,
 }
 
-/// Where a column stands, what of it is taken, and what it is called.
+/// The index of a column, the function applied to it, and its name.
 struct Source {
     index: usize,
     of: Option<Of>,
@@ -168,13 +170,13 @@ struct Sources {
     all: Vec<Source>,
     /// How many of them are arguments.
     arguments: usize,
-    /// Whether the first column is none of them because it names the rows.
+    /// Whether the first column was passed over because it names the rows.
     row_names: bool,
 }
 
 impl Sources {
-    /// In a file of so many columns, perhaps with names. A first column that has none where others have some
-    /// names the rows; it is no argument unless there is no other, or somebody asks for it.
+    /// The sources in a file with `count` columns, perhaps with names. If only the first column has
+    /// no name, it names the rows and is no argument, unless there is no other or it is asked for.
     fn new(wanted: &Wanted, count: usize, names: Option<&[String]>) -> Result<Self, String> {
         if count > MOST_FIELDS {
             return Err(format!("it has {count} columns; at most {MOST_FIELDS} are accepted"));
@@ -254,7 +256,7 @@ impl Sources {
         Ok(Self { all, arguments, row_names: passed_over })
     }
 
-    /// Nothing, for as many rows.
+    /// An empty result.
     fn begin(&self) -> Columns {
         let names = self.all[..=self.arguments].iter().map(|source| source.name.clone()).collect();
         let mut left_out = BTreeMap::new();
@@ -264,7 +266,8 @@ impl Sources {
         Columns { names, left_out, ..Columns::default() }
     }
 
-    /// Takes a row, whose numbers `at` gives; or says of which column what is wrong.
+    /// Adds a row with the numbers that `at` returns, or returns a column and what is wrong with
+    /// it.
     fn take(
         &self,
         columns: &mut Columns,
@@ -307,7 +310,7 @@ impl Sources {
     }
 }
 
-/// The names of columns, for a message.
+/// The names of columns, for messages.
 fn listed(names: &[String]) -> String {
     const MOST: usize = 20;
     let shown = names.iter().take(MOST).map(|name| match name.is_empty() {
@@ -321,16 +324,17 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// Reads columns of a file: text, `.npy` or `.npz`, which its first bytes tell; each may be packed by gzip.
+/// Reads columns of a file: text, `.npy` or `.npz`, told apart by the first bytes; each may be
+/// compressed by gzip.
 ///
-/// In text a line is a row. Its fields are separated by commas, semicolons, tabs or `|`, and may be quoted;
-/// or by blanks. What follows a `#` is left out, but not a spreadsheet's error such as `#N/A`. The first line
-/// has the names if its fields are no numbers where those below are; a line of units may follow, and lines of a
-/// title may come before. A last comment before the numbers may have the names too. A first column without a
-/// name names the rows.
+/// In text, each line is a row. Its fields are separated by commas, semicolons, tabs or `|`, in
+/// which case they may be quoted, or by blanks. Everything after a `#` is ignored, unless it is a
+/// spreadsheet's error such as `#N/A`. The first line holds the names if its fields are no numbers
+/// where those below are. A line of units may follow, and title lines may precede. A last comment
+/// before the numbers may also hold the names. A first column without a name names the rows.
 ///
-/// An `.npy` file holds a two-dimensional array of numbers or of truth values, and an `.npz` file such arrays,
-/// or one-dimensional ones, which stand side by side under their names.
+/// An `.npy` file holds a two-dimensional array of numbers or truth values. An `.npz` file holds
+/// such arrays or one-dimensional ones, which are placed side by side under their names.
 ///
 /// ```
 /// use flockwork::io::{Wanted, read_columns};
@@ -343,13 +347,13 @@ fn listed(names: &[String]) -> String {
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, a column is not there, or a field that is wanted is no finite number:
-/// with line and column.
+/// If the file cannot be read, a column does not exist, or a wanted field is not a finite number;
+/// the message tells line and column.
 pub fn read_columns(path: &Path, wanted: &Wanted) -> Result<Columns> {
     parse_columns(&super::read_input(path)?, path, wanted)
 }
 
-/// The same from bytes that are already there; `path` is for messages.
+/// Like [`read_columns`], from bytes in memory; `path` is for messages.
 ///
 /// ```
 /// use flockwork::io::{Wanted, parse_columns};
@@ -360,10 +364,10 @@ pub fn read_columns(path: &Path, wanted: &Wanted) -> Result<Columns> {
 /// ```
 ///
 /// # Errors
-/// As [`read_columns`].
+/// As for [`read_columns`].
 pub fn parse_columns(bytes: &[u8], path: &Path, wanted: &Wanted) -> Result<Columns> {
     let wrong = |message| Error::Format { path: path.to_owned(), message };
-    // Numbers of no more than two bytes each, and text of two bytes a character as UTF-8.
+    // For numbers of at least two bytes each, and two-byte characters converted to UTF-8.
     memory::check(6 * bytes.len() as u128)?;
     let columns = if npy::is(bytes) {
         npy::array(bytes, npy::ALL, "a row for each observation")
@@ -391,8 +395,9 @@ pub fn parse_columns(bytes: &[u8], path: &Path, wanted: &Wanted) -> Result<Colum
     Ok(columns)
 }
 
-/// Whether what is in a file is neither text (be it damaged by NUL characters) nor `.npy` or `.npz`, by its
-/// first bytes: then it is plain numbers, as [`read_hosala`](super::read_hosala) reads.
+/// Whether a file, judged by its first bytes, is neither text (even with stray NUL characters) nor
+/// `.npy` nor `.npz`: then it is plain binary numbers, as read by
+/// [`read_hosala`](super::read_hosala).
 ///
 /// ```
 /// use flockwork::io::is_binary;
@@ -411,7 +416,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
         && input::nul_in_text(first).is_none()
 }
 
-/// Arrays side by side.
+/// Places arrays side by side.
 fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, String> {
     let mut names = Vec::new();
     let mut places = Vec::new();
@@ -532,12 +537,13 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
     Ok(columns)
 }
 
-/// Whether a record is one of `count` fields; there may be empty ones behind.
+/// Whether a record has `count` fields; empty ones may follow.
 fn fits(fields: &[Field<'_>], count: usize) -> bool {
     fields.len() >= count && fields[count..].iter().all(|field| field.text.is_empty())
 }
 
-/// The names in a comment such as `# time count`, or `#,time,count` where the first is called `#`.
+/// The names in a comment such as `# time count`, or `#,time,count` if the first column is called
+/// `#`.
 fn in_comment(comment: &str, count: usize, format: delimited::Format) -> Option<Vec<String>> {
     let record = Records::new(comment.trim_start_matches('#'), 1, format).next()?.ok()?;
     let mut names: Vec<_> =
@@ -550,15 +556,15 @@ fn in_comment(comment: &str, count: usize, format: delimited::Format) -> Option<
     (names.len() == count && names.iter().all(is_name)).then_some(names)
 }
 
-/// What stands above the rows of a table.
+/// The lines above the rows of a table.
 struct Top {
     names: Option<Vec<String>>,
-    /// How many records it takes.
+    /// How many records they take.
     lines: usize,
     left_out: BTreeMap<String, usize>,
 }
 
-/// What the first records show of a column, below a line that may have the names.
+/// What the first records show about a column, below a line that may hold the names.
 #[derive(Clone, Copy, Default)]
 struct Body {
     numbers: usize,
@@ -573,7 +579,7 @@ impl Top {
         decimal_comma: bool,
     ) -> Result<Self, String> {
         let number = |field: &Field<'_>| number(&field.text, decimal_comma);
-        // No attempt at a number such as `1.0.3` either.
+        // An attempt at a number, such as `1.0.3`, is no name either.
         let is_name = |field: &Field<'_>| {
             matches!(number(field), Err(Trouble::Wrong(_)))
                 && !field.text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
@@ -595,8 +601,8 @@ impl Top {
             }
             body
         };
-        // Where the rows have names, there may be no field for these in the line of names. A single name
-        // needs names of rows that are quoted or no numbers: otherwise it is a title.
+        // If the rows have names, the line of names may lack a field for them. A single name needs
+        // row names that are quoted or no numbers; otherwise it is a title.
         let is_shorter = |at: usize| {
             let (fields, next) = (&sample[at].fields, sample.get(at + 1).map(|next| &next.fields));
             count > 1
@@ -648,7 +654,7 @@ impl Top {
                     }
                 }
             };
-        // Above rows without names, only what cannot be one of them is a title.
+        // Above rows without names, only lines that cannot be rows are titles.
         if are_names || sample[..at].iter().all(|title| title.fields.len() == 1) {
             top.lines = at;
         }
@@ -668,7 +674,7 @@ impl Top {
         }
         top.names = Some(names);
         top.lines += 1;
-        // Over numbers there are units or nothing, and no more text comes below.
+        // Units are text or nothing above columns of numbers, with no more text below.
         let is_units = |record: &Record<'_>| {
             let mut over_numbers =
                 record.fields.iter().zip(&below).filter(|(_, body)| body.numbers > 0);
@@ -688,21 +694,22 @@ impl Top {
     }
 }
 
-/// Whether fields of which some are numbers are the names of the columns below: `None` if they may be.
+/// Whether fields, some of which are numbers, are the names of the columns below: `None` if that
+/// cannot be decided.
 fn are_numbered(
     fields: &[Field<'_>],
     rows: &[&[Field<'_>]],
     is_number: impl Fn(&Field<'_>) -> bool,
 ) -> Option<bool> {
     let numbered = || (0..fields.len()).filter(|&at| is_number(&fields[at]));
-    // Names are quoted where the numbers below are not.
+    // Names are quoted while the numbers below are not.
     let is_unquoted = |at: usize| rows.iter().any(|row| is_number(&row[at]) && !row[at].quoted);
     if numbered().count() < fields.len()
         && numbered().all(|at| fields[at].quoted && is_unquoted(at))
     {
         return Some(true);
     }
-    // As pandas numbers columns: nothing over the names of rows, and then 0, 1, 2, and so on.
+    // pandas numbers columns like this: nothing above the row names, then 0, 1, 2, and so on.
     let is_nth = |(field, nth): (&Field<'_>, usize)| field.text.parse() == Ok(nth);
     if fields[0].text.is_empty() && fields[1..].iter().zip(0..).all(is_nth) {
         return Some(true);
@@ -710,7 +717,7 @@ fn are_numbered(
     if numbered().count() == fields.len() {
         return Some(false);
     }
-    // Years, over what are none.
+    // Years, above columns that are not years.
     let is_year = |field: &Field<'_>| {
         field.text.len() == 4
             && field.text.parse::<u32>().is_ok_and(|year| (1500..2200).contains(&year))
@@ -817,7 +824,7 @@ mod tests {
         );
     }
 
-    /// What is taken for names, titles and units, and how much is counted.
+    /// What is taken for names, titles and units, and what is counted.
     #[test]
     fn what_stands_above_the_rows() {
         let (title, units, rows) = ("line of a title", "line of units", "column of row names");
@@ -847,7 +854,7 @@ mod tests {
         }
     }
 
-    /// Nothing is dropped for being odd.
+    /// Nothing is dropped just for being odd.
     #[test]
     fn what_may_be_names_or_a_row_is_asked_about() {
         for text in

@@ -1,22 +1,23 @@
-//! Text as records of fields: what separates them, and which lines are data.
+//! Text as records of fields: what separates fields, and which lines are data.
 //!
-//! A reader of CSV would not do: here a comment is told from a spreadsheet's error, blanks may separate
-//! fields, it matters whether a field is quoted, and a quote that is never closed must not swallow rows.
+//! A CSV reader would not do: here comments are distinguished from a spreadsheet's errors, blanks
+//! may separate fields, it matters whether a field is quoted, and a quote that is never closed must
+//! not swallow rows.
 
 use std::borrow::Cow;
 
 use super::input::{lines, quoted};
 
-/// How many fields a line may have.
+/// The most fields in a line.
 pub const MOST_FIELDS: usize = 1 << 20;
 
-/// How many records tell what a file is like.
+/// The number of records from which a file's format is guessed.
 const SAMPLE: usize = 200;
 
-/// What separates fields, and what stands between the digits of a number.
+/// The separator of fields and the decimal mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Blanks, where it is `None`.
+    /// `None` for blanks.
     pub mark: Option<char>,
     pub decimal_comma: bool,
 }
@@ -33,9 +34,9 @@ pub struct Record<'a> {
     pub fields: Vec<Field<'a>>,
 }
 
-/// Why there is no number.
+/// Why a field has no number.
 pub enum Trouble {
-    /// Of this kind.
+    /// It is missing; this is how.
     Missing(String),
     Wrong(String),
 }
@@ -51,7 +52,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Of a text whose first line has the number `line`.
+    /// The records of a text whose first line has the number `line`.
     pub fn new(text: &'a str, line: u64, format: Format) -> Self {
         Self { rest: text, line, format, comment: None }
     }
@@ -74,7 +75,7 @@ impl<'a> Records<'a> {
         self.rest = self.rest.trim_start_matches(is_blank);
     }
 
-    /// To the end of the field, or of the line.
+    /// The rest of the field or of the line.
     fn raw(&mut self) -> &'a str {
         let mark = self.format.mark;
         let ends = |c: char| is_end(c) || mark.map_or(c.is_whitespace(), |mark| c == mark);
@@ -140,7 +141,7 @@ impl<'a> Records<'a> {
         Ok(Field { text, quoted: true })
     }
 
-    /// Blanks that separate nothing.
+    /// Skips blanks that are not separators.
     fn skip_blanks_within(&mut self) {
         if self.format.mark.is_some() {
             self.skip_blanks();
@@ -211,12 +212,12 @@ fn first_word(text: &str) -> &str {
     text.split([',', ';', '\t', '|', ' ', '\n', '\r']).next().unwrap_or_default()
 }
 
-/// Whether a text begins with a comment, and not with an error of a spreadsheet.
+/// Whether a text begins with a comment, not with a spreadsheet's error.
 pub fn comment_begins(text: &str) -> bool {
     text.starts_with('#') && !is_error_value(first_word(text))
 }
 
-/// Whether a field is what a spreadsheet writes for an error: `#N/A`, `#DIV/0!`, `#NAME?`.
+/// Whether a field is a spreadsheet's error: `#N/A`, `#DIV/0!`, `#NAME?`.
 fn is_error_value(text: &str) -> bool {
     let Some(name) = text.strip_prefix('#') else { return false };
     let word = name.trim_end_matches(['!', '?']);
@@ -225,7 +226,7 @@ fn is_error_value(text: &str) -> bool {
     capitals && (marked || ["N/A", "NV", "N/D"].contains(&word))
 }
 
-/// The number that a field is, which must be finite.
+/// The number in a field, which must be finite.
 pub fn number(field: &str, decimal_comma: bool) -> Result<f64, Trouble> {
     const MISSING: [&str; 12] =
         ["na", "nan", "null", "none", "n/a", "<na>", "nil", "-", "--", ".", "?", "missing"];
@@ -257,7 +258,7 @@ pub fn number(field: &str, decimal_comma: bool) -> Result<f64, Trouble> {
     )))
 }
 
-/// What may have been meant by a field that is no number.
+/// A hint about what a field that is no number may mean.
 fn hint(field: &str, decimal_comma: bool) -> &'static str {
     let has_digit = field.contains(|c: char| c.is_ascii_digit());
     let only =
@@ -273,13 +274,13 @@ fn hint(field: &str, decimal_comma: bool) -> &'static str {
     } else if only(".+-eE") && decimal_comma {
         " where the decimal mark is a comma"
     } else if only("-/.:TZ+ ") && field.matches(['-', '/', '.', ':']).count() >= 2 {
-        " but a date or a time: give it as a number, of days or seconds say, or leave its column out by --x"
+        " but a date or a time: give it as a number, such as days or seconds, or leave its column out by --x"
     } else {
         ""
     }
 }
 
-/// A comma with just three digits after it may stand between thousands.
+/// Whether a field's comma may be between thousands: exactly three digits follow it.
 pub fn may_be_thousands(field: &str) -> bool {
     let Some((before, after)) = field.trim_start_matches(['+', '-']).split_once(',') else {
         return true;
@@ -287,8 +288,8 @@ pub fn may_be_thousands(field: &str) -> bool {
     after.len() == 3 && (1..=3).contains(&before.len()) && !before.starts_with('0')
 }
 
-/// Where the data of a text begin, and the line's number: after `skip` lines, and after one such as
-/// `sep=;` whose mark is the third.
+/// Where the data of a text begin, and the line's number: after `skip` lines, and after a line such
+/// as `sep=;`, whose separator is returned too.
 pub fn begin(text: &str, skip: usize) -> Result<(&str, u64, Option<char>), String> {
     for (number, line) in lines(text) {
         if line.len() > MOST_FIELDS
@@ -323,7 +324,7 @@ pub fn begin(text: &str, skip: usize) -> Result<(&str, u64, Option<char>), Strin
     Ok((rest.rest, rest.line, mark))
 }
 
-/// The first records of a text; fewer where they are long.
+/// The first records of a text; fewer if they are long.
 pub fn sample<'a>(text: &'a str, line: u64, format: Format) -> Vec<Record<'a>> {
     let mut room = MOST_FIELDS;
     let records = Records::new(text, line, format).map_while(Result::ok).take(SAMPLE);
@@ -344,7 +345,7 @@ pub fn format(text: &str, line: u64, mark: Option<char>, decimal_comma: bool) ->
         None => &[Some(';'), Some('\t'), Some('|'), Some(','), None],
     };
     let format = |mark: &Option<char>, decimal_comma| Format { mark: *mark, decimal_comma };
-    // Of equals the first is taken: a comma separates numbers unless something else does.
+    // Of equals the first wins: a comma separates numbers unless something else does.
     let (before, after) = marks.split_at(marks.iter().position(|m| *m == Some(',')).unwrap_or(0));
     let mut candidates = Vec::new();
     for marks in [before, after] {
@@ -376,7 +377,7 @@ pub fn format(text: &str, line: u64, mark: Option<char>, decimal_comma: bool) ->
     best.map_or(format(&marks[0], decimal_comma), |(_, format)| format)
 }
 
-/// How many fields most records have; those at the end that are empty throughout do not count.
+/// The number of fields in most records, without trailing ones that are always empty.
 pub fn width(records: &[Record<'_>]) -> usize {
     let mut counts: Vec<(usize, usize)> = Vec::new();
     for record in records {
@@ -456,7 +457,7 @@ mod tests {
             ("\"a;b\",c\n1,2\n", Some(','), false),
             ("# a;b;c\n1 2\n", None, false),
             ("x|y\n1|2\n", Some('|'), false),
-            // These may stand between thousands.
+            // Their commas may be between thousands.
             ("1,234;2\n2,345;3\n", Some(';'), false),
         ] {
             assert_eq!(told(text), Format { mark, decimal_comma }, "{text:?}");

@@ -1,12 +1,13 @@
-//! The format of the ninth DIMACS challenge: `p sp N M`, and `a FROM TO WEIGHT` for each edge.
+//! The format of the ninth DIMACS challenge: `p sp N M`, and a line `a FROM TO WEIGHT` for each
+//! edge.
 
 use super::list::{
     First, GraphHints, List, MOST, lines, room, shown, stated_again, vertex, weight,
 };
 use crate::paths::Edge;
 
-/// Whether the first line that says something is one of this format. Unless the file is `named` as one, that
-/// line must be no edge of a list whose first vertex is called `p` or `a`.
+/// Whether the first significant line is in this format. Unless the file is `named` as one, that
+/// line must not be an edge of a list whose first vertex is called `p` or `a`.
 pub fn is(bytes: &[u8], named: bool) -> bool {
     let mut said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
     let Some(line) = said.find(|line| !line.is_empty() && !line.starts_with('c')) else {
@@ -17,7 +18,7 @@ pub fn is(bytes: &[u8], named: bool) -> bool {
     match *line.split_whitespace().collect::<Vec<_>>() {
         ["p" | "a", ..] if named => true,
         ["p", "sp", _, _] => true,
-        // Another kind of problem gets a message of this format.
+        // Another kind of problem gets this format's error message.
         ["p", _, n, m] => count(n) && count(m),
         ["a", from, to, weight] => [from, to, weight].into_iter().all(number),
         _ => false,
@@ -26,7 +27,7 @@ pub fn is(bytes: &[u8], named: bool) -> bool {
 
 pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     let mut edges = Vec::new();
-    // Of the line with `p`: its number, vertices and edges.
+    // The line `p`: its number, vertices and edges.
     let mut stated: Option<(u64, usize, usize)> = None;
     let mut span = Span::default();
     let mut last = 0;
@@ -40,7 +41,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         let fields: Vec<_> = fields.collect();
         match kind {
             None => {}
-            // As in `c-----`, too.
+            // Also if it is `c-----`.
             Some(word) if word.starts_with('c') => {}
             Some("p") => {
                 if let Some((before, ..)) = stated {
@@ -109,11 +110,11 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     unstated(edges, span, hints, last)
 }
 
-/// The least and the greatest number of a vertex in a list.
+/// The smallest and largest vertex number in a list.
 pub struct Span {
     least: usize,
     most: usize,
-    /// The line with the greatest.
+    /// The line with the largest.
     most_at: u64,
 }
 
@@ -124,7 +125,7 @@ impl Default for Span {
 }
 
 impl Span {
-    /// Of an edge in a line.
+    /// Adds an edge of a line.
     pub fn has(&mut self, from: u32, to: u32, line: u64) {
         let (low, high) = (from.min(to) as usize, from.max(to) as usize);
         self.least = self.least.min(low);
@@ -134,11 +135,11 @@ impl Span {
     }
 }
 
-/// Up to here any number of a vertex is taken; beyond, numbers are names of some kind if most of
-/// those in between occur nowhere.
+/// Up to here any vertex number is accepted. Beyond, numbers count as a kind of names if most of
+/// those in between do not occur.
 const PLAUSIBLE: usize = 1 << 16;
 
-/// Of a list that does not say how many vertices there are.
+/// Completes a list that does not state the number of vertices.
 pub fn unstated(
     edges: Vec<Edge>,
     span: Span,

@@ -1,4 +1,4 @@
-//! Lists of edges: `FROM TO WEIGHT` or `FROM TO` in each line, or columns that a first line names.
+//! Edge lists: `FROM TO WEIGHT` or `FROM TO` on each line, or columns named by a first line.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::paths::Edge;
 
-/// Names of columns, in lower case and letters and digits only.
+/// Names of columns, reduced to lower-case letters and digits.
 const FROM: &[&str] = &[
     "from",
     "source",
@@ -39,7 +39,7 @@ const TO: &[&str] = &[
 ];
 const WEIGHT: &[&str] = &["weight", "weights", "length", "distance", "dist", "cost", "w"];
 
-/// Where a line has what.
+/// The columns of a line.
 #[derive(Clone, Copy)]
 struct Places {
     from: usize,
@@ -52,13 +52,13 @@ struct Places {
 pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     let mut edges = Vec::new();
     let mut span = Span::default();
-    // Columns, and the line that told it.
+    // The number of columns, and the line that told it.
     let mut columns: Option<(usize, u64)> = None;
     let (mut places, mut first_line, mut last) = (None, None, 0);
-    // Names that tell no places.
+    // Names that do not tell the columns.
     let mut taken: Option<Vec<String>> = None;
     let mut names = Names::default();
-    // What may be counts of vertices and edges, before the first edge.
+    // Possible counts of vertices and edges before the first edge.
     let mut counts: Option<Counts> = None;
     let mut most_after = 0;
     let in_numbers = commas_in_numbers(bytes);
@@ -78,12 +78,12 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                 let found = named(&fields);
                 if found.is_none() && fields.len() > 3 {
                     return Err(format!(
-                        "line {number}: of the names {} which are the ends of an edge? Accepted are from \
+                        "line {number}: which of the columns {} are the ends of an edge? Accepted are from \
                          and to, or source and target, and weight",
                         shown(line)
                     ));
                 }
-                // Two letters may be two vertices as well.
+                // Two single letters may also be two vertices.
                 let is_short =
                     || hints.renumber && fields.iter().take(2).all(|field| field.len() == 1);
                 if found.is_some() {
@@ -105,7 +105,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
                 return Err(counts.not_an_edge());
             }
             return Err(format!(
-                "line {number}: it has {} fields; line {told_by} has {expected}, and all must have as many",
+                "line {number}: it has {} fields; line {told_by} has {expected}, and all must have the same number",
                 fields.len()
             ));
         }
@@ -116,8 +116,8 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             _ => {
                 return Err(format!(
                     "line {number}: it is {}; expected FROM TO WEIGHT or FROM TO, separated by commas, \
-                     semicolons or blanks, or a first line of names as from,to,weight; a name with blanks or \
-                     commas goes in double quotes",
+                     semicolons or blanks, or a first line of names such as from,to,weight; a name with blanks \
+                     or commas goes in double quotes",
                     shown(line)
                 ));
             }
@@ -142,7 +142,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             };
             let vertex = |field: &str| {
                 vertex(field, number, low, high).map_err(|message| {
-                    format!("{message}; --renumber takes any names, and any whole numbers")
+                    format!("{message}; --renumber accepts any names and any whole numbers")
                 })
             };
             let (from, to) = (vertex(from)?, vertex(to)?);
@@ -184,7 +184,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         }
         None if hints.vertices.is_none() => {
             return Err(
-                "line 1: there is no edge in it; a graph without edges is a list with --vertices N, or \
+                "line 1: there is no edge in it; for a graph without edges, use a list with --vertices N, or \
                  `p sp N 0` in DIMACS"
                     .to_owned(),
             );
@@ -203,12 +203,12 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
         true => names.list(edges),
         false => unstated(edges, span, hints, last)?,
     };
-    // Of another number of words, the line is a title.
+    // With another number of words, the line is a title.
     let taken = taken.filter(|names| columns.is_some_and(|(count, _)| count == names.len()));
     Ok(List { taken, ..list })
 }
 
-/// What a first line may count, as other programs write it.
+/// Counts that may be in a first line, as other programs write it.
 #[derive(Clone, Copy)]
 struct Counts {
     line: u64,
@@ -218,7 +218,7 @@ struct Counts {
 }
 
 impl Counts {
-    /// `N M`, or `N N M` as in a Matrix Market file without its first line.
+    /// `N M`, or `N N M` as in a Matrix Market file without its banner.
     fn of(fields: &[Cow<str>], line: u64) -> Option<Self> {
         let numbers: Option<Vec<u64>> = fields.iter().map(|field| field.parse().ok()).collect();
         let (vertices, edges) = match *numbers? {
@@ -238,7 +238,7 @@ impl Counts {
     }
 }
 
-/// Vertices by their names, in the order in which they occur.
+/// Vertices by name, in order of occurrence.
 #[derive(Default)]
 struct Names {
     numbers: HashMap<String, u32>,
@@ -249,7 +249,7 @@ impl Names {
         if name.is_empty() {
             return Err(format!("line {line}: a vertex has no name"));
         }
-        // One vertex, however its number is written.
+        // The same vertex, however its number is written.
         let name = name.parse::<u64>().map_or(Cow::Borrowed(name), |n| Cow::Owned(n.to_string()));
         if let Some(&number) = self.numbers.get(&*name) {
             return Ok(number);
@@ -262,7 +262,7 @@ impl Names {
         Ok(number as u32)
     }
 
-    /// With vertices in the order of their numbers, if all are numbers.
+    /// The list, with vertices sorted by number if all names are numbers.
     fn list(self, mut edges: Vec<Edge>) -> List {
         let mut names: Vec<_> = self.numbers.into_iter().collect();
         let all: Option<Vec<u64>> = names.iter().map(|(name, _)| name.parse().ok()).collect();
@@ -290,7 +290,7 @@ impl Names {
     }
 }
 
-/// A line without what follows `#` or `%`, unless that stands in quotes.
+/// A line without what follows an unquoted `#` or `%`.
 fn without_comment(line: &str) -> &str {
     let mut quoted = false;
     let end = line.find(|c| {
@@ -300,7 +300,7 @@ fn without_comment(line: &str) -> &str {
     line[..end.unwrap_or(line.len())].trim()
 }
 
-/// What separates the fields of a line, blanks where it is `None`; `Err` if a quote is not closed.
+/// The separator of the fields of a line, `None` for blanks; `Err` if a quote is not closed.
 fn mark(line: &str, in_numbers: bool) -> Result<Option<char>, ()> {
     let (mut quoted, mut semicolon, mut comma, mut bar, mut blank) =
         (false, false, false, false, false);
@@ -315,7 +315,7 @@ fn mark(line: &str, in_numbers: bool) -> Result<Option<char>, ()> {
         _ if quoted => Err(()),
         (true, ..) => Ok(Some(';')),
         (_, true, _) => Ok(Some(',')),
-        // Beside blanks it is part of a name.
+        // Beside blanks, a bar is part of a name.
         (_, _, bar) => Ok(bar.then_some('|')),
     }
 }
@@ -330,7 +330,7 @@ fn split(line: &str, mark: Option<char>) -> Vec<&str> {
         if !quoted && ends(c) {
             let field = line[start..at].trim();
             start = at + c.len_utf8();
-            // Several blanks are one.
+            // Several blanks count as one.
             if mark.is_some() || !field.is_empty() {
                 fields.push(field);
             }
@@ -339,8 +339,8 @@ fn split(line: &str, mark: Option<char>) -> Vec<&str> {
     fields
 }
 
-/// Whether commas separate no fields, but stand in numbers between other marks: what the first line with
-/// commas says.
+/// Whether commas do not separate fields but occur in numbers between other separators, as the
+/// first line with commas tells.
 fn commas_in_numbers(bytes: &[u8]) -> bool {
     let said = lines(bytes).map_while(Result::ok).map(|(_, line)| without_comment(line));
     for line in said.filter(|line| line.contains(',') && !line.contains('{')) {
@@ -359,8 +359,8 @@ fn commas_in_numbers(bytes: &[u8]) -> bool {
     false
 }
 
-/// Whether a field with commas is a number: with one for its decimal mark, `alone` in its line if there are no
-/// digits before it, or with some between thousands.
+/// Whether a field with commas is a number: with a comma as its decimal mark, which must be the
+/// only comma in its line (`alone`) if no digits precede it, or with commas between thousands.
 fn is_number(field: &str, alone: bool) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let unsigned = field.trim_start_matches(['+', '-']);
@@ -372,7 +372,7 @@ fn is_number(field: &str, alone: bool) -> bool {
     between_thousands || decimal(field).is_some() && (alone || !unsigned.starts_with(','))
 }
 
-/// A number whose decimal mark is a comma, with a point in its place.
+/// A number whose decimal mark is a comma, with a point instead.
 fn decimal(field: &str) -> Option<String> {
     let (_, after) = field.split_once(',')?;
     let with_point = field.replacen(',', ".", 1);
@@ -380,13 +380,13 @@ fn decimal(field: &str) -> Option<String> {
         .then_some(with_point)
 }
 
-/// What the weights of a list have for their decimal mark.
+/// The decimal marks of the weights in a list.
 #[derive(Default)]
 struct DecimalMarks {
     /// The first weight with each, and its line.
     comma: Option<(u64, String)>,
     point: Option<(u64, String)>,
-    /// A comma that cannot stand between thousands.
+    /// Whether some comma cannot be between thousands.
     sure: bool,
 }
 
@@ -414,12 +414,12 @@ impl DecimalMarks {
         ))
     }
 
-    /// Refuses commas that may stand between thousands, if there are no others.
+    /// Refuses commas that may all be between thousands.
     fn sure(&self) -> Result<(), String> {
         match &self.comma {
             Some((line, field)) if !self.sure => Err(format!(
-                "line {line}: the weight is {}, whose comma may be a decimal mark or stand between thousands; \
-                 accepted are weights as {} or {}",
+                "line {line}: the weight is {}, whose comma may be a decimal mark or be between thousands; \
+                 accepted are weights such as {} or {}",
                 shown(field),
                 field.replacen(',', ".", 1),
                 field.replacen(',', "", 1)
@@ -429,8 +429,8 @@ impl DecimalMarks {
     }
 }
 
-/// The fields of a line: by semicolons, commas (unless these stand in numbers), bars or blanks, in or without
-/// quotes; of NetworkX's lists, with the weight from the dictionary at their ends.
+/// The fields of a line: separated by semicolons, commas (unless these occur in numbers), bars or
+/// blanks, quoted or not; for NetworkX's lists, with the weight from the dictionary at the end.
 fn fields(line: &str, number: u64, in_numbers: bool) -> Result<Vec<Cow<'_, str>>, String> {
     if let Some((ends, data)) = line.split_once('{')
         && let Some(data) = data.strip_suffix('}')
@@ -465,14 +465,14 @@ fn fields(line: &str, number: u64, in_numbers: bool) -> Result<Vec<Cow<'_, str>>
     Ok(fields.collect())
 }
 
-/// Whether a first line has the names of columns.
+/// Whether a first line holds the names of columns.
 fn is_names(fields: &[Cow<str>], hints: GraphHints) -> bool {
-    // Of an index, the name is empty.
+    // The name of an index is empty.
     let named_all = fields.iter().skip(1).all(|field| !field.is_empty());
     let words = fields.iter().all(|field| {
         field.is_empty() || field.starts_with(char::is_alphabetic) && field.parse::<f64>().is_err()
     });
-    // Where vertices have names, two of them look like the names of columns.
+    // If vertices have names, two of them look like the names of columns.
     words && named_all && (!hints.renumber || fields.len() > 2 || named(fields).is_some())
 }
 
@@ -481,7 +481,7 @@ fn plain(field: &str) -> String {
     field.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether the first two names of columns are usual ones of ends, though they might be vertices as well.
+/// Whether the first two column names are usual ones for ends, though they might be vertices too.
 fn are_ends(fields: &[Cow<str>]) -> bool {
     const USUAL: &[[&str; 2]] = &[
         ["a", "b"],
@@ -497,12 +497,12 @@ fn are_ends(fields: &[Cow<str>]) -> bool {
     USUAL.iter().any(|usual| ends == usual)
 }
 
-/// Where columns of known names are.
+/// The columns with known names.
 fn named(fields: &[Cow<str>]) -> Option<Places> {
     let fields: Vec<_> = fields.iter().map(|field| plain(field)).collect();
     let place = |names: &[&str]| fields.iter().position(|field| names.contains(&&**field));
     let (from, to) = (place(FROM)?, place(TO)?);
-    // Of three columns the third.
+    // Of three columns, the third one.
     let third = (fields.len() == 3).then(|| 3 - from - to);
     let kind = place(&["type"]);
     Some(Places { from, to, weight: place(WEIGHT).or(third.filter(|_| kind.is_none())), kind })

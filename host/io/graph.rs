@@ -1,4 +1,4 @@
-//! Graphs: one door for all formats, which a file's first bytes tell.
+//! Graphs in any format, told apart by a file's first bytes.
 
 use std::{io::Write, path::Path};
 
@@ -27,37 +27,37 @@ use crate::{
 pub struct ReadGraph {
     /// The graph, with vertices from 0.
     pub graph: Graph,
-    /// What the file calls vertex 0.
+    /// The file's number for vertex 0.
     pub first: usize,
-    /// What the file calls each vertex, if [`GraphHints::renumber`] was asked for: ascending if all are
-    /// numbers, and as they occur otherwise.
+    /// The file's names of the vertices, if [`GraphHints::renumber`] is set: ascending if all are
+    /// numbers, otherwise in order of occurrence.
     pub names: Option<Vec<String>>,
-    /// Of an undirected graph, how many pairs of vertices have edges of different weights in the file, in
-    /// one direction or in both. The least counts.
+    /// For an undirected graph, the number of vertex pairs whose edges have different weights in
+    /// the file, in one direction or both. The smallest counts.
     pub conflicts: usize,
-    /// Names of columns that tell no ends of edges, so that the columns were taken for those from which and to
-    /// which an edge leads, and its weight if there are three.
+    /// Names of columns that do not tell the ends of edges, so that the columns were assumed to be
+    /// from, to and, if there are three, weight.
     pub assumed_columns: Option<Vec<String>>,
 }
 
-/// Reads a graph from a file, from a pipe, or, for the path `-`, from standard input: DIMACS (`.gr`), Matrix
-/// Market (`.mtx`), a list of edges, a dense matrix in NumPy's format (`.npy`, `.npz`), or a sparse one of
-/// SciPy (`.npz`). The first bytes tell which it is; each may be packed by gzip.
+/// Reads a graph from a file, a pipe or, for the path `-`, standard input: DIMACS (`.gr`), Matrix
+/// Market (`.mtx`), an edge list, a dense matrix in NumPy's format (`.npy`, `.npz`), or a sparse
+/// one of SciPy (`.npz`). The first bytes tell the format; each may be compressed by gzip.
 ///
 /// - **DIMACS**: `p sp N M`, then a line `a FROM TO WEIGHT` for each of M edges, vertices from 1; comments
-///   after `c`. The line with `p` may be missing: see [`First`].
+///   after `c`. The line `p` may be missing: see [`First`].
 /// - **Matrix Market**: `coordinate` matrices of `real` or `integer` numbers or of a `pattern` (weights of
-///   1), and `array` matrices, `general`, `symmetric` or `skew-symmetric`, vertices from 1.
-/// - **Lists of edges**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) in each line, separated by commas, by
-///   semicolons, or by blanks, with or without quotes; commas that do not separate may be the decimal marks of
-///   weights; an optional first line of names, by which columns are
-///   found (`from` and `to` or `source` and `target`, `weight`, Gephi's `type`); lists of NetworkX with
-///   `{'weight': 3.5}`; comments after `#` or `%`. Names of vertices take [`GraphHints::renumber`].
-/// - **NumPy**: a square matrix of floating-point or whole numbers, or of truth values. Infinity is no edge,
-///   among whole numbers the greatest that their kind has, and `False`; zero is an edge that weighs nothing,
-///   but for the diagonal, and `True` weighs 1.
-/// - **SciPy**: what `scipy.sparse.save_npz` writes of a matrix in `csr`, `csc` or `coo` format. What it
-///   stores is an edge, even a zero.
+///   1), and `array` matrices; `general`, `symmetric` or `skew-symmetric`; vertices from 1.
+/// - **Edge lists**: `FROM TO WEIGHT` or `FROM TO` (weights of 1) on each line, separated by
+///   commas, semicolons or blanks, quoted or not. Commas that are not separators may be the decimal
+///   marks of weights. An optional first line of names tells the columns (`from` and `to` or
+///   `source` and `target`, `weight`, Gephi's `type`). Also lists of NetworkX with `{'weight':
+///   3.5}`. Comments after `#` or `%`. Vertices with names need [`GraphHints::renumber`].
+/// - **NumPy**: a square matrix of floating-point numbers, whole numbers or truth values. No edge
+///   is infinity, or the largest value of a type of whole numbers, or `False`. Off the diagonal,
+///   zero is an edge of weight zero; `True` has the weight 1.
+/// - **SciPy**: a matrix in `csr`, `csc` or `coo` format, written by `scipy.sparse.save_npz`. Every
+///   stored entry is an edge, even a zero.
 ///
 /// ```
 /// use flockwork::io::{GraphHints, read_graph};
@@ -75,13 +75,13 @@ pub struct ReadGraph {
 /// ```
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read; [`Error::Format`], with the line, if something in it is wrong or
-/// missing; [`Error::Memory`].
+/// [`Error::File`] if it cannot be read; [`Error::Format`], with the line, if something in it is
+/// wrong or missing; [`Error::Memory`].
 pub fn read_graph(path: &Path, hints: GraphHints) -> Result<ReadGraph> {
     parse_graph(&read_input(path)?, path, hints)
 }
 
-/// The same from bytes that are already there; `path` is for messages.
+/// Like [`read_graph`], from bytes in memory; `path` is for messages.
 ///
 /// ```
 /// use flockwork::io::{GraphHints, parse_graph};
@@ -94,7 +94,7 @@ pub fn read_graph(path: &Path, hints: GraphHints) -> Result<ReadGraph> {
 /// ```
 ///
 /// # Errors
-/// As [`read_graph`].
+/// As for [`read_graph`].
 pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadGraph> {
     let wrong = |message| Error::Format { path: path.to_owned(), message };
     let told = |error| match error {
@@ -112,7 +112,7 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
             members => finished(sparse::read(members, hints).map_err(wrong)?, hints),
         };
     }
-    // Text in another encoding, as names of vertices may have it.
+    // Text in another encoding, as names of vertices may be.
     let text = input::decoded(bytes);
     let bytes = text.as_ref().map_or(bytes, |text| text.as_bytes());
     let ends = |end| bytes.iter().filter(|&&byte| byte == end).count();
@@ -135,21 +135,21 @@ pub fn parse_graph(bytes: &[u8], path: &Path, hints: GraphHints) -> Result<ReadG
 fn renumbered_alone(hints: GraphHints) -> Result<(), String> {
     if hints.renumber && (hints.vertices.is_some() || hints.first != First::Auto) {
         return Err(
-            "--renumber takes the vertices that occur; --vertices and --first do not go with it"
+            "--renumber keeps the vertices that occur; it cannot be used with --vertices or --first"
                 .to_owned(),
         );
     }
     Ok(())
 }
 
-/// The graph of a list.
+/// Builds the graph of a list.
 fn finished(mut list: List, hints: GraphHints) -> Result<ReadGraph> {
     list.edges.retain(|edge| hints.no_edge != Some(edge.weight));
     if hints.renumber && list.names.is_none() {
         list.keep_what_occurs();
     }
     let List { mut edges, vertices, first, symmetric, names, taken } = list;
-    // Where each vertex's edges start, and a copy while they are sorted.
+    // The index of each vertex's first edge, and a copy while edges are sorted.
     memory::check(vertices as u128 * 16)?;
     if first == 1 {
         for edge in &mut edges {
@@ -165,7 +165,7 @@ fn finished(mut list: List, hints: GraphHints) -> Result<ReadGraph> {
     Ok(ReadGraph { graph, first, names, conflicts, assumed_columns: taken })
 }
 
-/// How many pairs of vertices have edges of different weights, which are sorted for it.
+/// Counts the vertex pairs whose edges have different weights; sorts the edges.
 fn conflicts(edges: &mut [Edge]) -> usize {
     for edge in &mut *edges {
         (edge.from, edge.to) = (edge.from.min(edge.to), edge.from.max(edge.to));
@@ -173,21 +173,22 @@ fn conflicts(edges: &mut [Edge]) -> usize {
     let ends = |edge: &Edge| (edge.from, edge.to);
     edges.sort_unstable_by_key(ends);
     let pairs = edges.chunk_by(|one, other| ends(one) == ends(other));
-    // A loop leads nowhere, whatever it weighs.
+    // Loops do not matter, whatever their weights.
     let several = |pair: &&[Edge]| {
         pair[0].from != pair[0].to && pair.iter().any(|edge| edge.weight != pair[0].weight)
     };
     pairs.filter(several).count()
 }
 
-/// What a file's name says of its format, in lower case; what is packed has a name within the name.
+/// The format that a file's name tells, in lower case; a compressed file has a name within its
+/// name.
 fn extension(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_ascii_lowercase();
     let (_, extension) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
     Some(extension.to_owned())
 }
 
-/// What is missing in a file without anything that its name promises.
+/// What is missing in a file that has nothing its name promises.
 fn nothing_of_its_format(bytes: &[u8], path: &Path) -> Option<String> {
     match &*extension(path)? {
         "mtx" => Some(format!(
@@ -197,7 +198,7 @@ fn nothing_of_its_format(bytes: &[u8], path: &Path) -> Option<String> {
         "gr" => {
             let mut said = lines(bytes).map_while(Result::ok).map(|(_, line)| line);
             said.all(|line| line.is_empty() || line.starts_with('c')).then(|| {
-                "line 1: there is nothing but comments in it; expected `p sp N M`, and `a FROM TO WEIGHT` for \
+                "line 1: it has nothing but comments; expected `p sp N M`, and `a FROM TO WEIGHT` for \
                  each edge"
                     .to_owned()
             })
@@ -234,13 +235,14 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
     }
     if hints.renumber {
         return Err(Failure::Message(
-            "it is a dense matrix, in which each row is a vertex; --renumber is for lists of edges"
+            "it is a dense matrix, in which each row is a vertex; --renumber is only for edge lists"
                 .to_owned(),
         ));
     }
     if let Some(said) = hints.vertices.filter(|&said| said != n) {
         return Err(Failure::Message(format!(
-            "it has {n} rows, and so many vertices; --vertices {said} is for lists that do not say it"
+            "it has {n} rows and therefore {n} vertices; --vertices {said} is only for lists that do not state \
+             their number"
         )));
     }
     memory::check(n as u128 * n as u128 * (size_of::<f64>() as u128 + 12))?;
@@ -253,8 +255,8 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
                 weight = f64::INFINITY;
             } else if !array.is_exact(row, column) {
                 return Err(Failure::Message(format!(
-                    "row {row}, column {column} (from 0) is a whole number beyond 2^53 that no f64 has; \
-                     accepted are others, and --no-edge for what is no edge"
+                    "row {row}, column {column} (from 0) is a whole number beyond 2^53 that f64 cannot \
+                     represent; use --no-edge if it means no edge"
                 )));
             }
             if weight.is_nan() || weight == f64::NEG_INFINITY {
@@ -283,9 +285,9 @@ fn dense(bytes: &[u8], hints: GraphHints) -> Result<ReadGraph, Failure> {
     Ok(ReadGraph { graph, first, names: None, conflicts, assumed_columns: None })
 }
 
-/// Writes a graph in the format that the file's name says: `.gr` (DIMACS), `.mtx` (Matrix Market), `.npy`
-/// (a dense matrix of `f8`, infinity for no edge), and a list of edges from 0 otherwise, separated by commas
-/// in a `.csv` and by blanks in others.
+/// Writes a graph in the format that the file's name tells: `.gr` (DIMACS), `.mtx` (Matrix Market),
+/// `.npy` (a dense matrix of `f8`, infinity for no edge), otherwise an edge list from 0, separated
+/// by commas in a `.csv` and by blanks in others.
 ///
 /// ```
 /// use flockwork::{io::{GraphHints, read_graph, write_graph}, paths::Graph};

@@ -1,6 +1,6 @@
 //! The binary layout of Hosala's thesis (Charles University, 2014), appendix A: (n + 1) P
-//! little-endian f64 that define P vectors a_j of n coefficients and P scalars b_j. The file has no
-//! header; n and P come from its name or from the caller.
+//! little-endian f64, which define P vectors a_j of n coefficients and P scalars b_j. The file has
+//! no header; n and P come from its name or from the caller.
 
 use std::{io::Write, path::Path};
 
@@ -8,7 +8,7 @@ use super::{Table, read_input, whole};
 use crate::{Error, Result, memory, names::named};
 
 named! {
-    /// In which order the numbers stand.
+    /// The order of the numbers.
     ///
     /// ```
     /// use flockwork::io::Layout;
@@ -19,27 +19,27 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum Layout("layout") {
-        /// All vectors one after the other, and then all scalars.
+        /// All vectors one after the other, then all scalars.
         #[default]
         VectorsThenScalars = "vectors",
         /// Each vector followed by its scalar.
         Interleaved = "interleaved",
-        /// The first coefficients of all vectors, the second of all, and so on; then all scalars.
+        /// The first coefficient of every vector, then the second, and so on; then all scalars.
         Transposed = "transposed",
     }
 }
 
-/// Reads a file. `dims` (n) and `rows` (P) that are not given are taken from the last two numbers in
-/// the file's name, n before P, as in `f5_16_16384.dat`, or from those that follow `ConfigData_` in it, as in
-/// the thesis's `FunctionRsj_ConfigData_16_16384.bin`; one of them suffices, since the file's size tells the
-/// other.
+/// Reads a file. If `dims` (n) or `rows` (P) is given, the file's size tells the other. If neither
+/// is, they are taken from the file's name: the two numbers after `ConfigData_`, as in the thesis's
+/// `FunctionRsj_ConfigData_16_16384.bin`, or the last two numbers, n before P, as in
+/// `f5_16_16384.dat`.
 ///
 /// ```
 /// use flockwork::io::{Layout, read_hosala};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("rows.dat");
-/// // Two rows, each (coefficient, target).
+/// // Two rows, each a coefficient and a target.
 /// std::fs::write(&path, [1.0_f64, 10.0, 2.0, 20.0].map(f64::to_le_bytes).concat()).unwrap();
 /// let table = read_hosala(&path, Some(1), None, Layout::Interleaved)?;
 /// assert_eq!(table.coefficients(), [1.0, 2.0]);
@@ -47,12 +47,12 @@ named! {
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, if its size fits no n and P, or if a number in it is not finite.
+/// If the file cannot be read, its size does not fit n and P, or a number in it is not finite.
 pub fn read(path: &Path, dims: Option<u32>, rows: Option<usize>, layout: Layout) -> Result<Table> {
     parse(&read_input(path)?, path, dims, rows, layout)
 }
 
-/// The same from bytes that are already there.
+/// The same from bytes in memory.
 pub fn parse(
     bytes: &[u8],
     path: &Path,
@@ -69,7 +69,7 @@ pub fn parse(
         f64::from_le_bytes(bytes[start..start + 8].try_into().expect("8 bytes"))
     };
     let columns = n as usize;
-    // Where the d-th coefficient of row j stands, and its target.
+    // The index of the d-th coefficient of row j, and that of its target.
     let a = |j, d| match layout {
         Layout::VectorsThenScalars => j * columns + d,
         Layout::Interleaved => j * (columns + 1) + d,
@@ -100,7 +100,7 @@ pub fn parse(
     Table::new(n, coefficients, targets)
 }
 
-/// n and P for a file of so many bytes.
+/// n and P for a file of this many bytes.
 fn shape(
     path: &Path,
     dims: Option<u32>,
@@ -142,8 +142,8 @@ fn shape(
     Ok((n, p))
 }
 
-/// The numbers that the thesis's names have behind a word of their own, whatever follows, as in a copy's name; or the
-/// last two numbers in a file's name, without its extension.
+/// The two numbers after `ConfigData_` in a file's name, whatever follows, as in the name of a
+/// copy; or else the last two numbers in it, without its extension.
 fn numbers_in_name(path: &Path) -> (Option<u32>, Option<usize>) {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     if let Some((_, behind)) = stem.split_once("ConfigData_") {
@@ -163,7 +163,7 @@ fn numbers_in_name(path: &Path) -> (Option<u32>, Option<usize>) {
     if before.is_some() { (before, last) } else { (None, None) }
 }
 
-/// Writes a table as vectors and then scalars.
+/// Writes a table as vectors, then scalars.
 ///
 /// ```
 /// use flockwork::{fit, io::{Layout, read_hosala, write_hosala}};

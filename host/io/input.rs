@@ -1,4 +1,4 @@
-//! What the program reads: whole, once, and without more memory than there is.
+//! Input files, read whole, once, and within the available memory.
 
 use std::{
     borrow::Cow,
@@ -11,10 +11,9 @@ use flate2::read::MultiGzDecoder;
 
 use crate::{Error, Result, memory};
 
-/// Reads all of a file, of a pipe, or, for the path `-`, of standard input; what gzip has packed is
-/// unpacked.
+/// Reads all of a file, a pipe or, for the path `-`, standard input, and decompresses gzip.
 ///
-/// The file is opened once, so a pipe serves as well as a file on a disk.
+/// The file is opened only once, so a pipe works as well as a file on disk.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -25,8 +24,8 @@ use crate::{Error, Result, memory};
 /// ```
 ///
 /// # Errors
-/// [`Error::File`] if it cannot be read, [`Error::Memory`] before it takes more memory than there is, and
-/// [`Error::Format`] if what gzip has packed is damaged.
+/// [`Error::File`] if it cannot be read, [`Error::Memory`] before it would take more memory than
+/// available, and [`Error::Format`] if its gzip data are damaged.
 pub fn read_input(path: &Path) -> Result<Vec<u8>> {
     let failed = |source| Error::File { path: path.to_owned(), source };
     let bytes = if path == Path::new("-") {
@@ -36,7 +35,7 @@ pub fn read_input(path: &Path) -> Result<Vec<u8>> {
         let length = file.metadata().map_err(failed)?.len();
         whole(file, length)?.map_err(failed)?
     };
-    // The mark of gzip, and its only method.
+    // gzip's magic number and its only method.
     if !bytes.starts_with(b"\x1f\x8b\x08") {
         return Ok(bytes);
     }
@@ -46,11 +45,11 @@ pub fn read_input(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// All bytes, probably `expected`. Memory is asked for before it is taken.
+/// Reads all bytes; their number is probably `expected`. Memory is checked before it is allocated.
 fn whole(mut from: impl Read, expected: u64) -> Result<io::Result<Vec<u8>>> {
     let mut bytes = Vec::new();
     loop {
-        // The one more shows that there is no more.
+        // The extra byte shows whether the input has ended.
         let more = (bytes.len() as u64).max(expected.saturating_add(1)).max(1 << 16);
         let needed = bytes.len() as u128 + u128::from(more);
         memory::check(needed)?;
@@ -66,8 +65,8 @@ fn whole(mut from: impl Read, expected: u64) -> Result<io::Result<Vec<u8>>> {
     }
 }
 
-/// The text that bytes are: UTF-8, UTF-16 if a byte order mark says so, and else Windows-1252, of which
-/// Latin-1 is a part. `None` if they are no text.
+/// Decodes text: UTF-8, UTF-16 with a byte order mark, otherwise Windows-1252, which extends
+/// Latin-1. `None` if the bytes are not text.
 pub(super) fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let is_text = |text: &str| {
         !text.contains(|c: char| c.is_ascii_control() && !"\t\n\r\x0b\x0c\x1a".contains(c))
@@ -89,7 +88,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if let Ok(text) = str::from_utf8(bytes) {
         return (!text.contains('\0')).then_some(Cow::Borrowed(text));
     }
-    // Numbers as a computer keeps them have bytes of every kind.
+    // Binary numbers have bytes of every kind.
     let foreign = bytes.iter().filter(|byte| !byte.is_ascii()).count();
     if foreign > bytes.len() / 2 {
         return None;
@@ -98,9 +97,9 @@ pub(super) fn decoded(bytes: &[u8]) -> Option<Cow<'_, str>> {
     is_text(&text).then_some(Cow::Owned(text))
 }
 
-/// The line, from 1, of the first NUL of what is a text but for such: one that is damaged, or UTF-16 without
-/// its mark. Numbers as a computer keeps them are none: what is left of them has other control characters, or
-/// is less than half.
+/// The line, from 1, of the first NUL in bytes that would be text without NULs: a damaged file, or
+/// UTF-16 without a byte order mark. Binary numbers do not qualify: without their NULs they contain
+/// other control characters, or less than half is left.
 pub(super) fn nul_in_text(bytes: &[u8]) -> Option<usize> {
     let first = bytes.iter().position(|&byte| byte == 0)?;
     let rest: Vec<u8> = bytes.iter().copied().filter(|&byte| byte != 0).collect();
@@ -114,7 +113,7 @@ pub(super) fn nul_in_text(bytes: &[u8]) -> Option<usize> {
     Some(1 + bytes[..first].iter().filter(|&&byte| byte == b'\n').count())
 }
 
-/// Of the bytes from 0x80 to 0x9f, where Latin-1 has control characters.
+/// The characters from 0x80 to 0x9f, where Latin-1 has control characters.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
@@ -127,7 +126,7 @@ fn windows_1252(byte: u8) -> char {
     }
 }
 
-/// The lines of a text with their numbers from 1. LF, CR LF, and CR alone end a line.
+/// The lines of a text with their numbers from 1. LF, CR LF and CR end a line.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     let mut rest = Some(text);
     let mut number = 0;
@@ -144,7 +143,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     })
 }
 
-/// A field of a file as a message quotes it: shortened where it is long.
+/// A field as quoted in messages, shortened if it is long.
 pub(super) fn quoted(field: &str) -> String {
     const MOST: usize = 40;
     match field.char_indices().nth(MOST) {

@@ -1,4 +1,4 @@
-//! Edges as files list them: what the formats of graphs have in common.
+//! Edge lists: what the formats of graphs have in common.
 
 use crate::{memory, names::named, paths::Edge};
 
@@ -14,8 +14,8 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum First("first") {
-        /// As the format says; a list of edges without a count of vertices from 0 if a 0 occurs in
-        /// it, and from 1 otherwise.
+        /// As the format says; for an edge list without a vertex count, from 0 if a 0 occurs in it,
+        /// otherwise from 1.
         #[default]
         Auto = "auto",
         /// From 0.
@@ -25,7 +25,7 @@ named! {
     }
 }
 
-/// What a caller knows of a graph that its file may not tell.
+/// What a caller knows about a graph that its file may not tell.
 ///
 /// ```
 /// use flockwork::io::{GraphHints, parse_graph};
@@ -39,37 +39,37 @@ named! {
 pub struct GraphHints {
     /// How vertices are numbered.
     pub first: First,
-    /// How many there are, in a list of edges that does not say it: those that it does not
-    /// mention have no edges.
+    /// Number of vertices, for an edge list that does not state it: those that it does not mention
+    /// have no edges.
     pub vertices: Option<usize>,
-    /// Every edge leads both ways.
+    /// Whether every edge leads both ways.
     pub undirected: bool,
-    /// Takes only the vertices that occur in an edge, whatever their numbers, and in a list of edges
-    /// whatever their names.
+    /// Whether to keep only the vertices that occur in an edge, whatever their numbers or, in an
+    /// edge list, their names.
     pub renumber: bool,
-    /// A weight that means that there is no edge.
+    /// A weight that means no edge.
     pub no_edge: Option<f64>,
-    /// All distances are wanted, so that a file is refused where it announces more vertices than memory has
-    /// room for a matrix of.
+    /// Whether all distances are wanted, so that a file is refused if it announces more vertices
+    /// than memory has room for in a matrix.
     pub all_pairs: bool,
 }
 
-/// Edges as a file has them.
+/// The edges of a file.
 pub(super) struct List {
-    /// With the file's numbers of vertices, which have been compared with `first` and `vertices`.
+    /// With the file's numbers of vertices, which are consistent with `first` and `vertices`.
     pub edges: Vec<Edge>,
     pub vertices: usize,
     /// 0 or 1.
     pub first: usize,
     pub symmetric: bool,
-    /// Of vertices that are numbered anew, from 0.
+    /// The names of renumbered vertices, from 0.
     pub names: Option<Vec<String>>,
-    /// Names of columns that were taken for an edge's in their order, though they do not say so.
+    /// Names of columns whose order was assumed, because the names do not tell.
     pub taken: Option<Vec<String>>,
 }
 
 impl List {
-    /// Numbers the vertices that occur.
+    /// Renumbers the vertices, keeping only those that occur.
     pub fn keep_what_occurs(&mut self) {
         let mut there: Vec<_> = self.edges.iter().flat_map(|edge| [edge.from, edge.to]).collect();
         there.sort_unstable();
@@ -83,7 +83,7 @@ impl List {
     }
 }
 
-/// Refuses numbers of vertices and of edges that a line announces and that memory cannot hold.
+/// Refuses announced numbers of vertices and edges for which there is no memory.
 pub(super) fn room(
     vertices: usize,
     edges: usize,
@@ -91,14 +91,14 @@ pub(super) fn room(
     line: u64,
 ) -> Result<(), String> {
     let graph = vertices as u128 * 16 + edges as u128 * size_of::<Edge>() as u128;
-    // In the smallest type that distances are computed in.
+    // In the smallest type for distances.
     let matrix = if hints.all_pairs { vertices as u128 * vertices as u128 * 2 } else { 0 };
     memory::check(graph + matrix).map_err(|error| {
         format!("line {line}: it announces {vertices} vertices and {edges} edges: {error}")
     })
 }
 
-/// Refuses a number of vertices beside a file that has another, in a line.
+/// Refuses a given number of vertices that contradicts the file's.
 pub(super) fn stated_again(
     vertices: Option<usize>,
     hints: GraphHints,
@@ -106,15 +106,14 @@ pub(super) fn stated_again(
 ) -> Result<(), String> {
     match (vertices, hints.vertices) {
         (Some(there), Some(said)) if there != said => Err(format!(
-            "line {line}: it says that there are {there} vertices, and --vertices {said}; that option is for \
-             lists that do not say it"
+            "line {line}: it states {there} vertices, which contradicts --vertices {said}; that option is only \
+             for lists that do not state their number"
         )),
         _ => Ok(()),
     }
 }
 
-/// The lines of a text with their numbers from 1, without blanks around them. LF, CR LF, and CR alone end a
-/// line.
+/// The lines of a text with their numbers from 1, trimmed. LF, CR LF and CR end a line.
 pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, &str), String>> {
     let split = bytes.split(|&byte| byte == b'\n').flat_map(|line| {
         let end = line.iter().rposition(|&byte| byte != b'\r').map_or(0, |last| last + 1);
@@ -132,7 +131,7 @@ pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = Result<(u64, &str), St
     })
 }
 
-/// The number of a vertex, from `least` to `most`.
+/// Parses the number of a vertex, from `least` to `most`.
 pub(super) fn vertex(field: &str, line: u64, least: usize, most: usize) -> Result<u32, String> {
     let number = field.parse::<u64>().ok().filter(|&v| v >= least as u64 && v <= most as u64);
     number.map(|v| v as u32).ok_or_else(|| {
@@ -146,29 +145,29 @@ pub(super) fn vertex(field: &str, line: u64, least: usize, most: usize) -> Resul
     })
 }
 
-/// A weight, finite; a whole number as it is written.
+/// Parses a finite weight; a whole number must be exact.
 pub(super) fn weight(field: &str, line: u64) -> Result<f64, String> {
     let digits = field.strip_prefix(['-', '+']).unwrap_or(field);
     if digits.len() > 15 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
         let whole = field.parse::<i128>().ok();
         if whole.is_none_or(|whole| whole as f64 as i128 != whole) {
             return Err(format!(
-                "line {line}: the weight is {}, a whole number beyond 2^53 that no f64 has; write it as a \
-                 rounded one, as 1e20, or in a smaller unit",
+                "line {line}: the weight is {}, a whole number beyond 2^53 that f64 cannot represent; round \
+                 it, as in 1e20, or rescale all weights",
                 shown(field)
             ));
         }
     }
     field.parse::<f64>().ok().filter(|weight| weight.is_finite()).ok_or_else(|| {
         format!(
-            "line {line}: the weight is {}; accepted are finite numbers, as 3, -0.5 or 1e6 (leave out \
-             what is no edge)",
+            "line {line}: the weight is {}; accepted are finite numbers, such as 3, -0.5 or 1e6 (leave out \
+             edges that do not exist)",
             shown(field)
         )
     })
 }
 
-/// What stands in a file, as a message may show it.
+/// A field as quoted in messages.
 pub(super) fn shown(field: &str) -> String {
     match field.char_indices().nth(40) {
         Some((end, _)) => format!("{:?}...", &field[..end]),
@@ -176,5 +175,5 @@ pub(super) fn shown(field: &str) -> String {
     }
 }
 
-/// Greatest number of a vertex in a file that does not say how many there are.
+/// The largest number of a vertex in a file that does not state how many there are.
 pub(super) const MOST: usize = i32::MAX as usize;

@@ -5,11 +5,11 @@ use super::list::{
 };
 use crate::paths::Edge;
 
-/// How a file begins that can be read.
+/// How a readable file begins.
 pub const HEAD: &str = "%%MatrixMarket matrix ";
 
-/// Whether the first line that says something is a banner of this format, even a damaged one: taken for a
-/// comment, it would lose what it says of symmetry.
+/// Whether the first significant line is a banner of this format, even a damaged one: if it were
+/// taken for a comment, its symmetry would be lost.
 pub fn is(bytes: &[u8]) -> bool {
     let line =
         lines(bytes).map_while(Result::ok).map(|(_, line)| line).find(|line| !line.is_empty());
@@ -22,12 +22,12 @@ pub fn is(bytes: &[u8]) -> bool {
 /// The first word.
 const BANNER: &str = "%%MatrixMarket";
 
-/// What the first line says.
+/// What the first line states.
 #[derive(Clone, Copy)]
 struct Header {
-    /// All entries, column by column, without their places.
+    /// All entries, column by column, without indices.
     array: bool,
-    /// Places only.
+    /// Indices only.
     pattern: bool,
     symmetry: Symmetry,
 }
@@ -36,7 +36,7 @@ struct Header {
 enum Symmetry {
     General,
     Symmetric,
-    /// What is above the diagonal is the negative of what is below it.
+    /// Entries above the diagonal are the negatives of those below it.
     Skew,
 }
 
@@ -48,7 +48,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     let mut stated: Option<(usize, usize)> = None;
     let mut edges = Vec::new();
     let (mut last, mut read) = (1, 0);
-    // Of an array, the place of the next entry.
+    // For an array, the index of the next entry.
     let mut place = (0, 0);
     let first = usize::from(hints.first != First::Zero);
     for line in lines(bytes).skip(1) {
@@ -105,12 +105,12 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
             }
         };
         let weight = match weighs {
-            // Infinity is no edge, as in other dense matrices.
+            // Infinity means no edge, as in other dense matrices.
             Some(weighs) if head.array && matches!(weighs.parse(), Ok(f64::INFINITY)) => continue,
             Some(weighs) => weight(weighs, number)?,
             None => 1.0,
         };
-        // Before it is made a negative one.
+        // Before it is negated.
         if hints.no_edge == Some(weight) {
             continue;
         }
@@ -143,7 +143,7 @@ pub fn read(bytes: &[u8], hints: GraphHints) -> Result<List, String> {
     })
 }
 
-/// The number of a row or a column.
+/// Parses the number of a row or column.
 fn from_one(field: &str, line: u64, n: usize, first: usize) -> Result<u32, String> {
     let most = (n + first).checked_sub(1);
     let Some(most) = most.filter(|_| n > 0) else { return vertex(field, line, 1, 0) };
@@ -153,7 +153,7 @@ fn from_one(field: &str, line: u64, n: usize, first: usize) -> Result<u32, Strin
     })
 }
 
-/// Rows, and how many entries follow.
+/// Rows, and number of entries that follow.
 fn size(head: Header, fields: &[&str], number: u64, line: &str) -> Result<(usize, usize), String> {
     let numbers: Option<Vec<usize>> = fields.iter().map(|f| f.parse().ok()).collect();
     let (rows, columns, entries) = match (numbers.as_deref(), head.array) {
@@ -185,7 +185,7 @@ fn size(head: Header, fields: &[&str], number: u64, line: &str) -> Result<(usize
 
 fn header(line: &str) -> Result<Header, String> {
     let words = line.to_ascii_lowercase();
-    // A blank before it makes it another line.
+    // With a blank before the banner it is not a banner.
     let start = words.strip_prefix(&BANNER.to_ascii_lowercase());
     let start = start.filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
     let words: Vec<_> = start.unwrap_or_default().split_whitespace().collect();

@@ -1,10 +1,10 @@
-//! File formats in and out: one file each, and one door for what the program reads.
+//! File formats: a file for each, and common entry points for reading.
 //!
 //! ```
 //! use flockwork::io::{self, Hints, Table};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
-//! // Two coefficients in a row, three rows: what the name says.
+//! // The name tells the shape: two coefficients per row, three rows.
 //! let path = folder.path().join("f5_2_3.dat");
 //! let table = Table::new(2, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], vec![10.0, 20.0, 30.0])?;
 //! io::write_hosala(&path, &table)?;
@@ -42,7 +42,7 @@ pub use table::Table;
 
 use crate::Result;
 
-/// What a caller knows of a table that its file may not tell.
+/// What a caller knows about a table that its file may not tell.
 ///
 /// ```
 /// use flockwork::io::{Hints, Layout, read_table};
@@ -50,22 +50,22 @@ use crate::Result;
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("measured.dat");
 /// # std::fs::write(&path, [1.0_f64, 2.0, 3.0].map(f64::to_le_bytes).concat()).unwrap();
-/// // The file has three numbers, and its name says nothing.
+/// // The file has three numbers, and its name tells nothing.
 /// let hints = Hints { dims: Some(2), layout: Layout::Interleaved, ..Hints::default() };
 /// assert_eq!(read_table(&path, hints)?.targets(), [3.0]);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
-    /// Coefficients in a row.
+    /// Coefficients per row.
     pub dims: Option<u32>,
     /// Number of rows.
     pub rows: Option<usize>,
-    /// In which order the numbers of a binary file stand.
+    /// The order of the numbers in a binary file.
     pub layout: Layout,
 }
 
-/// Reads a table of data rows, in the format that the file has: so far, the binary one of
+/// Reads a table of data rows in the file's format; so far the only one is the binary format of
 /// [`read_hosala`].
 ///
 /// ```
@@ -80,12 +80,12 @@ pub struct Hints {
 /// ```
 ///
 /// # Errors
-/// As the format's reader.
+/// As for the format's reader.
 pub fn read_table(path: &Path, hints: Hints) -> Result<Table> {
     parse_table(&read_input(path)?, path, hints)
 }
 
-/// The same from bytes that are already there; `path` is for messages, and may tell the shape.
+/// Like [`read_table`], from bytes in memory; `path` is for messages, and may tell the shape.
 ///
 /// ```
 /// use flockwork::io::{Hints, parse_table};
@@ -96,7 +96,7 @@ pub fn read_table(path: &Path, hints: Hints) -> Result<Table> {
 /// ```
 ///
 /// # Errors
-/// As [`read_table`].
+/// As for [`read_table`].
 pub fn parse_table(bytes: &[u8], path: &Path, hints: Hints) -> Result<Table> {
     hosala::parse(bytes, path, hints.dims, hints.rows, hints.layout)
 }

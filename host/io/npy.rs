@@ -31,7 +31,7 @@ pub fn is(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The array in a file, of one of the kinds `accepted`; `dimensions` says what the two are.
+/// The array in a file, of one of the `accepted` types; `dimensions` describes the two dimensions.
 pub fn array<'a>(
     bytes: &'a [u8],
     accepted: &[&str],
@@ -41,13 +41,13 @@ pub fn array<'a>(
     described(header, data, accepted, dimensions, false)
 }
 
-/// The array in a file, one-dimensional ones as a single column.
+/// The array in a file; a one-dimensional one becomes a column.
 pub fn columns<'a>(bytes: &'a [u8], accepted: &[&str]) -> Result<Array<'a>, String> {
     let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
     described(header, data, accepted, "or one", true)
 }
 
-/// The text in an array of a single one without dimensions, as NumPy keeps it: bytes, or code points.
+/// The text in an array without dimensions, as NumPy stores it: bytes or code points.
 pub fn word(bytes: &[u8]) -> Result<String, String> {
     let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
     let Header { kind, sides, .. } = parsed(header)?;
@@ -68,7 +68,7 @@ pub fn word(bytes: &[u8]) -> Result<String, String> {
 
 const DAMAGED: &str = "its NumPy header is cut short or damaged";
 
-/// The header and the numbers, of a file without its first bytes.
+/// The header and the data of a file without its magic number.
 fn parts(rest: &[u8]) -> Option<(&str, &[u8])> {
     let (version, rest) = rest.split_first_chunk::<2>()?;
     if !matches!(version, [1..=3, 0]) {
@@ -85,7 +85,7 @@ fn parts(rest: &[u8]) -> Option<(&str, &[u8])> {
     Some((str::from_utf8(header).ok()?, data))
 }
 
-/// From a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }`.
+/// Reads a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }`.
 fn described<'a>(
     header: &str,
     data: &'a [u8],
@@ -133,7 +133,7 @@ fn described<'a>(
     let needed = rows.checked_mul(columns).and_then(|numbers| numbers.checked_mul(size));
     if needed != Some(data.len()) {
         return Err(format!(
-            "it has {} bytes of numbers, which are not {rows} rows of {columns} numbers \
+            "it has {} bytes of numbers, which is not {rows} rows of {columns} numbers \
              of {size} bytes: it is cut short or damaged",
             data.len()
         ));
@@ -141,7 +141,7 @@ fn described<'a>(
     Ok(Array { rows, columns, class, size, big_endian, fortran, data })
 }
 
-/// What a header says.
+/// The contents of a header.
 struct Header<'a> {
     /// `None` for records.
     kind: Option<&'a str>,
@@ -149,7 +149,7 @@ struct Header<'a> {
     sides: Vec<usize>,
 }
 
-/// Reads a header as Python reads a dictionary, with just the three entries.
+/// Parses a header like a Python dictionary with exactly three entries.
 fn parsed(header: &str) -> Result<Header<'_>, String> {
     let wrong = |what: &str| format!("{DAMAGED}: {what}");
     let header = header.trim_matches(['\0', ' ', '\n', '\t', '\r']);
@@ -189,7 +189,7 @@ fn parsed(header: &str) -> Result<Header<'_>, String> {
                 sides = Some(numbers(inside).ok_or_else(|| wrong("shape"))?);
                 after
             }
-            _ => return Err(wrong("it has an entry too many, or twice")),
+            _ => return Err(wrong("it has an unknown or repeated entry")),
         };
         let after = after.trim_start();
         rest = match after.strip_prefix(',') {
@@ -212,7 +212,7 @@ fn text(rest: &str) -> Option<(&str, &str)> {
     rest[1..].split_once(quote)
 }
 
-/// What is in a tuple; of a single number with a comma behind it.
+/// The numbers in a tuple; a single one is followed by a comma.
 fn numbers(inside: &str) -> Option<Vec<usize>> {
     let inside = inside.trim();
     if inside.is_empty() {
@@ -224,14 +224,14 @@ fn numbers(inside: &str) -> Option<Vec<usize>> {
         None => return None,
     };
     let number = |side: &str| {
-        // Python 2 wrote an L behind long ones.
+        // Python 2 wrote an L after long integers.
         let side = side.trim().trim_end_matches('L');
         side.bytes().all(|byte| byte.is_ascii_digit()).then(|| side.parse().ok())?
     };
     list.split(',').map(number).collect()
 }
 
-/// A number of 16 bits: a sign, five bits of the exponent, ten of the fraction.
+/// A 16-bit floating-point number: a sign, five bits of exponent, ten of fraction.
 fn half(bits: u16) -> f64 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let fraction = f64::from(bits & 0x3ff);
@@ -249,7 +249,7 @@ impl Array<'_> {
         self.rows * self.columns
     }
 
-    /// A number; of whole ones beyond 2^53 the nearest `f64`.
+    /// The number at an index; whole numbers beyond 2^53 are rounded to `f64`.
     pub fn at(&self, row: usize, column: usize) -> f64 {
         let little = self.little(row, column);
         let (bits, unused) = (u64::from_le_bytes(little), 64 - 8 * self.size as u32);
@@ -257,13 +257,13 @@ impl Array<'_> {
             (b'f', 2) => half(bits as u16),
             (b'f', 4) => f32::from_bits(bits as u32).into(),
             (b'f', _) => f64::from_bits(bits),
-            // The sign is brought to the top and spread back down.
+            // Shift the sign to the top and back down.
             (b'i', _) => ((bits << unused) as i64 >> unused) as f64,
             _ => bits as f64,
         }
     }
 
-    /// Whether [`Array::at`] has the number itself and not one close to it.
+    /// Whether [`Array::at`] returns the exact number, not one rounded to `f64`.
     pub fn is_exact(&self, row: usize, column: usize) -> bool {
         let bits = u64::from_le_bytes(self.little(row, column));
         match (self.class, self.size) {
@@ -273,7 +273,7 @@ impl Array<'_> {
         }
     }
 
-    /// Whether a number is whole by its kind, and the greatest of that kind.
+    /// Whether a number is the largest of its type of whole numbers.
     pub fn is_greatest(&self, row: usize, column: usize) -> bool {
         let bits = u64::from_le_bytes(self.little(row, column));
         let unused = 64 - 8 * self.size as u32;
@@ -284,7 +284,7 @@ impl Array<'_> {
         }
     }
 
-    /// Whether a number is a truth value, and false.
+    /// Whether an entry is the truth value `False`.
     pub fn is_false(&self, row: usize, column: usize) -> bool {
         self.class == b'b' && self.at(row, column) == 0.0
     }
@@ -302,7 +302,7 @@ impl Array<'_> {
     }
 }
 
-/// A number that [`write_npy`](super::write_npy) writes.
+/// A type of numbers that [`write_npy`](super::write_npy) can write.
 ///
 /// ```
 /// use flockwork::io::NpyElement;
@@ -311,9 +311,9 @@ impl Array<'_> {
 /// assert_eq!(258_u16.bytes().as_ref(), [2, 1]);
 /// ```
 pub trait Element: Copy {
-    /// As NumPy calls it, little-endian.
+    /// NumPy's name of the type, little-endian.
     const DESCR: &'static str;
-    /// Its bytes, the lowest first.
+    /// The bytes, lowest first.
     fn bytes(self) -> impl AsRef<[u8]>;
 }
 
@@ -351,7 +351,7 @@ pub fn write<T: Element>(
         "{{'descr': '{}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}",
         T::DESCR
     );
-    // Filled with blanks so that the numbers start at a multiple of 64 bytes.
+    // Padded with blanks so that the numbers start at a multiple of 64 bytes.
     let length = (MAGIC.len() + 4 + dict.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
     let dict = format!("{dict:<width$}\n", width = length - 1);
     let header = [MAGIC, &[1, 0], &(length as u16).to_le_bytes(), dict.as_bytes()];

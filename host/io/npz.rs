@@ -11,10 +11,10 @@ pub fn is(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// A member's name without `.npy`, and what is in it.
+/// A member's name without `.npy`, and its contents.
 pub type Member<'a> = (String, Cow<'a, [u8]>);
 
-/// The arrays of an archive.
+/// Extracts the arrays of an archive.
 pub fn members(bytes: &[u8]) -> Result<Result<Vec<Member<'_>>, String>> {
     let damaged = || Ok(Err("its zip archive is cut short or damaged".to_owned()));
     let Some(entries) = entries(bytes) else { return damaged() };
@@ -63,13 +63,13 @@ struct Entry<'a> {
     packed: Option<&'a [u8]>,
 }
 
-/// As the directory at the archive's end has them.
+/// Reads the central directory at the end of the archive.
 fn entries(bytes: &[u8]) -> Option<Vec<Entry<'_>>> {
     let short =
         |at: usize| Some(u16::from_le_bytes(bytes.get(at..at.checked_add(2)?)?.try_into().ok()?));
     let long =
         |at: usize| Some(u32::from_le_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?));
-    // A comment of at most 65,535 bytes may follow its 22.
+    // A comment of at most 65,535 bytes may follow the 22 bytes of the end record.
     let from = bytes.len().saturating_sub(22 + 65_535);
     let end = from + bytes[from..].windows(4).rposition(|four| four == b"PK\x05\x06")?;
     let mut at = long(end + 16)? as usize;

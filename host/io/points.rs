@@ -1,4 +1,4 @@
-//! Points of the user's own, to start a swarm from: text or a NumPy array.
+//! A user's starting points for a swarm: text or a NumPy array.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by 
                         semicolons or blanks, an optional line of names, comments after #) and \
                         two-dimensional .npy arrays of numbers";
 
-/// Reads points of `dims` coordinates from a file: text or `.npy`, which its first bytes tell.
+/// Reads points of `dims` coordinates from a file: text or `.npy`, told apart by the first bytes.
 ///
-/// In text a line is a point. Its numbers are separated by commas, by semicolons, or by blanks and
-/// tabs; what follows a `#` is left out, and a first line without any number is taken for names. An
-/// `.npy` file holds a two-dimensional array of numbers, of either byte order and in C or Fortran order,
-/// with a row for each point.
+/// In text, each line is a point. Its numbers are separated by commas, semicolons, or blanks and
+/// tabs. Everything after a `#` is ignored, and so is a first line of names, without any number. An
+/// `.npy` file holds a two-dimensional array of numbers, of either byte order and in C or Fortran
+/// order, with a row for each point.
 ///
-/// The points come one after the other: coordinate d of point p is at `p * dims + d`.
+/// Points are returned one after the other: coordinate d of point p is at `p * dims + d`.
 ///
 /// ```
 /// # let folder = tempfile::tempdir().unwrap();
@@ -31,8 +31,8 @@ const ACCEPTED: &str = "accepted are text (a point a line, numbers separated by 
 /// ```
 ///
 /// # Errors
-/// If the file cannot be read, has no points or ones of another number of coordinates, or if
-/// something in it is no finite number.
+/// If the file cannot be read, has no points, or has points with another number of coordinates or
+/// numbers that are not finite.
 pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
     let wrong = |message| Error::Format { path: path.to_owned(), message };
     if dims == 0 {
@@ -57,7 +57,7 @@ pub fn read_points(path: &Path, dims: u32) -> Result<Vec<f64>> {
     Ok(points)
 }
 
-/// The array in a file, whose rows must have `dims` numbers.
+/// The array in a file; its rows must have `dims` numbers.
 fn array(bytes: &[u8], dims: usize) -> Result<npy::Array<'_>, String> {
     let array = npy::array(bytes, npy::NUMBERS, "a row for each point")?;
     if array.columns != dims {
@@ -87,7 +87,7 @@ fn finite(array: &npy::Array<'_>) -> Result<Vec<f64>, String> {
     Ok(numbers)
 }
 
-/// How many numbers a text can have: `dims` in a line, and no more than every second byte.
+/// The most numbers a text can contain: `dims` per line, and at most one for every two bytes.
 fn at_most(bytes: &[u8], dims: usize) -> usize {
     let lines = 1 + bytes.iter().filter(|&&byte| byte == b'\n' || byte == b'\r').count();
     lines.saturating_mul(dims).min(bytes.len() / 2 + 1)
@@ -124,14 +124,14 @@ fn text(bytes: &[u8], dims: usize, most: usize) -> Result<Vec<f64>, String> {
     Ok(points)
 }
 
-/// A line without the comment at its end. An error of a spreadsheet such as `#N/A` is none.
+/// A line without its trailing comment. A spreadsheet's error such as `#N/A` is no comment.
 fn uncommented(line: &str) -> &str {
     let begins = |(at, _): &(usize, &str)| comment_begins(&line[*at..]);
     let end = line.match_indices('#').find(begins).map_or(line.len(), |(at, _)| at);
     line[..end].trim()
 }
 
-/// What is between the separators; which these are, the line tells.
+/// The fields of a line; its contents tell the separator.
 fn fields(line: &str) -> impl Iterator<Item = &str> {
     let mark = [';', ','].into_iter().find(|&mark| line.contains(mark));
     let marked = mark.map(|mark| line.split(mark).map(str::trim));
@@ -139,14 +139,14 @@ fn fields(line: &str) -> impl Iterator<Item = &str> {
     marked.into_iter().flatten().chain(blank.into_iter().flatten())
 }
 
-/// Whether a field of the first line is no number, and no attempt at one such as `1,5` either: what
-/// is meant as a point must not be passed over.
+/// Whether a field of the first line is neither a number nor an attempt at one, such as `1,5`: a
+/// line that is meant as a point must not be skipped.
 fn is_name(field: &str) -> bool {
     let attempt = field.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
     !attempt && field.parse::<f64>().is_err()
 }
 
-/// What stands where a number should.
+/// Describes a field that should be a number.
 fn quoted(field: &str) -> String {
     match field.parse::<f64>() {
         Ok(value) => format!("{value} ({}), and every number must be finite", input::quoted(field)),

@@ -1,4 +1,4 @@
-//! Sparse matrices as `scipy.sparse.save_npz` writes them: arrays of indices and of data, by name.
+//! Sparse matrices as written by `scipy.sparse.save_npz`: named arrays of indices and data.
 
 use super::{
     list::{First, GraphHints, List, MOST, shown},
@@ -35,7 +35,7 @@ pub fn read(members: &[npz::Member<'_>], hints: GraphHints) -> Result<List, Stri
         }
     };
     let whole = |name: &str| array(name, WHOLE);
-    // Where the row and the column of each entry are.
+    // The arrays with the row and the column of each entry.
     let (major, minor) = match &*format {
         "csr" | "csc" => ("indptr", "indices"),
         "coo" => ("row", "col"),
@@ -60,7 +60,8 @@ pub fn read(members: &[npz::Member<'_>], hints: GraphHints) -> Result<List, Stri
     let n = n as usize;
     if let Some(said) = hints.vertices.filter(|&said| said != n) {
         return Err(format!(
-            "it has {n} rows, and so many vertices; --vertices {said} is for lists that do not say it"
+            "it has {n} rows and therefore {n} vertices; --vertices {said} is only for lists that do not state \
+             their number"
         ));
     }
     let entries = data.rows;
@@ -95,7 +96,7 @@ pub fn read(members: &[npz::Member<'_>], hints: GraphHints) -> Result<List, Stri
         }
         if !data.is_exact(at, 0) && hints.no_edge != Some(weight) {
             return Err(format!(
-                "entry {at} (from 0) of data is a whole number beyond 2^53 that no f64 has"
+                "entry {at} (from 0) of data is a whole number beyond 2^53 that f64 cannot represent"
             ));
         }
         edges.push(Edge { from: from + first, to: to + first, weight });

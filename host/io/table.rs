@@ -1,8 +1,8 @@
-//! A table of data rows: coefficients and a target each.
+//! A table of data rows, each with coefficients and a target.
 
 use crate::{Error, Result};
 
-/// `rows` rows of `dims` coefficients and a target each; all finite.
+/// `rows` rows of `dims` coefficients and a target each; all numbers are finite.
 ///
 /// ```
 /// use flockwork::io::Table;
@@ -18,12 +18,12 @@ use crate::{Error, Result};
 pub struct Table {
     dims: u32,
     rows: usize,
-    /// All coefficients, row by row, and then all targets.
+    /// All coefficients, row by row, then all targets.
     numbers: Vec<f64>,
 }
 
 impl Table {
-    /// From the coefficients, row by row, and the targets.
+    /// Creates a table from the coefficients, row by row, and the targets.
     pub fn new(dims: u32, mut coefficients: Vec<f64>, targets: Vec<f64>) -> Result<Self> {
         let expected = dims as usize * targets.len();
         if coefficients.len() != expected {
@@ -50,7 +50,7 @@ impl Table {
         Ok(Self { dims, rows, numbers: coefficients })
     }
 
-    /// Coefficients in a row.
+    /// Coefficients per row.
     pub fn dims(&self) -> u32 {
         self.dims
     }
@@ -70,7 +70,7 @@ impl Table {
         &self.numbers[self.rows * self.dims as usize..]
     }
 
-    /// Coefficients, row by row, and then the targets.
+    /// The coefficients, row by row, then the targets.
     pub(crate) fn into_numbers(self) -> Vec<f64> {
         self.numbers
     }

@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Files that are written atomically.
 
 use std::{
     fs::{self, File},
@@ -8,9 +8,9 @@ use std::{
 
 use crate::{Error, Result};
 
-/// Writes a file by `fill`. Until all of it is written, it has another name in the same folder; after
-/// a failure nothing of it is left, and a file that was there before still is. What is there and no
-/// ordinary file, as `/dev/null`, is written to as it is.
+/// Writes a file by `fill`. Until it is complete it has a temporary name in the same folder. A
+/// failure leaves nothing behind, and an earlier file stays as it was. A special file such as
+/// `/dev/null` is written to directly.
 pub(crate) fn write(
     path: &Path,
     fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
@@ -31,17 +31,17 @@ fn try_write(
     if present.as_ref().is_some_and(|there| !there.is_file()) {
         return into(&File::create(path)?);
     }
-    // The file behind a symbolic link is replaced, and not the link.
+    // The target of a symbolic link is replaced, not the link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     target.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
-    // As any new file, not for its owner alone.
+    // The usual permissions of a new file, not only the owner's.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let file = match builder.tempfile_in(folder.unwrap_or(Path::new("."))) {
         Ok(file) => file,
-        // Of a folder where no other file can be made, one that is there may still be written.
+        // In a folder where no file can be created, an existing file may still be writable.
         Err(why) if why.kind() == io::ErrorKind::PermissionDenied && present.is_some() => {
             return into(&File::create(path)?);
         }

@@ -1,17 +1,17 @@
-//! What a graph must satisfy: distances within a type's range, and no negative cycle.
+//! Preconditions of a graph: distances within a type's range, and no negative cycle.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
 use super::{Graph, Weight};
 use crate::{Error, Result};
 
-/// What no distance between connected vertices exceeds, in absolute value; and of a graph with negative
-/// weights, what the absolute weights along any path without repeated vertices do not exceed together.
+/// An upper bound for the absolute distance between connected vertices. For graphs with negative
+/// weights it also bounds the sum of absolute weights along any path without repeated vertices.
 ///
-/// A path leaves each vertex once at most, so it is the sum of the greatest weight at each
-/// vertex, without the least of these. That is far too much for dense graphs; so unless it is `enough`, and
-/// where no weight is negative and every vertex can go to and come from a root, it is also the distance to the
-/// root plus the distance from it, at most.
+/// A path leaves each vertex at most once, so the sum of the largest weight at each vertex, less
+/// the smallest of these, is a bound. It is far too large for dense graphs. So if it exceeds
+/// `enough`, no weight is negative, and every vertex of a component reaches a root and is reached
+/// from it, the largest distance to the root plus the largest distance from it is tried too.
 pub fn bound(graph: &Graph, enough: f64) -> f64 {
     let n = graph.vertices();
     let greatest =
@@ -26,8 +26,8 @@ pub fn bound(graph: &Graph, enough: f64) -> f64 {
     around(graph).unwrap_or(f64::INFINITY).min(along)
 }
 
-/// The greatest sum of a distance to a root and one from it, with one root for each part of the graph;
-/// `None` if there are vertices that a root can reach and that cannot reach it, or the other way round.
+/// The largest sum of a distance to a root and a distance from it, with one root per component;
+/// `None` if some vertex reaches its root but is not reached from it, or the other way round.
 fn around(graph: &Graph) -> Option<f64> {
     let reversed = graph.reversed();
     let mut most = 0.0_f64;
@@ -55,9 +55,9 @@ fn around(graph: &Graph) -> Option<f64> {
 }
 
 impl Graph {
-    /// The distances from one vertex, by Dijkstra's search, in f64: infinity where there is no path. With
-    /// m edges and n vertices it takes time proportional to (m + n) log n, so for a few vertices of a
-    /// large graph it is faster than [`Graph::distances`].
+    /// The distances from one vertex by Dijkstra's algorithm, in f64; infinity where there is no
+    /// path. With m edges and n vertices it takes time proportional to (m + n) log n, so for a few
+    /// vertices of a large graph it is faster than [`Graph::distances`].
     ///
     /// ```
     /// let graph = flockwork::paths::Graph::new(3, [(0, 1, 4.0), (1, 2, 0.5)])?;
@@ -65,8 +65,8 @@ impl Graph {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     ///
-    /// Where there are negative weights the result means nothing; a vertex that does not exist reaches
-    /// none.
+    /// If there are negative weights, the result is meaningless. A vertex that does not exist
+    /// reaches none.
     pub fn distances_from(&self, vertex: usize) -> Vec<f64> {
         let mut search = Search::new(self);
         if vertex < self.vertices() {
@@ -76,7 +76,7 @@ impl Graph {
     }
 }
 
-/// Dijkstra's search.
+/// Dijkstra's algorithm.
 struct Search<'a> {
     graph: &'a Graph,
     distances: Vec<f64>,
@@ -100,7 +100,7 @@ impl PartialOrd for Next {
     }
 }
 impl Ord for Next {
-    // The heap's greatest is the nearest.
+    // Reversed, so that the heap's maximum is the nearest vertex.
     fn cmp(&self, other: &Self) -> Ordering {
         other.distance.total_cmp(&self.distance)
     }
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
         Self { graph, distances, reached: Vec::new() }
     }
 
-    /// The greatest distance from a root; `None` if one is no finite number.
+    /// The largest distance from a root; `None` if a distance overflows.
     fn run(&mut self, root: usize) -> Option<f64> {
         let mut heap = BinaryHeap::from([Next { distance: 0.0, vertex: root as u32 }]);
         self.distances[root] = 0.0;
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Whether all distances can be computed in `W`.
+/// Checks that all distances can be computed in `W`.
 pub fn in_range<W: Weight>(graph: &Graph) -> Result<()> {
     if let Some((least, _)) = graph.range()
         && least < 0.0
@@ -158,18 +158,18 @@ pub fn in_range<W: Weight>(graph: &Graph) -> Result<()> {
         };
         let rows = (0..graph.vertices()).map(|from| (from, graph.edges_from(from).collect()));
         let (from, to) = rows.into_iter().find_map(|row| at(&row)).unwrap_or_default();
-        let accepted = format!("{} takes no negative weights; take i32, f32 or f64", W::NAME);
+        let accepted = format!("{} takes no negative weights; use i32, f32 or f64", W::NAME);
         return Err(Error::Edge { from, to, weight: least, accepted });
     }
     if W::EXACT {
         for from in 0..graph.vertices() {
             if let Some((to, weight)) = graph.edges_from(from).find(|edge| edge.1.fract() != 0.0) {
-                let accepted = format!("{} takes whole numbers; take f32 or f64", W::NAME);
+                let accepted = format!("{} takes whole numbers; use f32 or f64", W::NAME);
                 return Err(Error::Edge { from, to, weight, accepted });
             }
         }
     }
-    // Rounded sums may exceed a bound, though never by so much.
+    // Rounded sums may exceed the bound, but never by a factor of 2.
     let enough = if W::EXACT { W::LIMIT } else { W::LIMIT / 2.0 };
     let bound = bound(graph, enough);
     if bound > enough {
@@ -184,12 +184,12 @@ pub fn in_range<W: Weight>(graph: &Graph) -> Result<()> {
     Ok(())
 }
 
-/// An error with a negative cycle, if there is one.
+/// Returns an error with a negative cycle, if there is one.
 ///
-/// Bellman and Ford's relaxations from a source that is at distance zero from every vertex, until
-/// nothing changes. Each vertex remembers the edge that it was last improved by; once these
-/// close a cycle, its weight is negative (Cormen et al., section 24.1), which usually shows long before
-/// all rounds are done. So the time is that of a few rounds over all edges.
+/// Uses Bellman-Ford relaxations from a source at distance zero from every vertex, until nothing
+/// changes. Each vertex remembers the edge that last improved it. Once these edges close a cycle,
+/// its weight is negative (Cormen et al., section 24.1), which usually happens long before all
+/// rounds are done. So it takes the time of a few rounds over all edges.
 pub fn no_negative_cycle(graph: &Graph) -> Result<()> {
     let n = graph.vertices();
     if graph.range().is_none_or(|(least, _)| least >= 0.0) {
@@ -213,7 +213,7 @@ pub fn no_negative_cycle(graph: &Graph) -> Result<()> {
         if !changed {
             return Ok(());
         }
-        // As costly as a look at every vertex; more seldom if that has been in vain.
+        // As costly as visiting every vertex, so it is done less often each time it finds nothing.
         if round == checked_at || round > n {
             checked_at = round + 1 + round / 4;
             if let Some(cycle) = cycle_of(&parents) {
@@ -224,11 +224,11 @@ pub fn no_negative_cycle(graph: &Graph) -> Result<()> {
             }
         }
     }
-    // Rounding alone can keep relaxations going; what comes of it shows on the diagonal.
+    // Rounding alone can keep relaxations going; its effect will show on the diagonal.
     Ok(())
 }
 
-/// A cycle among parents, from some vertex on in the direction of the edges.
+/// A cycle among the parents, in the direction of the edges.
 fn cycle_of(parents: &[u32]) -> Option<Vec<usize>> {
     let mut seen_from = vec![u32::MAX; parents.len()];
     for start in 0..parents.len() {
@@ -242,7 +242,7 @@ fn cycle_of(parents: &[u32]) -> Option<Vec<usize>> {
         }
         let closed = seen_from[at] == start as u32 && parents[at] != u32::MAX;
         if closed {
-            // `at` was met twice on the way from `start`: it is on the cycle.
+            // `at` was visited twice on the way from `start`, so it is on the cycle.
             let mut cycle = vec![at];
             let mut next = parents[at] as usize;
             while next != at {
@@ -256,7 +256,7 @@ fn cycle_of(parents: &[u32]) -> Option<Vec<usize>> {
     None
 }
 
-/// What a cycle weighs.
+/// The weight of a cycle.
 fn weight_of(graph: &Graph, cycle: &[usize]) -> f64 {
     let next = cycle.iter().cycle().skip(1);
     let edges = cycle.iter().zip(next).filter_map(|(&from, &to)| graph.weight(from, to));

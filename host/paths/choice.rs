@@ -6,7 +6,7 @@ use super::{Distances, Graph, Options, Solver, Weight, check};
 use crate::{Result, names::named};
 
 named! {
-    /// The type that distances are computed in, or that the graph shall decide.
+    /// The type in which distances are computed, or `Auto` to choose it from the graph.
     ///
     /// ```
     /// use flockwork::paths::{Graph, Weights};
@@ -27,17 +27,16 @@ named! {
         F32 = "f32",
         /// Double precision: sums are rounded to 53 bits.
         F64 = "f64",
-        /// Whole numbers; distances up to 2^29 - 1 of either sign.
+        /// Whole numbers; distances of magnitude up to 2^29 - 1.
         I32 = "i32",
-        /// Whole numbers that are not negative; distances up to 2^15 - 2. Twice as fast as the others
-        /// of 32 bits.
+        /// Non-negative whole numbers; distances up to 2^15 - 2. Twice as fast as the 32-bit types.
         U16 = "u16",
     }
 }
 
 impl Weights {
-    /// The type for a graph. `Auto` becomes `u16` or `i32` if all weights are whole and no distance can be
-    /// too great for them, and `f64` otherwise.
+    /// The type for a graph. `Auto` becomes `u16` or `i32` if all weights are whole and every
+    /// distance is sure to fit, otherwise `f64`.
     ///
     /// ```
     /// use flockwork::paths::{Graph, Weights};
@@ -64,7 +63,7 @@ impl Weights {
     }
 }
 
-/// Distances in the type that was chosen.
+/// Distances in the chosen type.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, Options, Weights}};
@@ -93,7 +92,7 @@ pub enum AnyDistances {
 }
 
 impl AnyDistances {
-    /// [`Graph::distances_while`] in the type that `weights` name.
+    /// [`Graph::distances_while`] in the type given by `weights`.
     ///
     /// ```
     /// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, Options, Weights}};
@@ -108,7 +107,7 @@ impl AnyDistances {
     /// ```
     ///
     /// # Errors
-    /// As [`Graph::distances_while`].
+    /// As for [`Graph::distances_while`].
     pub fn compute(
         graph: &Graph,
         weights: Weights,

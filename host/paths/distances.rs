@@ -1,4 +1,4 @@
-//! The result, and questions to it.
+//! The result, and queries.
 
 use std::{
     ops::ControlFlow,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Error, Result, backend::Cpu, memory};
 
-/// What is to be computed.
+/// What to compute.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -28,7 +28,7 @@ use crate::{Error, Result, backend::Cpu, memory};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Keep what it takes to tell paths: 4 bytes more for each pair, and somewhat more time.
+    /// Whether to keep what paths need: 4 more bytes per pair, and somewhat more time.
     pub paths: bool,
 }
 
@@ -39,7 +39,7 @@ impl Default for Options {
     }
 }
 
-/// The distances between all vertices of a graph, and its paths if they were wanted.
+/// The distances between all vertices of a graph, and its paths if they were requested.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -59,7 +59,7 @@ pub struct Distances<W> {
     relaxing: Duration,
 }
 
-/// All distances in a few numbers. Pairs are those of two different vertices, in order.
+/// A summary of all distances. Pairs are ordered pairs of different vertices.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{Graph, Options, Summary}};
@@ -71,26 +71,27 @@ pub struct Distances<W> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// How many pairs are connected by a path.
+    /// Number of pairs connected by a path.
     pub pairs: u64,
-    /// The greatest distance among those, if there are any.
+    /// The largest distance among those, if there are any.
     pub diameter: Option<f64>,
     /// Their mean distance.
     pub mean: Option<f64>,
 }
 
 impl Graph {
-    /// The distances between all vertices, and their paths if `options` say so.
+    /// The distances between all vertices, and their paths if `options` request them.
     ///
-    /// Takes n^3 sums and minima for n vertices, half of that if the graph is symmetric, and n^2 times
-    /// the size of `W`, padded to whole tiles of 64 x 64; 4 bytes more with paths.
+    /// For n vertices it takes n^3 sums and minima, half of that if the graph is symmetric, and n^2
+    /// times the size of `W` bytes, padded to whole tiles of 64 x 64; with paths 4 more bytes per
+    /// pair.
     ///
     /// ```
     /// use flockwork::{backend::Cpu, paths::{Graph, Options}};
     ///
     /// let graph = Graph::new(3, [(0, 1, 1e8), (1, 2, 1.0)])?;
     /// let cpu = Cpu::new(0)?;
-    /// // Rounded in f32.
+    /// // The sum is rounded in f32.
     /// assert_eq!(graph.distances::<f32>(&cpu, Options::default())?.get(0, 2), Some(1e8));
     /// assert_eq!(graph.distances::<f64>(&cpu, Options::default())?.get(0, 2), Some(1e8 + 1.0));
     /// assert!(graph.distances::<u16>(&cpu, Options::default()).is_err());
@@ -98,9 +99,9 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Edge`] if `W` cannot hold a weight, [`Error::Range`] if it might not hold a distance,
-    /// [`Error::NegativeCycle`], [`Error::RoundedCycle`], [`Error::Memory`] before anything is allocated, and
-    /// [`Error::GpuMemory`] if a GPU has not even room for some rows.
+    /// [`Error::Edge`] if `W` cannot hold a weight, [`Error::Range`] if it might not hold a
+    /// distance, [`Error::NegativeCycle`], [`Error::RoundedCycle`], [`Error::Memory`] before
+    /// anything is allocated, and [`Error::GpuMemory`] if a GPU has no room even for a few rows.
     pub fn distances<W: Length>(
         &self,
         solver: &impl Solver,
@@ -109,8 +110,8 @@ impl Graph {
         self.distances_while(solver, options, |_, _| ControlFlow::Continue(()))
     }
 
-    /// The same; `watch` is told from time to time how many blocks of vertices of how many are done, and
-    /// may end it.
+    /// Like [`Graph::distances`]; `watch` is called now and then with the number of pivot blocks
+    /// done and their total, and may stop the computation.
     ///
     /// ```
     /// use flockwork::{Error, backend::Cpu, paths::{Graph, Options}};
@@ -127,7 +128,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// As [`Graph::distances`], and [`Error::Interrupted`].
+    /// As for [`Graph::distances`], and [`Error::Interrupted`].
     pub fn distances_while<W: Length>(
         &self,
         solver: &impl Solver,
@@ -137,7 +138,7 @@ impl Graph {
         let start = Instant::now();
         check::in_range::<W>(self)?;
         let negative = self.range().is_some_and(|(least, _)| least < 0.0);
-        // Where the taking apart of paths may not end.
+        // Expanding vias may not terminate then.
         let keep = options.paths && negative && !W::EXACT;
         memory::check(needed::<W>(self.vertices(), options.paths, keep))?;
         check::no_negative_cycle(self)?;
@@ -161,12 +162,13 @@ impl Graph {
     }
 }
 
-/// Bytes for `n` vertices.
+/// Bytes needed for `n` vertices.
 fn needed<W>(n: usize, paths: bool, keep: bool) -> u128 {
     let (n, side) = (n as u128, n.next_multiple_of(PIVOT) as u128);
     let (weight, via) = (size_of::<W>() as u128, if paths { 4 } else { 0 });
     let kept = if keep { n * n * weight } else { 0 };
-    // The matrix, the factors of a pass (a column and a row of tiles, the latter both ways round), and their vias.
+    // The matrix, the factors of a pass (a column and a row of tiles, the row also transposed), and
+    // their vias.
     let factors = 3 * cpu::AT_ONCE as u128 * weight + 8;
     side * side * (weight + via) + side * PIVOT as u128 * factors + kept
 }
@@ -184,7 +186,7 @@ impl<W: Weight> Distances<W> {
         self.matrix.rows()
     }
 
-    /// The distance from one vertex to another; `None` if there is no path, or no such vertex.
+    /// The distance from one vertex to another; `None` if there is no path or no such vertex.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -199,7 +201,7 @@ impl<W: Weight> Distances<W> {
         there.then(|| self.matrix.row(from)[to]).filter(|entry| entry.reachable())
     }
 
-    /// The distances from a vertex, [`Weight::UNREACHABLE`] where there is no path.
+    /// The distances from a vertex, with [`Weight::UNREACHABLE`] where there is no path.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -215,7 +217,7 @@ impl<W: Weight> Distances<W> {
         self.matrix.row(from)
     }
 
-    /// All distances: the entry of row i and column j is the distance from i to j.
+    /// All distances: the entry in row i and column j is the distance from i to j.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -228,7 +230,7 @@ impl<W: Weight> Distances<W> {
         &self.matrix
     }
 
-    /// How long it took, from the graph to the distances, checks included.
+    /// The time from the graph to the distances, checks included.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -241,8 +243,7 @@ impl<W: Weight> Distances<W> {
         self.elapsed
     }
 
-    /// How much of [`Distances::elapsed`] it took to relax: without checks, and without what brings the
-    /// matrix to where it is relaxed, and back.
+    /// The part of [`Distances::elapsed`] spent on relaxations: without checks and copies.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -255,7 +256,7 @@ impl<W: Weight> Distances<W> {
         self.relaxing
     }
 
-    /// Whether paths can be asked for.
+    /// Whether paths can be queried.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -267,11 +268,11 @@ impl<W: Weight> Distances<W> {
         self.routes.is_some()
     }
 
-    /// A shortest path: its vertices, first and last included, none of them twice. `None` if there is no
-    /// path. Which of several of the same length it is does not depend on the machine.
+    /// A shortest path: its vertices, both ends included, without repetition. `None` if there is no
+    /// path. Which of several shortest paths is returned does not depend on the machine.
     ///
-    /// In integers its edges add up to the distance; in floating-point numbers they do but for rounding.
-    /// Takes time proportional to its length and to the number of vertices.
+    /// In integers the edges add up to the distance; in floating-point numbers they do up to
+    /// rounding. Takes time proportional to the path's length and the number of vertices.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -299,9 +300,9 @@ impl<W: Weight> Distances<W> {
         Ok(From::new(&self.matrix, self.routes()?, from).path(to))
     }
 
-    /// The predecessor of each vertex j on the way from each vertex i, at i * n + j; -9999 where i is j and
-    /// where there is no path, as in SciPy. For each i they are a tree. Takes 4 bytes for each pair
-    /// and time proportional to their number.
+    /// The predecessor of each vertex j on the path from each vertex i, at i * n + j; -9999 where i
+    /// is j or there is no path, as in SciPy. For each i the predecessors form a tree. Takes 4
+    /// bytes per pair and time proportional to the number of pairs.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -341,7 +342,7 @@ impl<W: Weight> Distances<W> {
         })
     }
 
-    /// All distances in a few numbers.
+    /// A summary of all distances.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -364,8 +365,8 @@ impl<W: Weight> Distances<W> {
         Summary { pairs, diameter, mean: (pairs > 0).then(|| sum / pairs as f64) }
     }
 
-    /// The eccentricity of each vertex: the greatest distance from it to another that it can reach;
-    /// `None` if there is none.
+    /// The eccentricity of each vertex: the largest distance from it to another vertex that it
+    /// reaches; `None` if it reaches none.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -378,9 +379,9 @@ impl<W: Weight> Distances<W> {
         (0..self.vertices()).map(|from| self.others(from).most).collect()
     }
 
-    /// The closeness of each vertex: with r others that it can reach, of n - 1 that there are, it is r over
-    /// the sum of the distances to them, times r / (n - 1) (Wasserman and Faust 1994). Zero where that
-    /// sum is not positive. Distances are those from the vertex; some programs take those to it.
+    /// The closeness of each vertex. If it reaches r of the n - 1 others, its closeness is r over
+    /// the sum of the distances to them, times r / (n - 1) (Wasserman and Faust 1994). Zero if that
+    /// sum is not positive. Distances are those from the vertex; some programs use those to it.
     ///
     /// ```
     /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -413,7 +414,7 @@ impl<W: Weight> Distances<W> {
     }
 }
 
-/// The other vertices that one can reach.
+/// Statistics of the other vertices that a vertex reaches.
 struct Others {
     count: u64,
     sum: f64,

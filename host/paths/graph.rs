@@ -13,11 +13,11 @@ use crate::{Error, Result, memory};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Edge {
-    /// Where it starts, from 0.
+    /// The source, from 0.
     pub from: u32,
-    /// Where it ends, from 0.
+    /// The target, from 0.
     pub to: u32,
-    /// What it weighs.
+    /// The weight.
     pub weight: f64,
 }
 
@@ -27,11 +27,11 @@ impl From<(u32, u32, f64)> for Edge {
     }
 }
 
-/// A directed graph with weights, of up to 2^31 - 1 vertices, counted from 0.
+/// A directed, weighted graph of up to 2^31 - 1 vertices, numbered from 0.
 ///
-/// Of several edges between the same two vertices the lightest counts; a loop counts only if it is
-/// negative, and is a negative cycle then. Weights are finite. It takes 12 bytes for each edge and 8 for
-/// each vertex.
+/// Of several edges between the same two vertices, only the lightest is kept. A loop is kept only
+/// if it is negative, which makes it a negative cycle. Weights are finite. Memory: 12 bytes per
+/// edge and 8 per vertex.
 ///
 /// ```
 /// use flockwork::paths::Graph;
@@ -44,15 +44,15 @@ impl From<(u32, u32, f64)> for Edge {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
-    /// Where the edges of each vertex start among all; one more than there are vertices.
+    /// The index of each vertex's first edge, and one past the last.
     starts: Vec<usize>,
-    /// Ascending for each vertex.
+    /// Sorted for each vertex.
     targets: Vec<u32>,
     weights: Vec<f64>,
 }
 
 impl Graph {
-    /// From directed edges.
+    /// Creates a graph from directed edges.
     ///
     /// ```
     /// use flockwork::paths::Graph;
@@ -63,8 +63,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Edge`] if an edge ends outside of the graph or has no finite weight,
-    /// [`Error::Memory`] if there is not enough of it.
+    /// [`Error::Edge`] if an edge has a vertex outside the graph or a weight that is not finite,
+    /// [`Error::Memory`] if there is not enough memory.
     pub fn new<E: Into<Edge>>(vertices: usize, edges: impl IntoIterator<Item = E>) -> Result<Self> {
         check_vertices(vertices)?;
         let mut list = Vec::new();
@@ -81,15 +81,17 @@ impl Graph {
                 });
             }
             if !weight.is_finite() {
-                return wrong("weights must be finite; leave out what is no edge".to_owned());
+                return wrong(
+                    "weights must be finite; leave out edges that do not exist".to_owned(),
+                );
             }
-            // Zero has no sign.
+            // Turns -0 into +0.
             list.push(Edge { weight: weight + 0.0, ..edge });
         }
         Ok(Self::sorted(vertices, list))
     }
 
-    /// From edges that can be used in both directions.
+    /// Creates a graph from edges that lead both ways.
     ///
     /// ```
     /// use flockwork::paths::Graph;
@@ -101,7 +103,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// As [`Graph::new`].
+    /// As for [`Graph::new`].
     pub fn undirected<E: Into<Edge>>(
         vertices: usize,
         edges: impl IntoIterator<Item = E>,
@@ -113,7 +115,8 @@ impl Graph {
         Self::new(vertices, both)
     }
 
-    /// From a dense matrix of `vertices` rows and columns, row by row; infinity is no edge.
+    /// Creates a graph from a dense matrix of `vertices` rows and columns, row by row; infinity
+    /// means no edge.
     ///
     /// ```
     /// use flockwork::paths::Graph;
@@ -125,7 +128,8 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if the matrix is not square, [`Error::Edge`] if it has NaN or minus infinity.
+    /// [`Error::Length`] if the matrix is not square, [`Error::Edge`] if it contains NaN or minus
+    /// infinity.
     pub fn from_dense(vertices: usize, weights: &[f64]) -> Result<Self> {
         check_vertices(vertices)?;
         let expected = vertices.saturating_mul(vertices);
@@ -150,7 +154,8 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Sorts edges and keeps the lightest of several, and no loop that weighs something.
+    /// Sorts the edges, and drops loops that are not negative and all but the lightest of parallel
+    /// edges.
     fn sorted(vertices: usize, mut edges: Vec<Edge>) -> Self {
         edges.retain(|edge| edge.from != edge.to || edge.weight < 0.0);
         edges.sort_unstable_by(|one, other| {
@@ -221,7 +226,7 @@ impl Graph {
         Some(self.weights[start + nth])
     }
 
-    /// The least and the greatest weight, if there are edges.
+    /// The smallest and largest weight, if there are edges.
     ///
     /// ```
     /// let graph = flockwork::paths::Graph::new(2, [(0, 1, 4.0), (1, 0, -3.0)])?;
@@ -244,15 +249,16 @@ impl Graph {
         self.weights.iter().all(|weight| weight.fract() == 0.0)
     }
 
-    /// Whether each edge has one of the same weight that leads back. Takes time proportional to the number
-    /// of edges.
+    /// Whether every edge has a reverse edge of the same weight. Takes time proportional to the
+    /// number of edges.
     ///
     /// ```
     /// assert!(flockwork::paths::Graph::undirected(2, [(0, 1, 4.0)])?.is_symmetric());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn is_symmetric(&self) -> bool {
-        // The edges that lead back to 0, 1, 2, ... stand in this order at every vertex: the next of each.
+        // At every vertex, the reverse edges to 0, 1, 2, ... appear in this order, so a cursor per
+        // vertex suffices.
         let mut next = self.starts.clone();
         (0..self.vertices()).all(|from| {
             self.edges_from(from).all(|(to, weight)| {
@@ -265,7 +271,7 @@ impl Graph {
         })
     }
 
-    /// With every edge the other way round.
+    /// The graph with every edge reversed.
     ///
     /// ```
     /// let graph = flockwork::paths::Graph::new(2, [(0, 1, 4.0)])?;
@@ -293,7 +299,7 @@ impl Graph {
     }
 }
 
-/// Whether so many vertices can be numbered and listed.
+/// Whether this many vertices can be numbered and stored.
 pub(crate) fn check_vertices(vertices: usize) -> Result<()> {
     if vertices > i32::MAX as usize {
         return Err(Error::Option {

@@ -3,7 +3,7 @@
 use super::{Graph, Length, Weight, cpu};
 use crate::{Error, Result, backend::Cpu, memory};
 
-/// A matrix of weights, row by row. [`Weight::UNREACHABLE`] stands where there is nothing.
+/// A matrix of weights, row by row, with [`Weight::UNREACHABLE`] for missing entries.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::Matrix};
@@ -24,7 +24,7 @@ pub struct Matrix<W> {
 }
 
 impl<W: Weight> Matrix<W> {
-    /// From entries, row by row.
+    /// Creates a matrix from its entries, row by row.
     ///
     /// ```
     /// use flockwork::paths::Matrix;
@@ -35,8 +35,8 @@ impl<W: Weight> Matrix<W> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if there are not rows times columns of them; [`Error::Edge`] if one is NaN, or
-    /// neither within [`Weight::LIMIT`] nor [`Weight::UNREACHABLE`].
+    /// [`Error::Length`] if their number is not rows times columns; [`Error::Edge`] if one is NaN,
+    /// or neither within [`Weight::LIMIT`] nor [`Weight::UNREACHABLE`].
     pub fn new(rows: usize, columns: usize, mut entries: Vec<W>) -> Result<Self> {
         let expected = rows.saturating_mul(columns);
         if entries.len() != expected {
@@ -58,22 +58,22 @@ impl<W: Weight> Matrix<W> {
                     ),
                 });
             }
-            // Zero has no sign.
+            // Turns -0 into +0.
             *entry = entry.plus(W::ZERO).settled();
         }
         Ok(Self { rows, columns, entries })
     }
 
-    /// From entries that need no look, row by row.
+    /// Creates a matrix from valid entries, row by row.
     pub(super) fn settled(rows: usize, columns: usize, entries: Vec<W>) -> Self {
         debug_assert_eq!(entries.len(), rows * columns);
         Self { rows, columns, entries }
     }
 
-    /// The least weights of a graph's edges, and zero or less on the diagonal.
+    /// The smallest weights of a graph's edges, with zero or less on the diagonal.
     pub(super) fn of_graph(graph: &Graph) -> Result<Self> {
         let n = graph.vertices();
-        // Room for whole tiles.
+        // With room for whole tiles.
         let side = n.next_multiple_of(super::PIVOT);
         let mut entries = Vec::with_capacity(side * side);
         entries.resize(n * n, W::UNREACHABLE);
@@ -116,7 +116,7 @@ impl<W: Weight> Matrix<W> {
         &self.entries
     }
 
-    /// The entries themselves.
+    /// Returns the entries, consuming the matrix.
     ///
     /// ```
     /// assert_eq!(flockwork::paths::Matrix::new(2, 1, vec![0_u16, 1])?.into_entries(), vec![0, 1]);
@@ -142,15 +142,15 @@ impl<W: Weight> Matrix<W> {
 }
 
 impl<W: Length> Matrix<W> {
-    /// The min-plus product: for each row i and column j of `right` the least sum `self[i][k] +
-    /// right[k][j]` over all k, each rounded once. The bits do not depend on threads and vectors.
+    /// The min-plus product: for row i and column j of `right`, the minimum over k of `self[i][k] +
+    /// right[k][j]`, each sum rounded once. Threads and vector instructions change no bit.
     ///
-    /// Takes rows x columns x inner sums and minima.
+    /// Costs rows x columns x inner sums and minima.
     ///
     /// ```
     /// use flockwork::{backend::Cpu, paths::Matrix};
     ///
-    /// // One edge or none, twice: up to two edges.
+    /// // Paths of at most one edge, combined: of at most two edges.
     /// let none = i32::MAX >> 1;
     /// let edges = Matrix::new(3, 3, vec![0, 4, none, none, 0, -1, none, none, 0])?;
     /// let two = edges.min_plus(&edges, &Cpu::new(1)?)?;
@@ -159,9 +159,9 @@ impl<W: Length> Matrix<W> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Length`] if `right` has another number of rows than this has columns; [`Error::Range`]
-    /// if an entry is greater than half of [`Weight::LIMIT`], so that a sum might not fit;
-    /// [`Error::Memory`].
+    /// [`Error::Length`] if `right` does not have as many rows as this has columns;
+    /// [`Error::Range`] if an entry exceeds half of [`Weight::LIMIT`], so that a sum might
+    /// overflow; [`Error::Memory`].
     pub fn min_plus(&self, right: &Self, cpu: &Cpu) -> Result<Self> {
         if self.columns != right.rows {
             return Err(Error::Length {

@@ -1,8 +1,8 @@
 //! All-pairs shortest paths of dense and mid-size graphs.
 //!
-//! A [`Graph`] has directed edges with weights; [`Graph::distances`] computes the distance from every
-//! vertex to every other with the blocked algorithm of Floyd and Warshall, and on request what it takes
-//! to tell the paths. Weights may be negative, cycles may not.
+//! A [`Graph`] has directed, weighted edges. [`Graph::distances`] computes the distance between
+//! every pair of vertices by the blocked Floyd-Warshall algorithm, and on request what is needed to
+//! list the paths. Weights may be negative, but no cycle may be.
 //!
 //! ```
 //! use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -15,23 +15,23 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 //!
-//! The result is the same to the last bit with any number of threads, any vector instructions and the GPU's kernels; which
-//! sums are formed is written down in [`device`](flockwork_device::paths). The time grows with the
-//! cube of the number of vertices and does not depend on the number of edges: for sparse graphs with
-//! many vertices, a search from each vertex is faster.
+//! The result is the same, bit for bit, for any number of threads, any vector instructions and a
+//! GPU's kernels; [`device`](flockwork_device::paths) specifies which sums are formed. The time
+//! grows with the cube of the number of vertices and does not depend on the number of edges: for
+//! sparse graphs with many vertices, a search from each vertex is faster.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `graph` | vertices and edges |
 //! | `matrix` | dense matrices of weights, and their min-plus product |
-//! | `check` | what a graph must satisfy: ranges, no negative cycle |
-//! | `distances` | the result, and questions to it |
-//! | `route` | from intermediate vertices to paths and predecessors |
+//! | `check` | preconditions: range of distances, no negative cycle |
+//! | `distances` | the result, and queries |
+//! | `route` | paths and predecessors from intermediate vertices |
 //! | `choice` | the type to compute in |
 //! | `random` | random graphs |
-//! | `solver` | where it is computed: on a CPU, a GPU, the emulator of one |
+//! | `solver` | back ends: CPU, GPU, emulator |
 //! | `cpu/` | the blocked algorithm on a CPU |
-//! | `gpu/` | the same by the kernels of a GPU, or of the emulator of one |
+//! | `gpu/` | the same with the kernels of a GPU, or of the emulator |
 
 mod check;
 mod choice;
@@ -58,7 +58,7 @@ pub(crate) use gpu::OnKernels;
 pub(crate) use solver::Closes;
 pub(crate) use solver::{Closed, Closing, Watch};
 
-/// The types that distances can be computed in: `f32`, `f64`, `i32` and `u16`.
+/// The types in which distances can be computed: `f32`, `f64`, `i32` and `u16`.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{Graph, Length, Options}};

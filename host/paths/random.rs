@@ -6,7 +6,7 @@ use rand::Rng;
 use super::{Edge, Graph, graph::check_vertices};
 use crate::{Error, Result, memory};
 
-/// What kind of random graph.
+/// The parameters of a random graph.
 ///
 /// ```
 /// use flockwork::paths::Random;
@@ -20,11 +20,11 @@ pub struct Random {
     pub vertices: usize,
     /// The probability of each edge, from 0 to 1.
     pub density: f64,
-    /// The least and the greatest weight.
+    /// The smallest and largest weight.
     pub weights: (f64, f64),
-    /// Whole numbers, each as likely as any other; else real ones below the greatest.
+    /// Whether weights are whole numbers, all equally likely, or real numbers below the largest.
     pub whole: bool,
-    /// Edges that lead both ways, with the same weight.
+    /// Whether edges lead both ways, with the same weight.
     pub undirected: bool,
     /// The seed.
     pub seed: u64,
@@ -44,8 +44,8 @@ impl Default for Random {
     }
 }
 
-/// A random graph without loops: each edge exists with the probability `density`, independently of the
-/// others (Gilbert's model), and has a weight drawn uniformly. The same on every machine.
+/// A random graph without loops: each edge exists with probability `density`, independently of the
+/// others (Gilbert's model), and has a uniformly drawn weight. The same on every machine.
 ///
 /// ```
 /// use flockwork::paths::{Random, random};
@@ -57,8 +57,8 @@ impl Default for Random {
 /// ```
 ///
 /// # Errors
-/// [`Error::Option`] if the density is no probability or the weights are no range of finite numbers,
-/// [`Error::Memory`].
+/// [`Error::Option`] if the density is not a probability or the weights are not a range of finite
+/// numbers; [`Error::Memory`].
 pub fn random(kind: &Random) -> Result<Graph> {
     let Random { vertices, density, weights: (least, most), whole, undirected, seed } = *kind;
     check_vertices(vertices)?;
@@ -76,7 +76,7 @@ pub fn random(kind: &Random) -> Result<Graph> {
         return wrong("weights", range, "a range that has whole numbers, up to 1e15");
     }
     let pairs = vertices as f64 * (vertices as f64 - 1.0).max(0.0);
-    // Edges while they are sorted and after; three standard deviations more than can be expected.
+    // Edges before and after sorting, with an excess of three standard deviations.
     let expected = pairs * density + 3.0 * (pairs * density).sqrt();
     memory::check((expected * (size_of::<Edge>() + 12) as f64) as u128)?;
 
@@ -86,12 +86,12 @@ pub fn random(kind: &Random) -> Result<Graph> {
         let first = if undirected { from + 1 } else { 0 };
         let mut next = u64::from(first);
         while next < vertices as u64 {
-            // How many are left out before the next edge has a geometric distribution.
+            // The number of missing edges before the next one has a geometric distribution.
             if density < 1.0 {
                 let uniform: f64 = stream.random();
-                // The logarithm that is the same on every machine.
+                // This logarithm is the same on every machine.
                 let skipped = Real::ln(1.0 - uniform) / Real::ln(1.0 - density);
-                // An infinite or huge number becomes the greatest there is.
+                // The conversion saturates for infinite or huge numbers.
                 next = next.saturating_add(skipped as u64);
                 if next >= vertices as u64 || density == 0.0 {
                     break;

@@ -1,4 +1,4 @@
-//! From intermediate vertices to paths and predecessors.
+//! Paths and predecessors from intermediate vertices.
 
 use std::cell::OnceCell;
 
@@ -6,16 +6,16 @@ use flockwork_device::paths::DIRECT;
 
 use super::{Matrix, Weight};
 
-/// No vertex.
+/// Stands for no vertex.
 pub const NONE: u32 = u32::MAX;
 
-/// What it takes to tell paths.
+/// The data needed to list paths.
 #[derive(Clone, Debug)]
 pub struct Routes<W> {
-    /// The via of each pair: see `flockwork_device::paths`.
+    /// The via (an intermediate vertex) of each pair: see `flockwork_device::paths`.
     pub vias: Vec<u32>,
-    /// The edges: kept only where the taking apart of vias may not end, that is, where sums are rounded
-    /// and there are negative weights.
+    /// The edges, kept only if expanding vias may not terminate, that is, if sums are rounded and
+    /// there are negative weights.
     pub edges: Option<Vec<W>>,
 }
 
@@ -24,13 +24,13 @@ pub struct From<'a, W> {
     distances: &'a Matrix<W>,
     routes: &'a Routes<W>,
     root: usize,
-    /// The last vertex before each on its path, of those that have been asked for.
+    /// The predecessor of each vertex on its path, for paths found so far.
     predecessors: Vec<u32>,
-    /// Where each vertex is in `chain`.
+    /// The index of each vertex in `chain`.
     places: Vec<u32>,
     chain: Vec<u32>,
     parts: Vec<(u32, u32)>,
-    /// Found by a search, once taking apart has been given up.
+    /// Predecessors found by a search, if expanding vias was given up.
     searched: OnceCell<Vec<u32>>,
 }
 
@@ -49,7 +49,7 @@ impl<'a, W: Weight> From<'a, W> {
         }
     }
 
-    /// The predecessors of all vertices; [`NONE`] for the root and what it cannot reach.
+    /// The predecessors of all vertices; [`NONE`] for the root and for unreachable vertices.
     pub fn predecessors(mut self) -> Vec<u32> {
         for to in 0..self.distances.rows() {
             self.ask(to);
@@ -74,12 +74,12 @@ impl<'a, W: Weight> From<'a, W> {
         Some(path)
     }
 
-    /// Finds the path to `to`, as far as it is not known.
+    /// Finds the path to `to`, unless it is known.
     ///
-    /// The path is taken apart from its end on, until it meets a vertex whose path is known. So each
-    /// vertex gets its predecessor once, when that one's path is known or just being written down: the
-    /// predecessors are a tree whatever the vias say. Of a walk that comes by a vertex twice (over a
-    /// cycle of weight zero) the round is left out.
+    /// The path is expanded from its end until it meets a vertex with a known path. So each vertex
+    /// gets its predecessor once, when the predecessor's path is known or being recorded: the
+    /// predecessors form a tree, whatever the vias say. If a walk passes a vertex twice (around a
+    /// cycle of weight zero), the cycle is left out.
     fn ask(&mut self, to: usize) {
         let known = |vertex: usize, predecessors: &[u32]| {
             vertex == self.root || predecessors[vertex] != NONE
@@ -91,8 +91,8 @@ impl<'a, W: Weight> From<'a, W> {
             return;
         }
         let n = self.distances.rows();
-        // A path of n vertices has fewer parts than twice as many; see `flockwork_device::paths` for
-        // where there may be no end.
+        // A path of n vertices expands into fewer than 2 n parts; `flockwork_device::paths` tells
+        // when the expansion may not terminate.
         let mut left = 8 * n + 1024;
         self.chain.clear();
         self.chain.push(to as u32);
@@ -111,7 +111,7 @@ impl<'a, W: Weight> From<'a, W> {
                 self.parts.push((via, to));
                 continue;
             }
-            // An edge, and the last of those that are not in the chain yet.
+            // An edge: the last one of the path that is not in the chain yet.
             let place = self.places[from as usize];
             if place != NONE {
                 for vertex in self.chain.drain(place as usize + 1..) {
@@ -142,9 +142,9 @@ impl<'a, W: Weight> From<'a, W> {
         }
     }
 
-    /// All predecessors by Dijkstra's search, which cannot go in circles: over weights that a potential
-    /// makes zero or more, as Johnson does. The potential of a vertex is the least distance to it from
-    /// anywhere. Takes n^2 steps.
+    /// All predecessors by Dijkstra's algorithm, which cannot run in circles, on weights made
+    /// non-negative by a potential (as in Johnson's algorithm). The potential of a vertex is the
+    /// smallest distance to it from any vertex. Takes n^2 steps.
     fn search(&self) -> Vec<u32> {
         let n = self.distances.rows();
         let mut potential = vec![0.0_f64; n];
@@ -184,7 +184,7 @@ impl<'a, W: Weight> From<'a, W> {
 mod tests {
     use super::*;
 
-    /// Three vertices in a line, and vias that lead in circles.
+    /// Three vertices in a line, with vias that lead in circles.
     #[test]
     fn where_vias_go_in_circles_the_edges_tell() {
         let none = f64::INFINITY;
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(From::new(&distances, &routes, 1).predecessors(), [NONE, NONE, 1]);
     }
 
-    /// A walk that comes by vertex 1 twice: 0 1 2 1 3.
+    /// A walk that passes vertex 1 twice: 0 1 2 1 3.
     #[test]
     fn rounds_are_left_out() {
         let none = i32::UNREACHABLE;

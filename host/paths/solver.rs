@@ -1,4 +1,4 @@
-//! Where distances are computed.
+//! The back ends that compute distances.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -11,36 +11,36 @@ use crate::{
     backend::{AnyBackend, Choice, Cpu, Emulated},
 };
 
-/// What is to be closed.
+/// A matrix whose min-plus closure (all shortest distances) is to be computed.
 #[derive(Debug)]
 pub struct Closing<W> {
     /// Number of vertices.
     pub n: usize,
-    /// n x n, row by row: least weights of edges, and zero or less on the diagonal.
+    /// n x n, row by row: the smallest edge weights, and zero or less on the diagonal.
     pub entries: Vec<W>,
-    /// Whether entries (i, j) and (j, i) are the same for all i and j: half the work then.
+    /// Whether entries (i, j) and (j, i) are equal for all i and j, which halves the work.
     pub symmetric: bool,
-    /// Whether vias are wanted.
+    /// Whether vias (intermediate vertices) are wanted.
     pub vias: bool,
 }
 
-/// What has been closed.
+/// A closed matrix.
 #[derive(Debug)]
 pub struct Closed<W> {
     /// Distances, row by row.
     pub entries: Vec<W>,
     /// Vias, row by row, if they were wanted.
     pub vias: Option<Vec<u32>>,
-    /// How long the relaxing took, without what brings the matrix to where it is relaxed, and back.
+    /// The time for relaxations alone, without copies to and from where they run.
     pub relaxing: Duration,
 }
 
-/// Told how many of how many blocks of pivots are done; may end it.
+/// Called with the number of pivot blocks done and their total; may stop the computation.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + Send + 'a;
 
-/// A back end that closes matrices.
+/// A back end that can close matrices.
 pub trait Closes {
-    /// Closes one.
+    /// Closes a matrix.
     fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>>;
 }
 
@@ -73,33 +73,34 @@ impl Closes for AnyBackend {
     }
 }
 
-/// The back ends that distances can be computed on: the CPU, a GPU, the emulator of one. All give the same
-/// bits, and the same paths.
+/// The back ends on which distances can be computed: CPU, GPU and emulator. All give the same bits
+/// and the same paths.
 ///
 /// ```
 /// use flockwork::backend::{Cpu, Emulated};
 /// use flockwork::paths::{Graph, Options, Solver};
 ///
-/// /// How far it is around a ring.
+/// /// The length of the path around a ring.
 /// fn around(solver: &impl Solver) -> flockwork::Result<Option<f32>> {
 ///     let ring = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.5), (2, 0, 1.0)])?;
 ///     Ok(ring.distances::<f32>(solver, Options::default())?.get(0, 2))
 /// }
 /// assert_eq!(around(&Cpu::new(1)?)?, Some(3.5));
-/// // The kernels that a GPU runs, thousands of times slower.
+/// // The emulator runs the GPU's kernels, thousands of times slower.
 /// assert_eq!(around(&Emulated::new(1, 32))?, Some(3.5));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 pub trait Solver: Closes {}
 impl<B: Closes> Solver for B {}
 
-/// Vertices from which a GPU gains more than it takes to begin: some tenths of a second.
+/// Number of vertices from which a GPU saves more than its start-up costs, which is some tenths of
+/// a second.
 const WORTH_A_GPU: usize = 3000;
 
 impl Graph {
-    /// The back end for this graph's distances: a GPU if it is asked for, or if anything will do, there is
-    /// one, and the graph is large enough to be done sooner there. `threads` is the number of CPU threads, 0
-    /// for one per core.
+    /// Selects a back end for this graph's distances. `Choice::Auto` takes a GPU if there is one
+    /// and the graph is large enough to gain from it. `threads` is the number of CPU threads, 0 for
+    /// one per core.
     ///
     /// ```
     /// use flockwork::{backend::{Backend, Choice}, paths::Graph};
@@ -111,7 +112,7 @@ impl Graph {
     /// ```
     ///
     /// # Errors
-    /// As [`AnyBackend::select`].
+    /// As for [`AnyBackend::select`].
     pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
         if choice == Choice::Auto && self.vertices() < WORTH_A_GPU {
             return AnyBackend::cpu(threads, "the graph is too small to gain from a GPU");

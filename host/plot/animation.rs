@@ -1,4 +1,4 @@
-//! The swarm on its way over the map of a function.
+//! An animation of the swarm over a map of the function.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::convergence::side_by_side;
 use super::{FAINT_INK, INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
 
-/// A moment of a run.
+/// The particles at one moment.
 ///
 /// ```
 /// use flockwork::plot::Frame;
@@ -26,22 +26,22 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// Iterations done.
+    /// Number of iterations done.
     pub iteration: u32,
     /// The lowest value so far.
     pub best: f64,
-    /// Where it was found.
+    /// The position of the lowest value.
     pub best_position: [f64; 2],
-    /// Where the particles are.
+    /// The particles' positions.
     pub positions: Vec<[f32; 2]>,
 }
 
-/// What [`animation`] draws.
+/// The contents of an animation.
 ///
 /// ```
 /// use flockwork::plot::{Animation, Frame, animation};
 ///
-/// // A function that is maximised is drawn as its negative.
+/// // A function to be maximised is drawn negated.
 /// let picture = Animation {
 ///     title: "A hill",
 ///     axes: ["east", "north"],
@@ -59,7 +59,7 @@ pub struct Frame {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Animation<'a> {
-    /// Stands above the picture; cut where it is too long.
+    /// The title; shortened if it is too long.
     pub title: &'a str,
     /// Names of the two coordinates.
     pub axes: [&'a str; 2],
@@ -67,14 +67,14 @@ pub struct Animation<'a> {
     pub lower: [f64; 2],
     /// The box's upper bounds.
     pub upper: [f64; 2],
-    /// The function, which is computed at most 1040 · 1040 times, for a map.
+    /// The function, which is evaluated at most 1040 · 1040 times for the map.
     pub value: &'a dyn Fn(f64, f64) -> f64,
-    /// Where the function is known to be lowest.
+    /// The known position of the minimum.
     pub optimum: Option<[f64; 2]>,
-    /// In the order of the iterations; of many, 150 evenly apart are shown, or as many as fit into a
-    /// file of 6 MB, but no fewer than 20.
+    /// Frames in the order of iterations. At most 150 of them, evenly spaced, are shown, or as many
+    /// as fit into a file of 6 MB, but at least 20.
     pub frames: &'a [Frame],
-    /// How long each is shown: at least 20 ms, below which viewers slow down.
+    /// How long each frame is shown: at least 20 ms, below which viewers slow down.
     pub delay: Duration,
 }
 
@@ -93,16 +93,17 @@ impl fmt::Debug for Animation<'_> {
     }
 }
 
-/// Draws the particles of a run over the map of a function of two variables, as an endless GIF.
+/// Animates the particles of a run over a map of a function of two variables, as an endless GIF.
 ///
-/// Particles are dots; the tail of each points to where it was a frame of `frames` before, if that has
-/// as many. The best is a cross, the known optimum a ring. Each colour of the map covers the same area,
-/// so that narrow valleys and huge walls are seen alike; the bar beside it has the values. Particles
-/// outside the box and coordinates that are not finite are left out.
+/// Particles are dots; the tail of each points to its position in the previous frame of `frames`,
+/// if that has the same number of particles. The best is a cross, the known optimum a ring. Each
+/// colour of the map covers the same area, so that narrow valleys and steep walls are equally
+/// visible; the bar beside the map shows the values. Particles outside the box and coordinates that
+/// are not finite are left out.
 ///
 /// # Errors
-/// [`Error::Format`] for another ending of the file's name than `.gif`, [`Error::Bounds`] if the box
-/// is none, [`Error::Option`] without a frame, [`Error::File`] if the file cannot be written.
+/// [`Error::Format`] for a file name ending other than `.gif`, [`Error::Bounds`] if the bounds are
+/// invalid, [`Error::Option`] without a frame, [`Error::File`] if the file cannot be written.
 ///
 /// ```
 /// use flockwork::plot::{Animation, Frame, animation};
@@ -131,7 +132,7 @@ impl fmt::Debug for Animation<'_> {
 pub fn animation(path: &Path, data: &Animation) -> Result<()> {
     file::extension(path, &["gif"])?;
     for (dimension, (&lower, &upper)) in data.lower.iter().zip(&data.upper).enumerate() {
-        // An infinite or undefined bound makes an infinite or undefined difference.
+        // An infinite or NaN bound makes the difference infinite or NaN.
         if !(upper - lower).is_finite() || lower >= upper {
             return Err(Error::Bounds { dimension, lower, upper });
         }
@@ -153,26 +154,26 @@ pub fn animation(path: &Path, data: &Animation) -> Result<()> {
         if bytes.len() <= MOST_BYTES || most == LEAST_FRAMES {
             break bytes;
         }
-        // Frames differ in size: aim a little below.
+        // Frames differ in size, so aim a little lower.
         let fitting = data.frames.len().min(most) * (MOST_BYTES / 10 * 9) / bytes.len();
         most = fitting.clamp(LEAST_FRAMES, most - 1);
     };
     file::write_whole(path, &bytes)
 }
 
-/// Of more frames some are left out.
+/// The most frames shown.
 const MOST_FRAMES: usize = 150;
-/// Of frames that make a longer file, as those of thousands of restless particles do, still more are
-/// left out, but never so many that fewer than these are shown.
+/// If the file is larger than this, as with thousands of restless particles, fewer frames are
+/// shown, but at least this many.
 const MOST_BYTES: usize = 6_000_000;
 const LEAST_FRAMES: usize = 20;
-/// Dots of the drawing in a pixel of the picture, across and down: for smooth edges.
+/// Dots per pixel in each direction, for smooth edges.
 const FINE: usize = 2;
-/// Longer side of the map in pixels, and the least of the shorter one.
+/// Length of the map's longer side in pixels, and minimum length of the shorter one.
 const SIDE: f64 = 520.0;
 const LEAST_SIDE: f64 = 300.0;
 const MARGIN: i32 = 16;
-/// Above the map: title and caption; below it: marks, the axis' name and the legend.
+/// Height above the map (title and caption) and below it (ticks, axis name and legend).
 const HEAD: i32 = 64;
 const FOOT: i32 = 84;
 const BAR: i32 = 14;
@@ -180,13 +181,13 @@ const TITLE: f64 = 17.0;
 const CAPTION: f64 = 14.0;
 const LABEL: f64 = 12.0;
 const TICK: f64 = 11.0;
-/// Colours from the lowest to the highest value, and from one contour line to the next.
+/// Number of colours from the lowest to the highest value, and between contour lines.
 const BANDS: usize = 32;
 const BANDS_BETWEEN_LINES: usize = 4;
 const CONTOUR_OPACITY: f64 = 0.45;
-/// Longest tail in pixels.
+/// Greatest length of a tail in pixels.
 const TAIL: f64 = 16.0;
-/// With more particles than this tails would hide the map, and make a large file.
+/// With more particles than this, tails would hide the map and make the file large.
 const MOST_TAILS: usize = 1000;
 /// How long the last frame is shown, in hundredths of a second.
 const LAST_DELAY: u16 = 200;
@@ -197,7 +198,7 @@ type Drawn = std::result::Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 const DARK: RGBColor = RGBColor(0x14, 0x0c, 0x1c);
 const BEST: RGBColor = RGBColor(0xff, 0x3b, 0x30);
-/// Where the function is not a number.
+/// Where the function is NaN.
 const NO_VALUE: RGBColor = RGBColor(0xb8, 0xb8, 0xb8);
 
 fn band(index: usize) -> RGBColor {
@@ -210,7 +211,7 @@ fn mixed(a: RGBColor, b: RGBColor, part: f64) -> RGBColor {
     RGBColor(channel(a.0, b.0), channel(a.1, b.1), channel(a.2, b.2))
 }
 
-/// Pixels of the picture in dots of the drawing.
+/// Converts pixels of the picture to dots of the drawing.
 fn dots(pixels: i32) -> i32 {
     pixels * FINE as i32
 }
@@ -219,12 +220,12 @@ fn style(size: f64) -> TextStyle<'static> {
     text(size * FINE as f64)
 }
 
-/// Everything that is the same in all frames.
+/// Everything that all frames have in common.
 struct Scene<'a> {
     data: &'a Animation<'a>,
     /// Width and height in pixels.
     size: [usize; 2],
-    /// Three bytes for each dot.
+    /// Three bytes per dot.
     background: Vec<u8>,
     /// Left, top, width and height of the map in dots.
     map: [i32; 4],
@@ -233,7 +234,7 @@ struct Scene<'a> {
 impl<'a> Scene<'a> {
     fn new(data: &'a Animation<'a>) -> io::Result<Self> {
         let [width, height] = [0, 1].map(|axis| data.upper[axis] - data.lower[axis]);
-        // The box's own proportions, unless the picture became a strip.
+        // The box's own proportions, unless that would make the picture a strip.
         let side = |this: f64, other: f64| (SIDE * (this / other).min(1.0)).max(LEAST_SIDE) as i32;
         let (width, height) = (side(width, height), side(height, width));
         let axis = |axis: usize| Axis::exact(data.lower[axis], data.upper[axis]);
@@ -247,7 +248,7 @@ impl<'a> Scene<'a> {
         let values = values(data, map[2], map[3]);
         let mut limits: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
         limits.sort_by(f64::total_cmp);
-        // Each band covers as much as any other, whatever powers of ten the values span.
+        // Each band covers the same area, however many powers of ten the values span.
         let limit = |band: usize| limits.get(limits.len() * band / BANDS).copied();
         let ends = [limits.first().copied(), limits.last().copied()];
         let limits: Vec<f64> = (1..BANDS).filter_map(limit).collect();
@@ -354,7 +355,7 @@ impl<'a> Scene<'a> {
         Ok(())
     }
 
-    /// Fills the map of the background.
+    /// Colours the map in the background.
     fn colour(&mut self, values: &[f64], limits: &[f64]) {
         let [left, top, width, height] = self.map.map(|length| length as usize);
         let bands: Vec<Option<usize>> = values
@@ -374,7 +375,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Where a point of the box is in the drawing; nothing if that is outside.
+    /// The place of a point in the drawing; `None` if it is outside the map.
     fn place(&self, point: [f64; 2]) -> Option<(i32, i32)> {
         let [left, top, width, height] = self.map;
         let part = |axis: usize| {
@@ -425,7 +426,7 @@ impl<'a> Scene<'a> {
         let iteration = |number: u32| format!("iteration {}", count(number.into()));
         let at = (dots(MARGIN), dots(36));
         sheet.draw_text(&iteration(frame.iteration), &caption, at)?;
-        // Where it does not move while the iterations get more digits.
+        // At a fixed place, while iterations get more digits.
         let last = iteration(self.data.frames.last().map_or(0, |last| last.iteration));
         let at = (at.0 + super::width(&last, &caption) + dots(24), at.1);
         sheet.draw_text(&format!("best {}", number(frame.best, 6)), &caption, at)?;
@@ -448,7 +449,7 @@ impl<'a> Scene<'a> {
         (0..height * width).map(|place| pixel(place / width, place % width)).collect()
     }
 
-    /// The file, with at most this many frames.
+    /// The file's contents, with at most `most` frames.
     fn encoded(&self, most: usize) -> io::Result<Vec<u8>> {
         let width = self.size[0];
         let mut palette = Palette::new();
@@ -466,7 +467,7 @@ impl<'a> Scene<'a> {
             drawing.copy_from_slice(&self.background);
             self.draw_on(&mut drawing, |sheet| self.draw(sheet, index))?;
             let now = self.pixels(&drawing);
-            // What stays as it was is left out: rows above and below, and pixels between.
+            // Leave out what has not changed: rows at the top and bottom, and pixels in between.
             let differs = |place: &usize| before.get(*place) != Some(&now[*place]);
             let first = (0..now.len()).find(differs).map_or(0, |place| place / width);
             let last = (0..now.len()).rfind(differs).map_or(0, |place| place / width);
@@ -489,10 +490,10 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The function at the middles of dots, row after row from the top.
+/// The function's values at the centres of dots, row by row from the top.
 fn values(data: &Animation, width: i32, height: i32) -> Vec<f64> {
     let at = |axis: usize, part: f64| {
-        // The difference is finite, as the bounds are.
+        // The difference is finite, like the bounds.
         data.lower[axis] + part * (data.upper[axis] - data.lower[axis])
     };
     let part = |place: i32, length: i32| (f64::from(place) + 0.5) / f64::from(length);
@@ -503,7 +504,7 @@ fn values(data: &Animation, width: i32, height: i32) -> Vec<f64> {
     (0..height).flat_map(row).collect()
 }
 
-/// The width of the widest of these marks, in dots.
+/// The width of the widest label, in dots.
 fn widest(labels: &[String]) -> i32 {
     labels.iter().map(|label| width(label, &style(TICK))).max().unwrap_or(0)
 }
@@ -514,7 +515,7 @@ fn draw_particle(sheet: &Sheet, at: (i32, i32), radius: i32) -> Drawn {
     Ok(())
 }
 
-/// A ring around the cross of a best that is there.
+/// A ring that leaves room for the cross of the best inside it.
 fn draw_optimum(sheet: &Sheet, at: (i32, i32)) -> Drawn {
     sheet.draw(&Circle::new(at, dots(11), DARK.stroke_width(9)))?;
     sheet.draw(&Circle::new(at, dots(11), WHITE.stroke_width(5)))?;
@@ -531,7 +532,7 @@ fn draw_best(sheet: &Sheet, (x, y): (i32, i32)) -> Drawn {
     Ok(())
 }
 
-/// The frames that are shown: the first, the last, and others evenly between.
+/// The indices of the frames shown: the first, the last, and others evenly spaced in between.
 fn shown(frames: usize, most: usize) -> Vec<usize> {
     if frames <= most {
         return (0..frames).collect();
@@ -543,14 +544,14 @@ fn rgb(RGBColor(red, green, blue): RGBColor) -> Rgb {
     [red, green, blue]
 }
 
-/// The number for pixels that are as they were.
+/// The palette index for pixels that have not changed.
 const SAME: u8 = 255;
 
-/// The colours of the file: those of the map as they are, and enough between them and the marks' for
-/// smooth edges.
+/// The file's colours: those of the map, unchanged, and enough between them and the marks' colours
+/// for smooth edges.
 struct Palette {
     colours: Vec<Rgb>,
-    /// What was looked up before.
+    /// Results of earlier lookups.
     known: HashMap<Rgb, u8>,
 }
 
@@ -662,7 +663,7 @@ mod tests {
         let white = [255; 3];
         assert_eq!([at(0, -3.0, 2.0), at(0, 0.5, 0.5)], [white; 2]);
         assert_eq!([at(1, 1.0, 3.0), at(1, 0.5, 0.5)], [white; 2]);
-        // The particle left, and the map is as it was.
+        // The particle has left, and the map is as before.
         let mut palette = Palette::new();
         let mut map = |x: f64, y: f64| {
             let index = palette.nearest(background[place(x, y)]);
@@ -674,11 +675,11 @@ mod tests {
         let tail = at(1, 1.0 - 4.0 * 0.04, 3.0 - 1.0 * 0.04);
         assert!(tail != map(0.84, 2.96), "{tail:?}");
         assert_eq!(at(0, 4.0, -4.0), rgb(BEST));
-        // Inside the ring there is the map, and on it is white.
+        // The map shows inside the ring; the ring is white.
         let pixel = 10.0 / SIDE;
         assert_eq!(at(1, -4.0 + 11.0 * pixel, -4.0), white);
         assert_eq!(at(1, -4.0, -4.0), map(-4.0, -4.0));
-        // Colours of the map rise from the middle.
+        // The map's colours rise from the middle.
         assert_eq!((map(0.0, 0.0), map(-4.98, 4.98)), (rgb(band(0)), rgb(band(BANDS - 1))));
     }
 
@@ -694,7 +695,7 @@ mod tests {
         let dots = scene.background[3 * row..3 * (row + width)].as_chunks::<3>().0;
         let found: Vec<usize> =
             (width / 2..width).filter(|&column| colours.contains(&dots[column])).collect();
-        // Circles, each with an eighth of the square's area more than the one before.
+        // Circles, each enclosing an eighth of the square's area more than the one before.
         let radius = |part: f64| (part / std::f64::consts::PI).sqrt() * width as f64;
         let wanted: Vec<f64> = (1..7).map(|line| radius(f64::from(line) / 8.0)).collect();
         for wanted in wanted {
@@ -731,7 +732,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 40) as f32 / (1 << 24) as f32 * 10.0 - 5.0
         };
-        // Worse than any swarm: particles jump everywhere.
+        // Worse than any swarm: particles jump anywhere.
         let frames = (0..40).map(|i| frame(i, &[(); 3000].map(|()| [draw(), draw()])));
         let frames: Vec<_> = frames.collect();
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What plotters leaves to its users: the range of an axis, for whatever values, and its labels.
+//! What plotters leaves to its users: the range of an axis, for any values, and its labels.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use plotters::coord::ranged1d::{
 };
 use plotters::coord::types::RangedCoordf64;
 
-/// Positive values over more than this are spread logarithmically.
+/// Positive values with a ratio greater than this get a logarithmic axis.
 const WIDE: f64 = 1e3;
 
-/// A range of values and the marks in it. On the axis itself stand the values' logarithms, or the
-/// values without a power of ten.
+/// A range of values and its ticks. Places on the axis are the values' logarithms, or the values
+/// divided by a power of ten.
 #[derive(Clone, Debug)]
 pub(super) struct Axis {
     logarithmic: bool,
@@ -23,8 +23,9 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis for the finite ones of these values, with some room at both ends and this much more
-    /// `above`, as a part of the axis; nothing if there are none. `logarithmic` asks for powers of ten if some are positive and the others about zero.
+    /// An axis for the finite ones of these values, with some room at both ends and `above` more at
+    /// the top, as a part of the axis; `None` if no value is finite. `logarithmic` requests a
+    /// logarithmic axis if some values are positive and the others about zero.
     pub(super) fn new(
         values: impl Iterator<Item = f64> + Clone,
         logarithmic: bool,
@@ -47,7 +48,7 @@ impl Axis {
         Some(Self { logarithmic: true, factor: 0, low, high, ticks: Vec::new() })
     }
 
-    /// An axis for the finite ones of these values that is never logarithmic; nothing if there are none.
+    /// A linear axis for the finite ones of these values; `None` if none is finite.
     pub(super) fn linear_of(values: impl Iterator<Item = f64>) -> Option<Self> {
         let (low, high) = values
             .filter(|value| value.is_finite())
@@ -64,16 +65,16 @@ impl Axis {
         let size = low.abs().max(high.abs());
         let exponent = if size > 0.0 { size.log10().floor() as i32 } else { 0 };
         let factor = if (-3..6).contains(&exponent) { 0 } else { exponent.div_euclid(3) * 3 };
-        // Of the smallest numbers the power itself would be zero.
+        // For the smallest numbers the power itself would be zero.
         let factor = factor.max(-300);
         let unit = 10_f64.powi(factor);
-        // Only now their difference is certainly finite.
+        // Only now is their difference certainly finite.
         let (size, low, high) = (size / unit, low / unit, high / unit);
         let room = match high - low {
             0.0 if size == 0.0 => 1.0,
             0.0 => size * 0.1,
             _ if room == 0.0 => 0.0,
-            // Below that labels could not be told apart.
+            // With less, labels would be indistinguishable.
             spread => (spread * room).max(size * 1e-10),
         };
         let (low, high) = (low - room, high + room);
@@ -81,7 +82,7 @@ impl Axis {
         Self { logarithmic: false, factor, low, high, ticks: Vec::new() }
     }
 
-    /// With as many marks as fit, by their labels.
+    /// Adds as many ticks as fit, judged by their labels.
     pub(super) fn marked(mut self, fits: impl Fn(&[String]) -> bool) -> Self {
         for most in (2..=10).rev() {
             self.ticks = RangedCoordf64::from(self.low..self.high).key_points(BoldPoints(most));
@@ -101,13 +102,13 @@ impl Axis {
         self
     }
 
-    /// The same without marks between whole numbers.
+    /// Removes ticks that are not at whole numbers.
     pub(super) fn whole(mut self) -> Self {
         self.ticks.retain(|tick| self.factor != 0 || (tick - tick.round()).abs() < 1e-6);
         self
     }
 
-    /// Where a value stands on the axis: what is beyond its ends, at the end.
+    /// The place of a value on the axis; values beyond an end are placed there.
     pub(super) fn place(&self, value: f64) -> f64 {
         let value = if self.logarithmic {
             value.max(0.0).log10()
@@ -117,12 +118,12 @@ impl Axis {
         value.clamp(self.low, self.high)
     }
 
-    /// How much of the axis lies below such a place.
+    /// The part of the axis below a place.
     pub(super) fn part(&self, place: f64) -> f64 {
         (place - self.low) / (self.high - self.low)
     }
 
-    /// The places of the marks.
+    /// The places of the ticks.
     pub(super) fn ticks(&self) -> &[f64] {
         &self.ticks
     }
@@ -150,12 +151,12 @@ impl Axis {
         let decimals = (-(step * 1.001).log10().floor()).clamp(0.0, 15.0) as usize;
         let text = format!("{:.decimals$}", tick.abs());
         let text = if decimals == 0 && text.len() > 4 { count(tick.abs() as u64) } else { text };
-        // Not of a zero that was rounded to.
+        // No minus before a zero that comes from rounding.
         let minus = tick < 0.0 && text.contains(|digit| ('1'..='9').contains(&digit));
         if minus { format!("−{text}") } else { text }
     }
 
-    /// The axis' name, with the power of ten that its labels leave out.
+    /// The axis's name, with the power of ten that the labels omit.
     pub(super) fn title(&self, name: &str) -> String {
         match self.factor {
             0 => name.to_owned(),
@@ -187,7 +188,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// An exponent.
+/// An exponent in superscript.
 fn raised(number: i32) -> String {
     let raised = |digit| match digit {
         '-' => '⁻',
@@ -197,7 +198,7 @@ fn raised(number: i32) -> String {
     number.to_string().chars().map(raised).collect()
 }
 
-/// A number for a caption: no more digits than given, and powers of ten only where needed.
+/// A number for a caption, with at most `digits` digits, and a power of ten only if needed.
 pub(super) fn number(value: f64, digits: usize) -> String {
     let text = format!("{value:.*e}", digits - 1);
     let Some((mantissa, exponent)) = text.split_once('e').filter(|_| value.is_finite()) else {
@@ -218,14 +219,14 @@ pub(super) fn number(value: f64, digits: usize) -> String {
     if plain { text } else { format!("{text}·10{}", raised(exponent)) }
 }
 
-/// A number with the digits that tell it from any other, as the report has them.
+/// A number with all digits needed to tell it from any other, as in the report.
 pub(super) fn exact(value: f64) -> String {
     let text = format!("{value:e}");
     let mantissa = text.split('e').next().unwrap_or_default();
     number(value, mantissa.chars().filter(char::is_ascii_digit).count().max(1))
 }
 
-/// A count with its thousands apart.
+/// A count with separated thousands.
 pub(super) fn count(value: u64) -> String {
     indicatif::HumanCount(value).to_string()
 }
@@ -257,7 +258,7 @@ mod tests {
         let logarithmic = |values: &[f64], asked| axis(values, asked, 6).logarithmic;
         assert!(logarithmic(&[1.0, 2.0], true) && !logarithmic(&[1.0, 2.0], false));
         assert!(logarithmic(&[1.0, 1e4], false) && logarithmic(&[0.0, 1.0, 1e4], false));
-        // The known optimum is missed by a rounding error, or none at all.
+        // The known optimum is missed by a rounding error, or there is none.
         assert!(logarithmic(&[5.0, -1e-9], true) && !logarithmic(&[5.0, -5.0], true));
         assert!(!logarithmic(&[0.0, 0.0], true) && !logarithmic(&[-1.0, -1e9], true));
         let zero = axis(&[5.0, 0.0, 1e-3], true, 6);

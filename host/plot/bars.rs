@@ -1,4 +1,4 @@
-//! Times side by side, as bars.
+//! Times compared as bars.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::page::{
 use super::{FAINT_INK, file, fit, text, width};
 use crate::{Error, Result};
 
-/// What [`bars`] draws.
+/// The contents of a bar chart.
 ///
 /// ```
 /// use flockwork::plot::{Bar, Bars, bars};
@@ -25,17 +25,17 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Copy)]
 pub struct Bars<'a> {
-    /// Stands above the picture; cut where it is too long.
+    /// The title; shortened if it is too long.
     pub title: &'a str,
-    /// Below it, smaller.
+    /// The subtitle, in smaller type.
     pub subtitle: &'a str,
     /// What the values are.
     pub label: &'a str,
-    /// Bars that belong together, with a name.
+    /// Groups of bars, each with a name.
     pub groups: &'a [(String, Vec<Bar<'a>>)],
 }
 
-/// One of the bars.
+/// A bar.
 ///
 /// ```
 /// use flockwork::plot::Bar;
@@ -45,16 +45,16 @@ pub struct Bars<'a> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bar<'a> {
-    /// Whose it is: stands beside it.
+    /// Its name, shown beside it.
     pub label: &'a str,
-    /// How long it is: greater than zero.
+    /// Its length, greater than zero.
     pub value: f64,
-    /// In the other colour.
+    /// Whether it has the other colour.
     pub is_ours: bool,
 }
 
-/// Draws bars, one below the other, as an SVG or a PNG by the file's name; each with its value, and on a
-/// logarithmic axis if the longest is more than ten times as long as the shortest.
+/// Draws bars below each other, each with its value, as an SVG or a PNG by the file's name. The
+/// axis is logarithmic if the longest bar is more than ten times as long as the shortest.
 ///
 /// ```
 /// use flockwork::plot::{Bar, Bars, bars};
@@ -72,20 +72,20 @@ pub struct Bar<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] for another ending of the file's name, [`Error::Option`] if there is no bar, or one whose value
-/// is not greater than zero, [`Error::File`] if the file cannot be written.
+/// [`Error::Format`] for another file name ending, [`Error::Option`] if there are no bars or a
+/// value is not greater than zero, [`Error::File`] if the file cannot be written.
 pub fn bars(path: &Path, data: &Bars) -> Result<()> {
     let extension = file::extension(path, FORMATS)?;
     page::save(path, extension, &Chart::new(data)?)
 }
 
-/// Height of a bar with the room below it, and between groups.
+/// Height of a bar with the space below it, and height between groups.
 const EACH: u32 = 22;
 const BETWEEN: u32 = 16;
-/// Names are cut here.
+/// The greatest width of a name, which is shortened to it.
 const LONGEST: i32 = 300;
 
-/// A text at the left, and a bar if there is one; how far down it begins.
+/// A line: its distance from the top, a text at the left, and possibly a bar.
 struct Line<'a> {
     top: u32,
     name: String,
@@ -96,7 +96,7 @@ struct Line<'a> {
 struct Chart<'a> {
     data: &'a Bars<'a>,
     axis: Axis,
-    /// Where bars begin.
+    /// Where bars start.
     low: f64,
     lines: Vec<Line<'a>>,
     height: u32,
@@ -117,13 +117,14 @@ impl<'a> Chart<'a> {
         let least = values().fold(f64::INFINITY, f64::min);
         let greatest = values().fold(0.0, f64::max);
         let is_wide = greatest > 10.0 * least;
-        // A bar shows a ratio to its neighbours: from zero, or from a power of ten below all.
+        // Bars start at zero, so that their lengths have the ratio of the values, or at a power of
+        // ten below all.
         let low = if is_wide { 10_f64.powf((least * 0.9).log10().floor()) } else { 0.0 };
         let axis = Axis::new([low, greatest].into_iter(), is_wide, 0.14);
         let axis = axis.filter(|_| least.is_finite()).ok_or_else(|| Error::Option {
             option: "bars",
             value: "an empty list".to_owned(),
-            accepted: "a list with a bar, or there is nothing to draw".to_owned(),
+            accepted: "a list with at least one bar; otherwise there is nothing to draw".to_owned(),
         })?;
         let axis = axis.marked(|labels| labels.len() <= 9);
         let (mut lines, mut top) = (Vec::new(), 0);
@@ -211,7 +212,7 @@ mod tests {
         Ok(String::from_utf8(Chart::new(&picture)?.svg().unwrap()).unwrap())
     }
 
-    /// The widths of the bars, in order: those of two colours.
+    /// The widths of all bars, in order.
     fn widths(svg: &str) -> Vec<f64> {
         let bars = svg.lines().flat_map(|line| line.split("<rect").skip(1)).skip(1);
         let of = |rectangle: &str| {
@@ -229,7 +230,7 @@ mod tests {
             assert!(svg.contains(wanted), "{wanted}");
         }
         assert!(!svg.contains("nothing"), "a group without bars");
-        // From zero: lengths are as values.
+        // They start at zero, so lengths are proportional to values.
         let widths = widths(&svg);
         assert_eq!(widths.len(), 3);
         assert!(

@@ -12,7 +12,7 @@ use super::page::{
 use super::{FAINT_INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
 
-/// The state of a run after an iteration. What is not known is NaN.
+/// The state of a run after an iteration. Unknown values are NaN.
 ///
 /// ```
 /// use flockwork::plot::Sample;
@@ -22,28 +22,28 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Iterations done.
+    /// Number of iterations done.
     pub iteration: u32,
-    /// Values of the function computed so far.
+    /// Number of evaluations so far.
     pub evaluations: u64,
     /// The best value so far; may be infinite while there is none.
     pub best: f64,
-    /// Mean of the particles' own best values.
+    /// Mean of the personal best values.
     pub mean: f64,
-    /// How far the particles are from each other, as a share of the box in each dimension.
+    /// Spread of the particles, as a share of the box in each dimension.
     pub spread: f64,
-    /// How far the particles move in an iteration, as a share of the box in each dimension.
+    /// Distance that particles move per iteration, as a share of the box in each dimension.
     pub speed: f64,
 }
 
 impl Sample {
-    /// A sample of which only the best value is known.
+    /// A sample with only the best value known.
     pub const fn new(iteration: u32, evaluations: u64, best: f64) -> Self {
         Self { iteration, evaluations, best, mean: f64::NAN, spread: f64::NAN, speed: f64::NAN }
     }
 }
 
-/// What [`convergence`] draws.
+/// The contents of a convergence plot.
 ///
 /// ```
 /// use flockwork::plot::{Convergence, Sample, convergence};
@@ -54,29 +54,29 @@ impl Sample {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Convergence<'a> {
-    /// Stands above the picture; cut where it is too long.
+    /// The title; shortened if it is too long.
     pub title: &'a str,
-    /// The best value that the function has, if known: then the distance from it is drawn.
+    /// The function's best value, if known: then the distance from it is plotted.
     pub optimum: Option<f64>,
-    /// Whether the best value is the highest.
+    /// Whether the best value is the largest.
     pub is_maximum: bool,
-    /// The sample from which on the last value was polished, if it was: the subtitle says so.
+    /// The sample from which the last value was polished, if it was; shown in the subtitle.
     pub polished_from: Option<usize>,
-    /// In the order of the iterations; any number of them, at least one with a finite best value.
+    /// Samples in the order of iterations; at least one must have a finite best value.
     pub samples: &'a [Sample],
 }
 
-/// Draws the best value of a run against its iterations, as an SVG or a PNG by the file's name.
+/// Plots the best value of a run against its iterations, as an SVG or a PNG by the file's name.
 ///
-/// Beside it the mean of the particles' own best values, and in a second panel the spread and the
-/// speed, where they are known. The axis above counts evaluations, if they grow evenly. An axis is
-/// logarithmic if it has positive values that span many powers of ten or are distances from a known
-/// optimum; zeros are at its lower end then. Cost: proportional to the samples; lines are thinned out
-/// to what the picture can resolve.
+/// It also plots the mean of the personal best values and, in a second panel, spread and speed,
+/// where they are known. The axis at the top counts evaluations, if they grow evenly. An axis is
+/// logarithmic if its values are positive and span many powers of ten, or are distances from a
+/// known optimum; zeros are then at its lower end. The cost is proportional to the number of
+/// samples; lines are thinned out to the picture's resolution.
 ///
 /// # Errors
-/// [`Error::Format`] for another ending of the file's name, [`Error::Option`] if no best value is
-/// finite, [`Error::File`] if the file cannot be written.
+/// [`Error::Format`] for another file name ending, [`Error::Option`] if no best value is finite,
+/// [`Error::File`] if the file cannot be written.
 ///
 /// ```
 /// use flockwork::plot::{Convergence, Sample, convergence};
@@ -99,7 +99,7 @@ pub fn convergence(path: &Path, data: &Convergence) -> Result<()> {
     page::save(path, extension, &Chart::new(&data)?)
 }
 
-/// Fewer samples than this are dots on their line.
+/// If there are fewer samples than this, they are drawn as dots on their line.
 const FEW: usize = 40;
 
 const GREEN: RGBColor = RGBColor(0x1b, 0x8a, 0x5a);
@@ -110,7 +110,7 @@ struct Line {
     name: &'static str,
     colour: RGBColor,
     width: u32,
-    /// One for each sample.
+    /// One value per sample.
     values: Vec<f64>,
 }
 
@@ -123,11 +123,11 @@ struct Panel {
 }
 
 impl Panel {
-    /// Nothing, if no line has a point.
+    /// `None` if no line has a point.
     fn new(label: &str, mut lines: Vec<Line>, logarithmic: bool, height: u32) -> Option<Self> {
         lines.retain(|line| line.values.iter().any(|value| value.is_finite()));
         let all = lines.iter().flat_map(|line| line.values.iter().copied());
-        // The legend is there.
+        // Space for the legend.
         let above = 28.0 * lines.len() as f64 / f64::from(height - LABELS);
         let axis = Axis::new(all, logarithmic, above)?;
         let axis = axis.marked(|labels| labels.len() as u32 * 30 <= height - LABELS);
@@ -142,7 +142,7 @@ struct Chart<'a> {
     subtitle: String,
     panels: Vec<Panel>,
     iterations: Axis,
-    /// If they grow with the iterations, and evenly.
+    /// Present if they grow evenly with the iterations.
     evaluations: Option<Axis>,
 }
 
@@ -169,7 +169,8 @@ impl<'a> Chart<'a> {
                 } else {
                     format!("a list of {} without a finite best value", samples.len())
                 },
-                accepted: "a list with a finite best value, or there is nothing to draw".to_owned(),
+                accepted: "a list with a finite best value; otherwise there is nothing to draw"
+                    .to_owned(),
             });
         };
         let mut subtitle = format!(
@@ -201,9 +202,9 @@ impl<'a> Chart<'a> {
             Some(optimum) => format!("value − optimum ({})", number(optimum, 6)),
             None => "value".to_owned(),
         };
-        // What is drawn last is over the others.
+        // Later lines are drawn over earlier ones.
         let values = vec![mean, line("best", BLUE, 2, best)];
-        // They are often nearly the same: the wide one shows beside the other.
+        // They often nearly coincide: the wide line shows beside the other.
         let spread = line("spread", GREEN, 5, of(|sample| sample.spread));
         let speed = line("speed", PURPLE, 2, of(|sample| sample.speed));
         let values = Panel::new(&label, values, optimum.is_some(), UPPER);
@@ -232,8 +233,8 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// Of the points in a column half a unit wide, the first, the last, the highest and the lowest:
-    /// the others would not change the line drawn.
+    /// Keeps only the first, last, highest and lowest of the points in a column half a unit wide:
+    /// the others would not change the line.
     fn thinned(&self, points: &[(f64, f64)]) -> Vec<(f64, f64)> {
         let column =
             |point: &(f64, f64)| (self.iterations.part(point.0) * 2.0 * f64::from(WIDTH)) as u32;
@@ -273,7 +274,7 @@ impl Page for Chart<'_> {
         let widest = labels.map(|label| width(&label, &style(TICK))).max().unwrap_or(0);
         let (_, mut rest) = root.split_vertically(scaled(HEAD));
         for (index, panel) in self.panels.iter().enumerate() {
-            // The first has another axis above.
+            // The first panel has a second axis at the top.
             let top = if index == 0 { LABELS } else { 0 };
             let (area, below) = rest.split_vertically(scaled(panel.height + top));
             rest = below;
@@ -286,7 +287,7 @@ impl Page for Chart<'_> {
             if index == 0 {
                 builder.top_x_label_area_size(scaled(LABELS));
             }
-            // A panel below would have the upper one's name on its edge.
+            // The name would be on the edge of the panel below.
             let is_last = index + 1 == self.panels.len();
             let above = self.evaluations.as_ref().unwrap_or(&self.iterations);
             let mut chart = builder
@@ -329,13 +330,13 @@ impl Page for Chart<'_> {
                 let line = colour.stroke_width(width * scale);
                 for run in points.split(Option::is_none) {
                     let run: Vec<(f64, f64)> = run.iter().copied().flatten().collect();
-                    // A line of one point is none.
+                    // A line with a single point would be invisible.
                     if run.len() == 1 || points.len() < FEW {
                         let dot = |&at| Circle::new(at, scaled(2 + width / 2), colour.filled());
                         chart.draw_series(run.iter().map(dot))?;
                     }
                     let run = self.thinned(&run);
-                    // At sharp bends of a wide line in a bitmap, plotters draws spikes.
+                    // plotters draws spikes at sharp bends of a wide line in a bitmap.
                     let piece = if pieces { 2 } else { run.len().max(2) };
                     if pieces {
                         let join = |&at| Circle::new(at, width * scale / 2, colour.filled());

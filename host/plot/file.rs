@@ -1,4 +1,4 @@
-//! Files that appear whole or not at all.
+//! Pictures are written atomically.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,15 +13,15 @@ pub(super) fn extension<'a>(path: &Path, accepted: &[&'a str]) -> Result<&'a str
         Error::Format {
             path: path.to_owned(),
             message: format!(
-                "this picture can be written as {}; the file's name must end so",
+                "this picture can be written as {}; the file's name must end accordingly",
                 names.join(" or ")
             ),
         }
     })
 }
 
-/// Creates a file with these bytes. Until all of them are written, it has another name in the same
-/// folder; after a failure nothing of it is left, and a file that was there before still is.
+/// Creates a file with these bytes. Until it is complete it has a temporary name in the same
+/// folder; a failure leaves nothing behind, and an earlier file stays as it was.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     whole::write(path, |file| file.write_all(bytes))
 }
@@ -55,7 +55,7 @@ mod tests {
             let error = write_whole(&path, b"").unwrap_err();
             assert!(matches!(&error, Error::File { path: named, .. } if *named == path), "{error}");
         }
-        // A folder of that name is in the way: found out at the very end.
+        // A folder with that name is in the way, which shows only at the very end.
         let path = folder.path().join("folder.svg");
         fs::create_dir(&path).unwrap();
         assert!(matches!(write_whole(&path, b""), Err(Error::File { .. })));

@@ -1,4 +1,4 @@
-//! Data, the curve fitted to them, and what is left.
+//! Data, the fitted curve, and the residuals.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::page::{
 use super::{FAINT_INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
 
-/// What [`fitting`] draws.
+/// The contents of a plot of a fit.
 ///
 /// ```
 /// use flockwork::plot::{Fitting, fitting};
@@ -32,26 +32,27 @@ use crate::{Error, Result};
 /// ```
 #[derive(Clone, Copy)]
 pub struct Fitting<'a> {
-    /// Stands above the picture; cut where it is too long.
+    /// The title; shortened if it is too long.
     pub title: &'a str,
-    /// Below it, smaller: the parameters, say.
+    /// The subtitle, in smaller type, such as the parameters.
     pub subtitle: &'a str,
     /// The argument's name.
     pub x_label: &'a str,
     /// The target's name.
     pub y_label: &'a str,
-    /// The data; at least one finite pair.
+    /// The data; at least one pair must be finite.
     pub points: &'a [[f64; 2]],
-    /// What the curve leaves of them, at the same places.
+    /// The residuals, at the same places.
     pub residuals: &'a [[f64; 2]],
     /// The curve.
     pub curve: &'a dyn Fn(f64) -> f64,
-    /// What it is, for the legend: `the fitted curve`, or what else stands beside the points.
+    /// The curve's name in the legend, such as `the fitted curve`.
     pub curve_name: &'a str,
 }
 
-/// Draws data and the curve fitted to them, and the residuals in a second panel, as an SVG or a PNG by
-/// the file's name. Of many points in the same spot one is drawn. Cost: proportional to the points.
+/// Plots data and the fitted curve, and the residuals in a second panel, as an SVG or a PNG by the
+/// file's name. Of many points in the same spot only one is drawn. The cost is proportional to the
+/// number of points.
 ///
 /// ```
 /// use flockwork::plot::{Fitting, fitting};
@@ -75,7 +76,7 @@ pub struct Fitting<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Format`] for another ending of the file's name, [`Error::Option`] if no point is finite,
+/// [`Error::Format`] for another file name ending, [`Error::Option`] if no point is finite,
 /// [`Error::File`] if the file cannot be written.
 pub fn fitting(path: &Path, data: &Fitting) -> Result<()> {
     let extension = file::extension(path, FORMATS)?;
@@ -89,7 +90,7 @@ pub fn fitting(path: &Path, data: &Fitting) -> Result<()> {
     page::save(path, extension, &Chart::new(&data)?)
 }
 
-/// The curve is drawn through so many of its points.
+/// Number of steps in which the curve is drawn.
 const STEPS: u32 = 960;
 
 type Placed = Vec<(f64, f64)>;
@@ -98,7 +99,7 @@ type Placed = Vec<(f64, f64)>;
 struct Chart<'a> {
     data: &'a Fitting<'a>,
     x: Axis,
-    /// The panels: label, axis, height, points, and the line.
+    /// The panels: label, axis, height, points and line.
     panels: [(String, Axis, u32, Placed, Placed); 2],
 }
 
@@ -111,7 +112,7 @@ impl<'a> Chart<'a> {
         let nothing = || Error::Option {
             option: "points",
             value: format!("a list of {} without a finite one", data.points.len()),
-            accepted: "a list with a finite point, or there is nothing to draw".to_owned(),
+            accepted: "a list with a finite point; otherwise there is nothing to draw".to_owned(),
         };
         let x = Axis::linear_of(points.iter().map(|point| point[0])).ok_or_else(nothing)?;
         let x = x.marked(|labels| side_by_side(labels, WIDTH as i32 - 150));
@@ -124,7 +125,7 @@ impl<'a> Chart<'a> {
             .map(|x| [x, (data.curve)(x)])
             .filter(|point| point[1].is_finite())
             .collect();
-        // Poles between the points must not flatten them.
+        // Poles between the points must not flatten the data.
         let (bottom, top) =
             points.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), p| {
                 (low.min(p[1]), high.max(p[1]))
@@ -177,7 +178,7 @@ impl Page for Chart<'_> {
         let x_label =
             fit(&self.x.title(self.data.x_label), &style(LABEL), scaled(WIDTH - 2 * MARGIN) / 2);
         for (nth, (label, axis, height, points, line)) in self.panels.iter().enumerate() {
-            // Both have it, and the upper one's would be on the edge of the lower one.
+            // Both panels share it, and the upper one's would be on the edge of the lower one.
             let x_label = if nth + 1 == self.panels.len() { x_label.as_str() } else { "" };
             let (area, below) = rest.split_vertically(scaled(*height));
             rest = below;
@@ -200,7 +201,7 @@ impl Page for Chart<'_> {
             let dot = |&at: &(f64, f64)| Circle::new(at, scaled(3), BLUE.mix(0.6).filled());
             chart.draw_series(points.iter().map(dot))?;
             let stroke = ORANGE.stroke_width(2 * scale);
-            // At sharp bends of a wide line in a bitmap, plotters draws spikes.
+            // plotters draws spikes at sharp bends of a wide line in a bitmap.
             for piece in line.windows(2) {
                 chart.draw_series(LineSeries::new(piece.iter().copied(), stroke))?;
             }

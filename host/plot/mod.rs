@@ -1,9 +1,9 @@
-//! Pictures of a run, from plain numbers: [`convergence()`] draws the best value against the
-//! iterations, [`animation()`] the particles over the contour map of a function of two variables,
-//! [`fitting()`] data with the curve fitted to them, [`bars()`] times side by side.
+//! Pictures of a run, from plain numbers: [`convergence()`] plots the best value against the
+//! iterations, [`animation()`] shows the particles over a contour map of a function of two
+//! variables, [`fitting()`] plots data with the fitted curve, and [`bars()`] compares times.
 //!
-//! Nothing here knows swarms or back ends. [`plotters`] draws, with a font of our own (`font.ttf`), so
-//! that nothing of the system is needed. A picture is written whole or not at all.
+//! Nothing here depends on swarms or back ends. [`plotters`] draws with an embedded font
+//! (`font.ttf`), so no system fonts are needed. Pictures are written atomically.
 //!
 //! ```
 //! use flockwork::{objective::Ackley, plot, swarm::{Problem, Search}};
@@ -46,13 +46,13 @@ pub use fitting::{Fitting, fitting};
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);
 const FAINT_INK: RGBColor = RGBColor(0x66, 0x66, 0x66);
 
-/// The font's name, which an SVG asks its viewer for.
+/// The font's name, which an SVG requests from its viewer.
 const FONT: &str = "DejaVu Sans, sans-serif";
 
 const GLYPHS: &[u8] = include_bytes!("font.ttf");
 
-/// The text as a bitmap can show it: what the font has no glyph for by its number in Unicode. An SVG has other
-/// fonts.
+/// The text as a bitmap can show it: characters without a glyph are replaced by their Unicode
+/// numbers. SVG viewers have other fonts.
 fn drawable(text: &str) -> String {
     let Ok(font) = FontRef::try_from_slice(GLYPHS) else { return text.to_owned() };
     let mut drawable = String::new();
@@ -71,23 +71,23 @@ fn drawable(text: &str) -> String {
     drawable
 }
 
-/// A text of this size in pixels.
+/// A text style of this size in pixels.
 fn text(size: f64) -> TextStyle<'static> {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
         let font = register_font(FONT, FontStyle::Normal, GLYPHS);
         assert!(font.is_ok(), "font.ttf is a font");
     });
-    // What plotters takes for the size of a font is 1.24 em.
+    // plotters takes 1.24 em as the size of a font.
     TextStyle::from((FONT, size * 1.24).into_font()).color(&INK)
 }
 
-/// Its width in pixels.
+/// The width of a text in pixels.
 fn width(text: &str, style: &TextStyle) -> i32 {
     style.font.box_size(text).map_or(0, |(width, _)| width as i32)
 }
 
-/// The text, with an ellipsis instead of its end where it is wider than this.
+/// The text, shortened by an ellipsis if it is wider than `longest`.
 fn fit(text: &str, style: &TextStyle, longest: i32) -> String {
     // No picture has room for more.
     let mut fitting: String = text.chars().take(400).collect();

@@ -1,4 +1,4 @@
-//! Panels one above the other below a title, as SVG or PNG.
+//! Panels below each other under a title, as SVG or PNG.
 
 use std::io;
 use std::path::Path;
@@ -11,17 +11,17 @@ use crate::{Error, Result};
 
 pub const WIDTH: u32 = 960;
 pub const HEAD: u32 = 62;
-/// The upper panel, and the lower one.
+/// Heights of the upper and the lower panel.
 pub const UPPER: u32 = 440;
 pub const LOWER: u32 = 230;
 pub const MARGIN: u32 = 20;
-/// Above or below a panel: its marks and their meaning.
+/// Height of the tick labels and axis name above or below a panel.
 pub const LABELS: u32 = 46;
-/// plotters knows whole pixels only: an SVG has this many in each of its units.
+/// plotters draws in whole pixels only, so an SVG has this many in each of its units.
 pub const SVG_SCALE: u32 = 10;
 pub const PNG_SCALE: u32 = 2;
-/// Dots drawn for each pixel of a PNG, across and down: plotters does not smooth the edges of wide
-/// lines and of circles.
+/// Dots per pixel of a PNG in each direction: plotters does not smooth the edges of wide lines and
+/// circles.
 const PNG_FINE: u32 = 2;
 pub const TITLE: f64 = 19.0;
 pub const LABEL: f64 = 13.0;
@@ -31,18 +31,18 @@ pub const BLUE: RGBColor = RGBColor(0x1f, 0x5f, 0xb4);
 pub const ORANGE: RGBColor = RGBColor(0xe0, 0x7b, 0x16);
 pub const GRID: RGBColor = RGBColor(0xe4, 0xe4, 0xe4);
 
-/// The formats that [`save`] knows, by the ending of a file's name.
+/// The formats that [`save`] supports, by file name ending.
 pub const FORMATS: &[&str] = &["svg", "png"];
 
-/// A picture that does not depend on its format.
+/// A picture, independent of its format.
 pub trait Page {
     /// Its size in pixels.
     fn size(&self, scale: u32) -> (u32, u32);
 
-    /// What stands above it: a title, and below that a subtitle; both are cut where they are too long.
+    /// The title and the subtitle; both are shortened if they are too long.
     fn head(&self) -> [&str; 2];
 
-    /// Draws what is below that; `pieces` says that every pixel counts, as in a PNG.
+    /// Draws everything below the head; `pieces` is set if every pixel counts, as in a PNG.
     fn draw_on<DB: DrawingBackend>(
         &self,
         root: &DrawingArea<DB, Shift>,
@@ -81,7 +81,7 @@ pub trait Page {
     }
 }
 
-/// The pixels of a picture this wide: each the mean of `fine` times `fine` dots.
+/// The pixels of a picture of this width: each the mean of `fine` times `fine` dots.
 fn means(dots: &[u8], width: usize, fine: usize) -> Vec<u8> {
     let mut pixels = Vec::with_capacity(dots.len() / (fine * fine));
     let mut sums = vec![0_usize; 3 * width];
@@ -96,7 +96,7 @@ fn means(dots: &[u8], width: usize, fine: usize) -> Vec<u8> {
     pixels
 }
 
-/// Begins a page: white, with its head.
+/// Starts a page: white, with its head.
 fn begin<DB: DrawingBackend>(
     root: &DrawingArea<DB, Shift>,
     [title, subtitle]: [&str; 2],
@@ -116,7 +116,7 @@ fn begin<DB: DrawingBackend>(
     Ok(())
 }
 
-/// Writes a picture in the format that the `extension` names, one of [`FORMATS`].
+/// Writes a picture in the format given by `extension`, one of [`FORMATS`].
 pub fn save(path: &Path, extension: &str, page: &impl Page) -> Result<()> {
     let bytes = if extension == "svg" { page.svg() } else { page.png() };
     let bytes = bytes.map_err(|source| Error::File { path: path.to_owned(), source })?;

@@ -10,14 +10,15 @@ use crate::{
     random::{Key, philox},
 };
 
-/// How many dimensions are made before they are written to the points: few, since they are kept
+/// Number of dimensions computed before they are written to the points: few, since they are stored
 /// until then, but enough to write whole cache lines.
 const BATCH: u32 = 16;
 
-/// A Latin hypercube: in every dimension each of the `points` equal cells of [0, 1) holds exactly
-/// one point, at a random place; which one is a random permutation, drawn for each dimension anew.
+/// A Latin hypercube: in every dimension, each of `points` equal cells of [0, 1) holds exactly one
+/// point, at a random place. The assignment is a random permutation, independent for each
+/// dimension.
 ///
-/// Point by point: coordinate d of point p is at `p * dims + d`.
+/// Coordinate d of point p is at `p * dims + d`.
 ///
 /// ```
 /// let set = flockwork::points::latin_hypercube(4, 2, 7)?;
@@ -28,7 +29,7 @@ const BATCH: u32 = 16;
 /// ```
 ///
 /// # Errors
-/// If `points` or `dims` is 0, or if there is no memory for so many.
+/// If `points` or `dims` is 0, or there is not enough memory.
 pub fn latin_hypercube(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     at_least_one(points, dims)?;
     // The set, and the dimensions of a batch with a permutation for each.
@@ -52,8 +53,8 @@ pub fn latin_hypercube(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     Ok(set)
 }
 
-/// One dimension of all points. The cells are shuffled as Fisher and Yates do; choosing among n by
-/// the high part of a product with 64 random bits prefers none by more than n / 2^64.
+/// One dimension of all points. The cells get a Fisher-Yates shuffle. Choosing among n by the high
+/// part of a product with 64 random bits has a bias below n / 2^64.
 fn coordinates(points: u32, dimension: u32, key: Key) -> Vec<f64> {
     let digits = place_digits(points);
     let mut cells: Vec<u32> = (0..points).collect();
@@ -62,20 +63,20 @@ fn coordinates(points: u32, dimension: u32, key: Key) -> Vec<f64> {
         let [a, b, c, d] = random(key, index, dimension, Purpose::Cell);
         let chosen = (u128::from(joined(a, b)) * (u128::from(index) + 1)) >> 64;
         cells.swap(index as usize, chosen as usize);
-        // What is behind `index` stays where it is now.
+        // The cells after `index` no longer change.
         let index = index as usize;
         values[index] = coordinate(cells[index], points, joined(c, d) >> (64 - digits), digits);
     }
     values
 }
 
-/// How many digits a place in a cell has: with the cell's they are 50, so that a half can be added.
+/// Number of digits of a place in a cell; with the cell's they are 50, so that a half can be added.
 fn place_digits(points: u32) -> u32 {
     50 - index_bits(points)
 }
 
-/// A place in a cell. It is at least half a unit away from the cell's ends, so that rounding the
-/// quotient carries it into no other cell.
+/// A place in a cell, at least half a unit away from its ends, so that rounding the quotient does
+/// not move it to another cell.
 fn coordinate(cell: u32, points: u32, place: u64, digits: u32) -> f64 {
     let place = (place as f64 + 0.5) / (1_u64 << digits) as f64;
     (f64::from(cell) + place) / f64::from(points)
@@ -115,7 +116,7 @@ mod tests {
         }
     }
 
-    /// All six orders of three cells, over many dimensions, about equally often.
+    /// All six permutations of three cells, over many dimensions, are about equally frequent.
     #[test]
     fn permutations_are_equally_likely() {
         let dims = 6000;

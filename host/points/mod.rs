@@ -1,21 +1,21 @@
-//! Sets of points in the unit cube from which a swarm can start.
+//! Point sets in the unit cube from which a swarm can start.
 //!
-//! [`latin_hypercube()`] and [`sobol()`] give as many points as asked for, one after the other, each
-//! coordinate in [0, 1). They are pure functions of their arguments: the number of threads changes
-//! nothing. [`opposite()`] mirrors a point in a box.
+//! [`latin_hypercube()`] and [`sobol()`] return points one after the other, with coordinates in [0,
+//! 1). They are pure functions of their arguments: the number of threads changes nothing.
+//! [`opposite()`] mirrors a point in a box.
 //!
 //! | | each dimension alone | dimensions together | limit |
 //! |---|---|---|---|
 //! | [`latin_hypercube()`] | one point in each of N cells | independent | memory |
 //! | [`sobol()`] | one point in each of N cells, if N is a power of two | evenly | [`SOBOL_DIMS`] |
 //!
-//! The coordinates are `f64`; one that is rounded to `f32` may become 1.
+//! Coordinates are `f64`; rounded to `f32`, one may become 1.
 //!
 //! ```
 //! use flockwork::{objective::Sphere, points, swarm::{Problem, Search, Start}};
 //!
-//! // The even half of a swarm, put into the box from -5 to 5; the others start at random.
-//! let cube = points::sobol(64, 2, 1)?;
+//! // Sobol points, mapped to the box from -5 to 5, for half of the swarm; the rest starts at
+//! random. let cube = points::sobol(64, 2, 1)?;
 //! let rows = cube.chunks(2).map(|point| point.iter().map(|u| 10.0 * u - 5.0).collect());
 //! let search = Search::new(Problem::new(Sphere, 2)?.with_bounds(vec![-5.0; 2], vec![5.0; 2])?);
 //! let outcome = search.particles(128).iterations(50).start(Start::Points(rows.collect())).run()?;
@@ -24,9 +24,8 @@
 //! ```
 //!
 //! Random bits come from Philox with ten rounds, keyed by the seed. The counter is (index,
-//! dimension, 0, purpose), with purposes from `0x100` on, above those of
-//! [`crate::random::Purpose`]; so a swarm of the same seed shares no bits with the points it starts
-//! from.
+//! dimension, 0, purpose), with purposes from `0x100`, above those of [`crate::random::Purpose`].
+//! So a swarm with the same seed shares no random bits with its starting points.
 
 mod latin_hypercube;
 mod opposite;
@@ -41,11 +40,11 @@ use crate::{
     random::{Block, Key, philox4x32},
 };
 
-/// What random bits are for: the counter's last word.
+/// The purpose of random bits: the counter's last word.
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 enum Purpose {
-    /// Of Latin hypercubes: two words to shuffle with, two for the place in the cell.
+    /// For Latin hypercubes: two words for the shuffle, two for the place in the cell.
     Cell = 0x100,
     /// The flips of an Owen scrambling.
     Flips = 0x101,
@@ -57,12 +56,12 @@ fn random(key: Key, index: u32, dimension: u32, purpose: Purpose) -> Block {
     philox4x32::<10>([index, dimension, 0, purpose as u32], key)
 }
 
-/// Two words as one.
+/// Joins two words into one.
 fn joined(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// An error unless there is something to make.
+/// Refuses zero points or dimensions.
 fn at_least_one(points: u32, dims: u32) -> Result<()> {
     for (option, value) in [("points", points), ("dims", dims)] {
         if value == 0 {
@@ -73,7 +72,7 @@ fn at_least_one(points: u32, dims: u32) -> Result<()> {
     Ok(())
 }
 
-/// How many bits tell `points` indices apart.
+/// Number of bits needed for `points` indices.
 fn index_bits(points: u32) -> u32 {
     u32::BITS - (points - 1).leading_zeros()
 }
@@ -104,8 +103,8 @@ mod tests {
         }
     }
 
-    /// So that the sets of a release are those of the next; the sums are of a second
-    /// implementation, in Python.
+    /// Keeps the sets the same in all releases; the sums come from an independent implementation in
+    /// Python.
     #[test]
     fn known_bits() {
         let bits = |set: Vec<f64>| {
@@ -157,8 +156,8 @@ mod tests {
         assert!(even < random / 8.0, "{even} against {random}");
     }
 
-    /// Each coordinate of each point is uniform over seeds, and two points' and two dimensions' are
-    /// not correlated beyond what the sets ask for.
+    /// Over the seeds, each coordinate of each point is uniform, and coordinates of two points or
+    /// dimensions are uncorrelated, except as the sets require.
     #[test]
     fn over_the_seeds_every_coordinate_is_uniform() {
         const SEEDS: u64 = 4000;
@@ -177,7 +176,7 @@ mod tests {
             let product = |a: usize, b: usize| {
                 sets.iter().map(|set| (set[a] - 0.5) * (set[b] - 0.5)).sum::<f64>() / SEEDS as f64
             };
-            // Same point, two dimensions.
+            // The same point, two dimensions.
             for (a, b) in [(0, 1), (1, 2), (3, 4), (12, 14)] {
                 assert!(product(a, b).abs() < 5.0 / 12.0 / (SEEDS as f64).sqrt(), "{name} {a} {b}");
             }

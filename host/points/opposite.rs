@@ -3,10 +3,10 @@
 
 use crate::{Error, Result};
 
-/// The point that lies opposite to `point` in the box: `lower + upper - point` in every dimension.
+/// The point opposite to `point` in the box: `lower + upper - point` in every dimension.
 ///
-/// Of a swarm's random first positions and their opposites the better half starts closer to the
-/// optimum than as many random positions do, on average. What is in the box stays in the box.
+/// On average, the better half of random positions and their opposites is closer to the optimum
+/// than the same number of random positions. A point in the box has its opposite in the box.
 ///
 /// ```
 /// let point = flockwork::points::opposite(&[1.0, -4.0], &[0.0, -5.0], &[10.0, 5.0])?;
@@ -15,8 +15,8 @@ use crate::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// If the lengths differ, or if a lower bound is not less than its upper one or not finitely far
-/// from it.
+/// If the lengths differ, or if a lower bound is not less than the upper one or their difference is
+/// not finite.
 pub fn opposite(point: &[f64], lower: &[f64], upper: &[f64]) -> Result<Vec<f64>> {
     for (what, list) in [("the list of lower bounds", lower), ("the list of upper bounds", upper)] {
         if list.len() != point.len() {
@@ -28,7 +28,7 @@ pub fn opposite(point: &[f64], lower: &[f64], upper: &[f64]) -> Result<Vec<f64>>
             return Err(Error::Bounds { dimension, lower, upper });
         }
         let mirrored = lower + (upper - x);
-        // Rounding must not carry a point out of the box; one outside is not pulled in.
+        // Rounding must not move a point out of the box; a point outside is not pulled in.
         let inside = (lower..=upper).contains(&x);
         Ok(if inside { mirrored.clamp(lower, upper) } else { mirrored })
     };

@@ -1,5 +1,5 @@
 //! Sobol points with the direction numbers of Joe and Kuo ("Constructing Sobol sequences with
-//! better two-dimensional projections", SIAM J. Sci. Comput. 30, 2008), scrambled as Owen does
+//! better two-dimensional projections", SIAM J. Sci. Comput. 30, 2008) and Owen's scrambling
 //! ("Randomly permuted (t,m,s)-nets and (t,s)-sequences", 1995).
 
 use rayon::prelude::*;
@@ -10,25 +10,24 @@ use crate::{
     random::{Key, philox},
 };
 
-/// How many dimensions Sobol points can have: those whose polynomials have a degree of at most 13.
+/// The greatest number of dimensions: those whose polynomials have a degree of at most 13.
 pub const SOBOL_DIMS: u32 = 1111;
 
-/// Polynomials and initial direction numbers, a line for each dimension from the second on.
+/// Polynomials and initial direction numbers, one line per dimension from the second.
 const TABLE: &str = include_str!("../../data/sobol.txt");
 
 /// Digits of a coordinate.
 const DIGITS: u32 = f64::MANTISSA_DIGITS;
 
-/// Points of one task: their first is made from nothing, the others from the one before.
+/// Points per task; the first is computed from scratch, each other one from its predecessor.
 const CHUNK: usize = 256;
 
 /// The first `points` Sobol points, in Gray-code order, scrambled by `seed`.
 ///
-/// Scrambling keeps what makes the set even: for a power of two as number of points, each of as
-/// many equal cells of every dimension holds exactly one; and it makes every point uniform in the
-/// cube, and the sets of two seeds independent. Powers of two are the numbers to ask for. Point by
-/// point: coordinate d of point p is at `p * dims + d`. A larger set does not begin with a smaller
-/// one.
+/// Scrambling keeps the set even: if the number of points is a power of two, each of as many equal
+/// cells of every dimension holds exactly one point. It makes every point uniform in the cube, and
+/// the sets of two seeds independent. Powers of two are the best numbers of points. Coordinate d of
+/// point p is at `p * dims + d`. A larger set does not begin with a smaller one.
 ///
 /// ```
 /// let set = flockwork::points::sobol(4, 2, 7)?;
@@ -39,8 +38,7 @@ const CHUNK: usize = 256;
 /// ```
 ///
 /// # Errors
-/// If `points` or `dims` is 0, if `dims` is above [`SOBOL_DIMS`], or if there is no memory for so
-/// many.
+/// If `points` or `dims` is 0, `dims` is above [`SOBOL_DIMS`], or there is not enough memory.
 pub fn sobol(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     at_least_one(points, dims)?;
     if dims > SOBOL_DIMS {
@@ -79,25 +77,25 @@ pub fn sobol(points: u32, dims: u32, seed: u64) -> Result<Vec<f64>> {
     Ok(set)
 }
 
-/// The leading digits, which tell the points apart in each dimension, and behind them random ones.
+/// The leading digits, which distinguish the points in each dimension, followed by random digits.
 ///
-/// Owen's scrambling flips a digit at random, for each value of the digits before it anew. Behind
-/// the leading digits no two points have the same digits before, so every flip there is drawn for
-/// one point alone and the result is random whatever was flipped.
+/// Owen's scrambling flips each digit at random, independently for each value of the digits before
+/// it. After the leading digits no two points have the same preceding digits, so each flip applies
+/// to a single point, and the result is random whatever the digit was.
 fn coordinate(leading: u32, bits: u32, random: u64) -> f64 {
     let digits = u64::from(leading) << (DIGITS - bits) | random >> (64 - (DIGITS - bits));
     digits as f64 / (1_u64 << DIGITS) as f64
 }
 
-/// Which leading digits of one dimension are flipped: a bit for each node of the binary tree of all
-/// beginnings, numbered as in a heap. The node of the beginning x of k digits is 2^k + x.
+/// Which leading digits of a dimension are flipped: a bit for each node of the binary tree of all
+/// prefixes, numbered as in a heap. The node of the prefix x with k digits is 2^k + x.
 struct Flips {
     bits: u32,
     words: Vec<u64>,
 }
 
 impl Flips {
-    /// How many words of 64 nodes there are.
+    /// Number of words, each for 64 nodes.
     fn words(bits: u32) -> usize {
         (1_usize << bits).div_ceil(64)
     }
@@ -123,8 +121,8 @@ impl Flips {
     }
 }
 
-/// The directions of all dimensions, as numbers of `bits` digits: all first ones, all second ones,
-/// ...
+/// The directions of all dimensions, as numbers of `bits` digits: all first ones, then all second
+/// ones, and so on.
 fn directions(dims: u32, bits: u32) -> Vec<Vec<u32>> {
     let mut all = vec![Vec::with_capacity(dims as usize); bits as usize];
     let mut push = |numbers: &[u32]| {
@@ -157,7 +155,7 @@ fn directions(dims: u32, bits: u32) -> Vec<Vec<u32>> {
     all
 }
 
-/// Point `index` before scrambling: the exclusive or of the directions that its Gray code names.
+/// Point `index` before scrambling: the exclusive or of the directions that its Gray code selects.
 fn core_point(index: u32, directions: &[Vec<u32>], dims: usize) -> Vec<u32> {
     let code = index ^ index >> 1;
     let mut point = vec![0; dims];
@@ -169,7 +167,7 @@ fn core_point(index: u32, directions: &[Vec<u32>], dims: usize) -> Vec<u32> {
     point
 }
 
-/// From the point before `index` to it: Gray codes of neighbours differ in one bit.
+/// Advances from the point before `index` to it: Gray codes of neighbours differ in one bit.
 fn step(point: &mut [u32], index: u32, directions: &[Vec<u32>]) {
     let numbers = &directions[index.trailing_zeros() as usize];
     point.iter_mut().zip(numbers).for_each(|(digits, number)| *digits ^= number);
@@ -185,7 +183,7 @@ mod tests {
         (0..points).map(|index| core_point(index, &directions, dims as usize)).collect()
     }
 
-    /// The ten points in three dimensions that Joe and Kuo print with their program.
+    /// The ten points in three dimensions published by Joe and Kuo with their program.
     #[test]
     fn the_published_points() {
         let published = [
@@ -205,7 +203,7 @@ mod tests {
         assert_eq!(points, published);
     }
 
-    /// Of the far dimensions, by SciPy 1.17 (`qmc.Sobol(1111, scramble=False, bits=32)`).
+    /// High dimensions, compared with SciPy 1.17 (`qmc.Sobol(1111, scramble=False, bits=32)`).
     #[test]
     fn points_of_another_program() {
         let sixteen: [(usize, [u32; 16]); 5] = [

@@ -1,4 +1,4 @@
-//! What an asynchronous swarm keeps to, however its parts come to run.
+//! Invariants of an asynchronous swarm, however its parts are scheduled.
 
 use flockwork::{
     backend::{Best, Number, Plan, Swarm},
@@ -14,7 +14,8 @@ pub fn options(particles: u32, seed: u64) -> Options {
     Options { particles, seed, mode: Mode::Asynchronous, ..Options::default() }
 }
 
-/// Advances a swarm by so many iterations each, and looks in between; says what is broken.
+/// Advances a swarm by each of these numbers of iterations, with a check after each; the error
+/// tells what is broken.
 pub fn keeps_its_promises<O: Objective, T: Number>(
     objective: O,
     dims: u32,
@@ -50,7 +51,7 @@ fn bits<T: Scalar>(numbers: &[T]) -> Vec<u64> {
     numbers.iter().map(|x| x.to_f64().to_bits()).collect()
 }
 
-/// Looks at a swarm whose best was `before`; `judge` evaluates points.
+/// Checks a swarm whose best was `before`; `judge` evaluates points.
 fn look<T: Number>(
     swarm: &mut dyn Swarm<T>,
     judge: &mut dyn Swarm<T>,

@@ -1,4 +1,4 @@
-//! Fits on any back end against those of the CPU.
+//! Fits on any back end, compared with the CPU's.
 
 use std::ops::ControlFlow;
 
@@ -32,7 +32,7 @@ fn share(index: u32) -> f64 {
     f64::from(index.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24)
 }
 
-/// Rows with so many positive arguments, and targets that depend on them a little.
+/// Rows with positive arguments, and targets that depend on them slightly.
 pub fn data(columns: u32, rows: u32) -> Data {
     let argument = |row: u32, column: u32| 0.25 + 5.0 * share(row * columns + column + 7);
     let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c))).collect();
@@ -40,16 +40,16 @@ pub fn data(columns: u32, rows: u32) -> Data {
     Data::new(columns, arguments, (0..rows).map(target).collect()).expect("finite numbers")
 }
 
-/// What differs from one comparison to the next.
+/// The differences between comparisons.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub rows: u32,
     pub particles: u32,
     pub weighted: bool,
     pub loss: Loss,
-    /// Take every parameter but the first as known, and the first too if it is the only one.
+    /// Fix every parameter but the first, and the first too if it is the only one.
     pub fixed: bool,
-    /// Columns, if the model takes as many.
+    /// Number of columns, if the model takes that many.
     pub columns: u32,
     pub precision: Precision,
 }
@@ -68,7 +68,7 @@ impl Case {
     }
 }
 
-/// The fit of a case by a model of that name.
+/// The fit of a case, by the model's name.
 pub fn fit(model: &str, case: &Case) -> Fit {
     let info = MODELS.iter().find(|info| info.name == model).expect("a model's name");
     let Case { rows, particles, weighted, loss, fixed, precision, columns } = *case;
@@ -98,8 +98,8 @@ pub fn fit(model: &str, case: &Case) -> Fit {
     })
 }
 
-/// Whether a back end computes the CPU's sums at many points, bit for bit, and then searches as the CPU
-/// does.
+/// Checks that a back end computes the CPU's sums at many points, bit for bit, and then searches
+/// like the CPU.
 pub fn same_swarm<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
     let fit = fit(M::INFO.name, case);
     match case.precision {
@@ -143,7 +143,7 @@ fn compare<T: Number>(
     Ok(())
 }
 
-/// Whether a whole fit on a back end is that of the CPU.
+/// Checks that a whole fit on a back end is the CPU's.
 pub fn same_fit<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
     let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
     let (fit, backend) = (fit(M::INFO.name, case), machine.of_model(model));
@@ -161,7 +161,7 @@ fn equal(here: &Fitted, there: &Fitted, what: &str) {
     assert_eq!(there.descents, here.descents, "{what}");
 }
 
-/// Whether several fits over the same data are those of the CPU.
+/// Checks that several fits over the same data are the CPU's.
 pub fn same_fits<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
     let (fit, backend) = (fit(M::INFO.name, case), machine.of_model(model));
     let samples = Resample::bootstrap(case.rows as usize, 3, 5);
@@ -175,7 +175,7 @@ pub fn same_fits<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> 
     Ok(())
 }
 
-/// Cases that between them have every part of the kernels in use: ends of chunks and of groups, full and
+/// Cases that together use every part of the kernels: ends of chunks and groups, full and
 /// half-empty warps, weights, losses, fixed parameters.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
@@ -192,7 +192,7 @@ pub fn cases() -> Vec<Case> {
     cases
 }
 
-/// Does `visit` for the model of each name.
+/// Calls `visit` for the model of each name.
 pub fn for_each_model<M: FitMachine>(
     machine: &M,
     mut visit: impl FnMut(&'static Info) -> Vec<Case>,
@@ -205,7 +205,7 @@ pub fn for_each_model<M: FitMachine>(
     Ok(())
 }
 
-/// [`same_swarm`] of a model by its name.
+/// [`same_swarm`] for a model by name.
 pub fn same_named(name: &str, case: &Case, machine: &impl FitMachine) -> Result<()> {
     struct Same<'a, M>(&'a Case, &'a M);
     impl<F: FitMachine> Visitor for Same<'_, F> {

@@ -1,4 +1,4 @@
-//! What the tests of every back end share.
+//! Helpers shared by the tests of all back ends.
 
 #![allow(dead_code, reason = "each test program uses its part of it")]
 
@@ -17,7 +17,7 @@ use flockwork::{
     swarm::{Mode, Options, Problem, Rule, Variation},
 };
 
-/// One comparison: a swarm's size, and after which iterations to look.
+/// A comparison: a swarm's size, and the iterations after which to compare.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub particles: u32,
@@ -25,19 +25,19 @@ pub struct Case {
     pub looks: &'static [u32],
 }
 
-/// What is compared besides: other options, another problem, several swarms.
+/// Variations of a comparison: other options, another problem, several swarms.
 #[derive(Clone)]
 pub struct Variant {
     pub name: String,
     pub options: Options,
     pub rotated: bool,
     pub mixed: bool,
-    /// The box has not the same sides in all dimensions.
+    /// The box has different sides in different dimensions.
     pub uneven: bool,
     pub swarms: u32,
-    /// Take the general iteration even where the usual one would do.
+    /// Take the general iteration even if the specialised one would do.
     pub general: bool,
-    /// The other one is in the mode asynchronous: it does the same if it has one part and a single warp.
+    /// The other swarm is asynchronous; it computes the same if it has one part and a single warp.
     pub apart: bool,
 }
 
@@ -63,7 +63,7 @@ impl Variant {
 
 /// A back end for each objective function.
 pub trait Machine {
-    /// A swarm for the function of that name: the emulator has the kernels of all functions compiled.
+    /// A swarm for a function by name; the emulator has the kernels of all functions compiled.
     fn swarm_of<T: Number>(
         &self,
         objective: &str,
@@ -71,7 +71,7 @@ pub trait Machine {
         plan: Plan<T>,
     ) -> flockwork::Result<Box<dyn Swarm<T>>>;
 
-    /// The same for a function whose kernels alone the emulator has compiled.
+    /// The same for a function type; the emulator compiles only its kernels.
     fn swarm<O: Objective, T: Number>(
         &self,
         _: O,
@@ -84,7 +84,7 @@ pub trait Machine {
     fn description(&self) -> String;
 }
 
-/// Back ends that need not be told which function it is.
+/// Back ends that need not know the function's type.
 macro_rules! machines {
     ($($backend:ty),*) => {$(
         impl Machine for $backend {
@@ -136,7 +136,7 @@ impl Machine for Emulated {
     }
 }
 
-/// The options of a comparison, and what its swarms differ in.
+/// The options of a comparison, and the differences between its swarms.
 fn options(variant: &Variant, case: Case) -> (Options, Vec<Variation>) {
     let options = Options {
         particles: case.particles,
@@ -154,8 +154,8 @@ fn options(variant: &Variant, case: Case) -> (Options, Vec<Variation>) {
     (options, variations)
 }
 
-/// The problem of a case: the function, shifted where it can be; the dimensions rounded up to what
-/// it is defined for.
+/// The problem of a case: the function, shifted if possible, with the dimensions rounded up to a
+/// number it takes.
 pub fn problem(objective: &str, dims: u32) -> Problem {
     let info = OBJECTIVES.iter().find(|info| info.name == objective).expect("a function's name");
     if info.data == Data::Rows {
@@ -167,7 +167,7 @@ pub fn problem(objective: &str, dims: u32) -> Problem {
     if problem.can_shift() { problem.shifted(11).unwrap() } else { problem }
 }
 
-/// Some variables whole, some periodic.
+/// Makes some variables integer and some periodic.
 fn mixed(problem: Problem) -> Problem {
     use flockwork::swarm::Variable::{Continuous, Integer, Periodic};
     let outward = |x: &f64| if *x < 0.0 { x.floor() } else { x.ceil() };
@@ -178,7 +178,7 @@ fn mixed(problem: Problem) -> Problem {
     problem.with_bounds(lower, upper).unwrap().with_variables(variables).unwrap()
 }
 
-/// Each dimension a little narrower than the one before, some of them.
+/// Makes some dimensions slightly narrower than the one before.
 fn uneven(problem: Problem) -> Problem {
     let narrower = |sides: &[f64]| -> Vec<f64> {
         sides.iter().enumerate().map(|(nth, side)| side * (1.0 - 0.01 * (nth % 7) as f64)).collect()
@@ -187,8 +187,7 @@ fn uneven(problem: Problem) -> Problem {
     problem.with_bounds(lower, upper).unwrap()
 }
 
-/// Runs the case for the function called `objective` on both back ends in both precisions; says
-/// where the first bit differs.
+/// Runs a case on both back ends in both precisions; the error tells where the first bit differs.
 pub fn same_bits(
     objective: &str,
     case: Case,
@@ -198,7 +197,7 @@ pub fn same_bits(
     same_bits_of(&Variant::usual(), objective, case, one, other)
 }
 
-/// As [`same_bits`], for other options or problems.
+/// Like [`same_bits`], for other options or problems.
 pub fn same_bits_of(
     variant: &Variant,
     objective: &str,
@@ -210,12 +209,12 @@ pub fn same_bits_of(
     same_bits_in::<f64>(variant, objective, case, one, other)
 }
 
-/// As [`same_bits`], for every function; all differences.
+/// Like [`same_bits`], for every function; the error lists all differences.
 pub fn all_same_bits(case: Case, one: &impl Machine, other: &impl Machine) -> Result<(), String> {
     all_same_bits_of(&Variant::usual(), case, one, other)
 }
 
-/// As [`same_bits_of`], for every function; all differences.
+/// Like [`same_bits_of`], for every function; the error lists all differences.
 pub fn all_same_bits_of(
     variant: &Variant,
     case: Case,
@@ -271,7 +270,7 @@ fn same_bits_in<T: Number>(
     })
 }
 
-/// Where two swarms first differ, looked for after so many iterations.
+/// The first difference between two swarms, checked after these numbers of iterations.
 fn compared<T: Number>(mut swarms: [Box<dyn Swarm<T>>; 2], looks: &[u32]) -> Result<(), String> {
     for swarm in &mut swarms {
         swarm.record_every(Some(4)).map_err(|e| e.to_string())?;
@@ -321,7 +320,7 @@ fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result
             return Err(format!("the bests are {one:?} and {other:?}"));
         }
     }
-    // The usual iteration does not keep what no rule of it reads.
+    // The specialised iteration does not store what its rule never reads.
     if one.iteration != other.iteration || one.bests.len() != other.bests.len() {
         return Err("the iterations or the numbers of swarms differ".to_owned());
     }
@@ -331,8 +330,8 @@ fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result
     Ok(())
 }
 
-/// Every rule, neighbourhood, edge, schedule and kind of variable, rotated and not, several swarms at
-/// once; and the usual run by the general way.
+/// Every rule, neighbourhood, boundary handling, schedule and kind of variable, with and without
+/// rotation, several swarms at once; and the default options by the general iteration.
 pub fn variants() -> Vec<Variant> {
     use flockwork::swarm::{Edge, Neighbourhood, Randomness, Schedule};
 
@@ -354,7 +353,7 @@ pub fn variants() -> Vec<Variant> {
     for (nth, &rule) in Rule::ALL.iter().enumerate() {
         for (mth, neighbourhood) in neighbourhoods.into_iter().enumerate() {
             for randomness in Randomness::ALL {
-                // Edges and the rest go through all their values side by side.
+                // Boundary handling and the rest cycle through their values in parallel.
                 let count = nth * 8 + mth * 2 + *randomness as usize;
                 let options = Options {
                     neighbourhood: Some(neighbourhood),
@@ -389,7 +388,7 @@ pub fn cpu() -> Cpu {
     Cpu::new(0).unwrap()
 }
 
-/// CPUs with every vector width that this processor has, and several numbers of threads.
+/// CPUs with every vector width of this processor, and several numbers of threads.
 pub fn all_cpus() -> Vec<Cpu> {
     [Simd::Baseline, Simd::Avx2, Simd::Avx512]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Distances and paths on any back end against those of the CPU.
+//! Distances and paths on any back end, compared with the CPU's.
 
 use flockwork::{
     Result,
@@ -8,7 +8,7 @@ use flockwork::{
 };
 use rand::{Rng, SeedableRng};
 
-/// What weights a random graph has.
+/// The weights of a random graph.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// Real numbers.
@@ -21,11 +21,12 @@ pub enum Kind {
     Signed,
 }
 
-/// A graph of `n` vertices, of which each has about `degree` edges.
+/// A graph of `n` vertices with about `degree` edges each.
 pub fn random(n: usize, degree: f64, kind: Kind, seed: u64) -> Graph {
     let mut generator = PhiloxStream::seed_from_u64(seed);
     let share = (degree / n.max(1) as f64).min(1.0);
-    // What a vertex is worth: gained by leaving it and lost by coming, so it cancels along any cycle.
+    // A potential: gained by leaving a vertex and lost by entering it, so it cancels along any
+    // cycle.
     let worth: Vec<f64> = (0..n).map(|_| f64::from(generator.random_range(0..300_u16))).collect();
     let mut edges = Vec::new();
     for from in 0..n {
@@ -58,7 +59,7 @@ pub fn undirected(n: usize, degree: f64, kind: Kind, seed: u64) -> Graph {
     graph
 }
 
-/// Whether a back end finds the CPU's distances and the CPU's paths, bit for bit.
+/// Checks that a back end finds the CPU's distances and paths, bit for bit.
 pub fn same<W: Length + PartialEq>(graph: &Graph, solver: &impl Solver, what: &str) -> Result<()> {
     for paths in [false, true] {
         same_with::<W>(graph, solver, Options { paths }, what)?;
@@ -66,7 +67,7 @@ pub fn same<W: Length + PartialEq>(graph: &Graph, solver: &impl Solver, what: &s
     Ok(())
 }
 
-/// Whether it finds them with these options.
+/// The same, with these options.
 pub fn same_with<W: Length + PartialEq>(
     graph: &Graph,
     solver: &impl Solver,
@@ -84,14 +85,14 @@ pub fn same_with<W: Length + PartialEq>(
     Ok(())
 }
 
-/// The same in every type that holds the weights.
+/// The same, in every type that holds the weights.
 pub fn same_in_all(graph: &Graph, kind: Kind, solver: &impl Solver, what: &str) -> Result<()> {
     same::<f32>(graph, solver, what)?;
     same::<f64>(graph, solver, what)?;
     if !matches!(kind, Kind::Real) {
         same::<i32>(graph, solver, what)?;
     }
-    // Chosen where no distance can be too great for it.
+    // Chosen if no distance can overflow it.
     if Weights::Auto.settled(graph) == Weights::U16 {
         same::<u16>(graph, solver, what)?;
     }

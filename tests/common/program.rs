@@ -1,5 +1,5 @@
-//! The program as a person uses it. `FLOCKWORK_BIN` names another program than the one just built,
-//! `FLOCKWORK_DATA` another folder of data.
+//! The program as a user runs it. `FLOCKWORK_BIN` names another program than the one just built,
+//! `FLOCKWORK_DATA` another data folder.
 
 use std::{
     env,
@@ -21,7 +21,7 @@ pub fn data(name: &str) -> String {
     folder.join(name).to_str().unwrap().to_owned()
 }
 
-/// The words of a command line; what is in none of them may have spaces.
+/// Runs a command line, split at spaces.
 pub fn run(line: &str) -> Output {
     program().args(line.split_whitespace()).stdin(Stdio::null()).output().unwrap()
 }
@@ -39,7 +39,7 @@ pub fn succeeds(line: &str) -> String {
     text(&output.stdout)
 }
 
-/// Fails with a sentence that has all of `expected` in it.
+/// Checks that the program fails with a message containing all of `expected`.
 #[track_caller]
 pub fn fails(line: &str, expected: &[&str]) {
     let output = run(line);
@@ -59,7 +59,7 @@ pub fn json(line: &str) -> Value {
     serde_json::from_str(&output).unwrap()
 }
 
-/// Waits until a program listens to Ctrl-C, or has ended: however busy the machine is.
+/// Waits until a program listens to Ctrl-C or has ended, however busy the machine is.
 #[cfg(target_os = "linux")]
 #[allow(dead_code)]
 pub fn listens(child: &mut Child) {
@@ -69,7 +69,7 @@ pub fn listens(child: &mut Child) {
         let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
         u64::from_str_radix(mask.trim(), 16).ok()
     };
-    // Of SIGINT, number 2.
+    // The bit of SIGINT, number 2.
     while child.try_wait().unwrap().is_none() && caught().is_none_or(|mask| mask & 2 == 0) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

@@ -1,5 +1,5 @@
-//! The way to a GPU with a driver that has none: `stand_in.rs`. What it is given (kernels by their names, shapes,
-//! arguments, graphs, memory) must lead to the bits of the CPU.
+//! The path to a GPU, with a driver that has none: `stand_in.rs`. What it is given (kernels by
+//! name, shapes, arguments, graphs, memory) must lead to the CPU's bits.
 
 #[path = "../common/program.rs"]
 #[allow(dead_code, reason = "other test programs use more of it")]
@@ -36,7 +36,7 @@ mod driver {
     pub fn main() -> ExitCode {
         let folder = Path::new(env!("CARGO_BIN_EXE_flockwork")).parent().expect("a folder");
         let library = folder.join("examples/libstand_in.so");
-        // Where tests have been packed for another machine, it is not there.
+        // It is missing if the tests were packed for another machine.
         let packed = env::var_os("FLOCKWORK_BIN").is_some();
         if !library.exists() && !packed {
             println!("{} is missing: `cargo build --example stand_in`", library.display());
@@ -49,7 +49,7 @@ mod driver {
             env::set_var("STAND_IN_LOG", log.path());
         }
         let mut arguments = Arguments::from_args();
-        // What one does is what the log grows by.
+        // A test's calls are what it adds to the log.
         arguments.test_threads = Some(1);
         let trials: [Named; 13] = [
             ("iterations_in_memory_are_graphs", graphs),
@@ -70,7 +70,7 @@ mod driver {
         libtest_mimic::run(&arguments, trials.into()).exit_code()
     }
 
-    /// A GPU that nobody asked for leaves a closure to the CPU; one that was asked for refuses it.
+    /// Without a request for a GPU, a closure runs on the CPU; with one, it is refused.
     fn left_to_the_cpu() -> Done {
         let problem = Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| x[0] * x[0] + x[1].abs())?;
         let options = Options { particles: 40, iterations: 20, ..Options::default() };
@@ -91,7 +91,7 @@ mod driver {
         check(on(&AnyBackend::select(Choice::Cuda, 1)?).is_err(), "refused", &[])
     }
 
-    /// What the driver does in `f`.
+    /// The driver's log during `f`.
     fn log_of<T>(f: impl FnOnce() -> T) -> (T, Vec<String>) {
         let log = env::var("STAND_IN_LOG").expect("set in `main`");
         let before = fs::read_to_string(&log).expect("a log").len();
@@ -108,8 +108,8 @@ mod driver {
         if holds { Ok(()) } else { Err(format!("not so: {what}; the driver did {log:#?}").into()) }
     }
 
-    /// Advances a swarm on the CPU and with the driver by so many iterations, again and again, and compares;
-    /// says what the driver did.
+    /// Advances a swarm on the CPU and with the driver by each of these numbers of iterations,
+    /// compares them, and returns the driver's log.
     fn advanced<T: Number>(
         function: &dyn Function,
         plan: &Plan<T>,
@@ -125,7 +125,7 @@ mod driver {
             for &iterations in advances {
                 here.advance(iterations)?;
                 there.advance(iterations)?;
-                // The usual iteration does not keep what no rule of it reads.
+                // The specialised iteration does not store what its rule never reads.
                 let read = |swarm: Snapshot<T>| {
                     let Snapshot { iteration, positions, velocities, own_bests, bests, .. } = swarm;
                     (iteration, positions, velocities, own_bests, bests)
@@ -145,8 +145,8 @@ mod driver {
         Ok(log)
     }
 
-    /// A graph is made when launches come again: first 64 iterations one by one, then three graphs, and the last
-    /// twelve one by one, since such a sequence was not there before.
+    /// A graph is made when a sequence of launches recurs: first 64 single iterations, then three
+    /// graphs, and the last twelve single ones, since that sequence is new.
     fn graphs() -> Done {
         let problem = Problem::named("rastrigin", 3)?.shifted(3)?;
         let plan = Plan::<f32>::new(&problem, &swarm(200))?;
@@ -162,7 +162,7 @@ mod driver {
         Options { particles, ..Options::for_rule(Rule::Inertia) }
     }
 
-    /// Two kernels an iteration.
+    /// Two kernels per iteration.
     fn general_graphs() -> Done {
         let problem = Problem::named("rastrigin", 5)?.shifted(3)?;
         let options = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..swarm(70) };
@@ -186,8 +186,8 @@ mod driver {
         Ok(())
     }
 
-    /// With the swarm's best as the guide, few particles are moved by the launch that judges them: but for the first
-    /// iteration of those that are put together.
+    /// With the global best for all particles, the launch that judges few particles also moves
+    /// them, except for the first of the iterations launched together.
     fn moves_with_judging() -> Done {
         let fit = Fit::named("linear", Data::pairs((0..300).map(growth))?)?;
         let problem = fit.problem()?;
@@ -206,7 +206,7 @@ mod driver {
         Ok(())
     }
 
-    /// Sequences that come in turn keep a graph each, and arguments are those of each time.
+    /// Alternating sequences keep a graph each, and launches get the current arguments.
     fn other_graphs() -> Done {
         let problem = Problem::named("rastrigin", 2)?.shifted(5)?;
         let plan = Plan::<f32>::new(&problem, &swarm(130))?;
@@ -222,7 +222,7 @@ mod driver {
         (x, 3.0 / (1.0 + (5.0 - x).exp()) + 0.01 * f64::from(i % 7))
     }
 
-    /// What the program finds, without times and what it ran on.
+    /// The program's results, without times and machine.
     fn numbers(mut object: Value) -> Value {
         let timed = |name: &str| name.ends_with("seconds") || name.ends_with("_per_second");
         let fields = object.as_object_mut().expect("an object");
@@ -235,7 +235,8 @@ mod driver {
         object
     }
 
-    /// Runs the program on the CPU and with the driver, and compares; says what the driver did.
+    /// Runs the program on the CPU and with the driver, compares the results, and returns the
+    /// driver's log.
     fn same(line: &str, on_gpu: &str) -> Result<Vec<String>, Failed> {
         let (found, log) = log_of(|| json(&format!("{line} {on_gpu} --backend cuda")));
         let expected = json(&format!("{line} --backend cpu"));
@@ -263,7 +264,7 @@ mod driver {
         check(steps.count() == 140, "a launch for each iteration", &log)
     }
 
-    /// The kernels state 1024 threads; blocks have fewer.
+    /// The kernels declare 1024 threads; blocks have fewer.
     fn narrowed() -> Done {
         let line = "optimize rastrigin --dims 3 --particles 200 --iterations 60";
         for (on_gpu, kernel) in [
@@ -281,8 +282,8 @@ mod driver {
         Ok(())
     }
 
-    /// A kernel with particles on the chip is compiled once for each number of dimensions and each manner, with these
-    /// as constants; not for other things that change from run to run.
+    /// A kernel with particles on the chip is compiled once for each number of dimensions and mode,
+    /// which are its specialization constants, and not for what changes from run to run.
     fn constants() -> Done {
         let gpu = Cuda::open(0)?.with_strategy(Strategy::Resident);
         let run = |dims, seed, mode| -> Result<Vec<String>, Failed> {
@@ -334,7 +335,8 @@ mod driver {
         check(count(&log, "load fit_sums_logistic_f64") == 1, "its kernel", &log)
     }
 
-    /// In one launch; by launches in two streams that wait for each other; in strips, with three streams.
+    /// In one launch; by launches in two streams that wait for each other; in strips, with three
+    /// streams.
     fn paths() -> Done {
         let edge =
             |i: u32| (i % 300, (i.wrapping_mul(2_654_435_761) >> 8) % 300, 1.0 + f64::from(i % 13));
@@ -343,7 +345,7 @@ mod driver {
         let streaming = gpu.clone().with_strategy(Strategy::Streaming);
         for paths in [false, true] {
             let options = PathOptions { paths };
-            // A little less than the matrix and what goes with it.
+            // Slightly less than the matrix and its panels need.
             let little = streaming.clone().with_memory(if paths { 2_000_000 } else { 1_400_000 });
             for (gpu, launched) in [
                 (&gpu, "cooperative launch paths_closure_i32"),

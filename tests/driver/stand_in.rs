@@ -1,9 +1,9 @@
-//! A driver without a GPU: its memory is the processor's, streams do at once what they are given, and kernels are
-//! run by the emulator. So what the program says to a driver (`host/cuda`) is tested where there is none; it has
-//! those kernels that `main.rs` uses.
+//! A driver without a GPU: its memory is the processor's, streams execute at once, and kernels are
+//! run by the emulator. It tests the calls made by `host/cuda` where there is no GPU; it has the
+//! kernels that `main.rs` uses.
 //!
-//! Variables of its environment: `STAND_IN_LOG` names a file that gets a line for each thing done;
-//! `STAND_IN_WITHOUT_GRAPHS` makes a driver that has no graphs.
+//! Environment variables: `STAND_IN_LOG` names a file that gets a line for each operation;
+//! `STAND_IN_WITHOUT_GRAPHS` makes a driver without graphs.
 
 #![allow(non_snake_case, reason = "the driver's names")]
 
@@ -45,7 +45,7 @@ use flockwork_device::{
     },
 };
 
-/// An answer of the driver.
+/// A code returned by the driver.
 type Answer = c_int;
 
 const DONE: Answer = 0;
@@ -57,10 +57,10 @@ const COOPERATIVE_LAUNCH_TOO_LARGE: Answer = 720;
 const NOT_SUPPORTED: Answer = 801;
 
 const MULTIPROCESSORS: c_int = 3;
-/// Blocks of any kernel on a multiprocessor.
+/// Resident blocks of any kernel per multiprocessor.
 const BLOCKS: c_int = 1;
 
-/// Writes a line into the log, if there is one.
+/// Appends a line to the log, if there is one.
 fn log(line: &str) {
     static LOG: OnceLock<Option<Mutex<File>>> = OnceLock::new();
     let open = |path| OpenOptions::new().create(true).append(true).open(path).expect("a log");
@@ -69,19 +69,19 @@ fn log(line: &str) {
     }
 }
 
-/// A kernel that there is.
+/// A kernel of this driver.
 struct Known {
     name: String,
-    /// Bytes of its arguments.
+    /// Size of its arguments in bytes.
     bytes: usize,
-    /// Runs it: blocks, threads, the place of its arguments.
+    /// Runs it with blocks, threads and a pointer to its arguments.
     run: unsafe fn(u32, u32, *const c_void) -> Result<(), String>,
 }
 
-/// Runs a kernel, each time by another schedule.
+/// Runs a kernel, each time with another schedule.
 ///
 /// # Safety
-/// As [`Emulator::launch`], with arguments at that place.
+/// As for [`Emulator::launch`], with arguments at that address.
 unsafe fn run<K: Kernel>(
     blocks: u32,
     threads: u32,
@@ -118,14 +118,14 @@ fn kernels() -> &'static [Known] {
     })
 }
 
-/// A kernel that is loaded: module and function are one.
+/// A loaded kernel: its module and function are one.
 struct Loaded {
     kernel: &'static Known,
-    /// Threads of a block at most, as its text states.
+    /// The most threads of a block, as declared in its text.
     most_threads: u32,
 }
 
-/// What cuLaunchKernel is given, but for streams.
+/// The parameters of cuLaunchKernel, except the stream.
 #[derive(Clone)]
 struct Launch {
     function: *const Loaded,
@@ -138,7 +138,7 @@ impl Launch {
     /// # Safety
     /// The arguments' buffers are as the kernel documents them.
     unsafe fn run(&self, how: &str) -> Answer {
-        // SAFETY: loaded as long as it is launched.
+        // SAFETY: it stays loaded while it is launched.
         let Loaded { kernel, most_threads } = unsafe { &*self.function };
         log(&format!("{how} {}", kernel.name));
         if self.threads > *most_threads {
@@ -161,7 +161,7 @@ macro_rules! driver {
         $(#[$doc])*
         ///
         /// # Safety
-        /// As the driver's function: what is to be written can be, and what is given was made by it.
+        /// As for the driver's function: outputs can be written, and handles were created by it.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),*) -> Answer {
             // SAFETY: the caller's promise.
@@ -171,14 +171,14 @@ macro_rules! driver {
     )* };
 }
 
-/// What stands for a thing of which nothing need be known.
+/// A handle for an object without state.
 fn some() -> *mut c_void {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
     ptr::without_provenance_mut(NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 driver! {
-    /// Starts it.
+    /// Initialises it.
     fn cuInit(_flags: c_uint) { DONE }
     /// CUDA 13.0.
     fn cuDriverGetVersion(version: *mut c_int) { *version = 13_000; DONE }
@@ -230,27 +230,27 @@ driver! {
         *context = some();
         DONE
     }
-    /// Gives it back.
+    /// Releases it.
     fn cuDevicePrimaryCtxRelease_v2(_device: c_int) { DONE }
-    /// None: so it is set each time.
+    /// None, so it is set each time.
     fn cuCtxGetCurrent(context: *mut *mut c_void) { *context = ptr::null_mut(); DONE }
     /// Sets it.
     fn cuCtxSetCurrent(_context: *mut c_void) { DONE }
-    /// All is done at once.
+    /// Everything runs at once.
     fn cuCtxSynchronize() { DONE }
-    /// What streams there may be.
+    /// The range of stream priorities.
     fn cuCtxGetStreamPriorityRange(least: *mut c_int, greatest: *mut c_int) {
         (*least, *greatest) = (0, -1);
         DONE
     }
     /// A stream.
     fn cuStreamCreate(stream: *mut *mut c_void, _flags: c_uint) { *stream = some(); DONE }
-    /// One that comes first.
+    /// One with priority.
     fn cuStreamCreateWithPriority(stream: *mut *mut c_void, _flags: c_uint, _priority: c_int) {
         *stream = some();
         DONE
     }
-    /// Ends it.
+    /// Destroys it.
     fn cuStreamDestroy_v2(_stream: *mut c_void) { DONE }
     /// Done.
     fn cuStreamQuery(_stream: *mut c_void) { DONE }
@@ -274,7 +274,7 @@ driver! {
     /// Done.
     fn cuEventSynchronize(_event: *mut c_void) { DONE }
 
-    /// Memory, all of whose bits are 1 to begin with: what is not written is no number.
+    /// Memory with all bits set at first, so that numbers not written are NaN.
     fn cuMemAlloc_v2(pointer: *mut u64, bytes: usize) {
         let Ok(layout) = std::alloc::Layout::from_size_align(bytes + HEADER, HEADER) else {
             return INVALID_VALUE;
@@ -295,11 +295,11 @@ driver! {
         std::alloc::dealloc(place, std::alloc::Layout::from_size_align_unchecked(bytes, HEADER));
         DONE
     }
-    /// It cannot: copies are slower then.
+    /// Not supported: copies are then slower.
     fn cuMemHostAlloc(_memory: *mut *mut c_void, _bytes: usize, _flags: c_uint) { NOT_SUPPORTED }
     /// As above.
     fn cuMemFreeHost(_memory: *mut c_void) { NOT_SUPPORTED }
-    /// Nothing is to be done.
+    /// Nothing to do.
     fn cuMemHostRegister_v2(_memory: *mut c_void, _bytes: usize, _flags: c_uint) { DONE }
     /// As above.
     fn cuMemHostUnregister(_memory: *mut c_void) { DONE }
@@ -342,7 +342,7 @@ driver! {
         DONE
     }
 
-    /// A module with one kernel, which is looked up by the name of its entry.
+    /// A module with one kernel, found by the name of its entry.
     fn cuModuleLoadDataEx(
         module: *mut *mut c_void,
         text: *const c_char,
@@ -367,7 +367,7 @@ driver! {
         *module = Box::into_raw(Box::new(Loaded { kernel, most_threads })).cast();
         DONE
     }
-    /// Ends it.
+    /// Unloads it.
     fn cuModuleUnload(module: *mut c_void) {
         drop(Box::from_raw(module.cast::<Loaded>()));
         DONE
@@ -381,7 +381,7 @@ driver! {
         *function = module;
         DONE
     }
-    /// Threads of a block at most; of all else nothing.
+    /// The most threads of a block; no other attribute.
     fn cuFuncGetAttribute(value: *mut c_int, attribute: c_int, function: *mut Loaded) {
         *value = if attribute == 0 { (*function).most_threads as c_int } else { 0 };
         DONE
@@ -465,7 +465,7 @@ driver! {
         described: *const Described,
     ) {
         let graph = &mut *graph;
-        // A chain: each waits for the one before.
+        // A chain: each launch waits for the one before.
         let last = graph.0.len();
         let waits_for: &[*mut c_void] =
             if count == 0 { &[] } else { std::slice::from_raw_parts(before, count) };
@@ -476,7 +476,7 @@ driver! {
         *node = ptr::without_provenance_mut(graph.0.len());
         DONE
     }
-    /// The same, to be launched.
+    /// An executable copy.
     fn cuGraphInstantiateWithFlags(
         executable: *mut *mut Graph,
         graph: *mut Graph,
@@ -485,7 +485,7 @@ driver! {
         *executable = Box::into_raw(Box::new((*graph).clone()));
         DONE
     }
-    /// Other arguments for one of its launches.
+    /// Replaces the arguments of one launch.
     fn cuGraphExecKernelNodeSetParams(
         executable: *mut Graph,
         node: *mut c_void,
@@ -499,7 +499,7 @@ driver! {
         *place = launch;
         DONE
     }
-    /// Runs them, one after the other.
+    /// Runs the launches one after the other.
     fn cuGraphLaunch(executable: *mut Graph, _stream: *mut c_void) {
         let launches = &(*executable).0;
         log(&format!("graph of {}", launches.len()));
@@ -517,7 +517,7 @@ driver! {
     fn cuGraphDestroy(graph: *mut Graph) { drop(Box::from_raw(graph)); DONE }
 }
 
-/// Before each piece of memory lies its length; as much as keeps it aligned as a GPU's is.
+/// A piece of memory is preceded by its length, padded to a GPU's alignment.
 const HEADER: usize = 256;
 
 fn at(pointer: u64) -> *mut u8 {
@@ -541,13 +541,13 @@ struct Described {
 
 impl Described {
     /// # Safety
-    /// The function is loaded, and the parameters lead to its arguments.
+    /// The function is loaded, and the parameters point to its arguments.
     unsafe fn launch(&self) -> Launch {
         let function = self.function.cast::<Loaded>();
         // SAFETY: the caller's promise.
         let bytes = unsafe { (*function).kernel.bytes };
         let mut arguments = vec![0_u128; bytes.div_ceil(size_of::<u128>())];
-        // SAFETY: so many bytes lie at both places.
+        // SAFETY: there are this many bytes at both addresses.
         unsafe {
             let from = (*self.parameters).cast::<u8>();
             from.copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), bytes);

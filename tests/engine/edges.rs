@@ -1,4 +1,4 @@
-//! What happens at the sides of the box, in whole runs, and kinds of variables.
+//! Boundary handling in whole runs, and kinds of variables.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use flockwork::swarm::{Edge, Neighbourhood, Options, Problem, Rule, Variable};
 
 use crate::{run, swarm};
 
-/// A slope: the best is at the corner, so that the swarm pushes against the sides.
+/// A slope: the best is in a corner, so the swarm pushes against the boundary.
 fn slope() -> Problem {
     Problem::from_fn(vec![-0.1; 3], vec![0.7; 3], |x| x.iter().sum()).unwrap()
 }
@@ -29,11 +29,12 @@ fn particles_stay_in_the_box_whatever_the_rule() {
             let inside = |x: &f32| (lower..=upper).contains(x);
             let all = outcome.frames.iter().flat_map(|frame| &frame.positions).all(inside);
             let free = matches!(edge, Edge::None | Edge::Invisible);
-            // Bare bones draws ever nearer to where own best and guide agree; it need not leave.
+            // Bare bones samples ever closer to where personal and neighbourhood best agree; it
+            // need not leave the box.
             assert!(all != free || rule == Rule::BareBones, "{rule} {edge}: {all}");
             let found = outcome.position.iter().all(|&x| inside(&(x as f32)));
             assert!(found || edge == Edge::None, "{rule} {edge}");
-            // Bare bones and comprehensive learning take longer to come to the corner.
+            // Bare bones and comprehensive learning take longer to reach the corner.
             let quick = !matches!(rule, Rule::BareBones | Rule::Comprehensive);
             if quick && matches!(edge, Edge::Clamp | Edge::Absorb | Edge::Bounce) {
                 let at_corner = outcome.position.iter().all(|x| (x + 0.1).abs() < 1e-6);
@@ -62,7 +63,7 @@ fn what_is_outside_and_invisible_never_becomes_a_best() {
     assert!(outside > 100, "{outside}");
 }
 
-/// "Not evaluated where it is outside" holds for closures too, which may not be defined there.
+/// "Not evaluated outside" holds for closures too, which may be undefined there.
 #[test]
 fn an_invisible_particle_is_not_evaluated_outside() {
     let problem = Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| {
@@ -80,7 +81,7 @@ fn an_invisible_particle_is_not_evaluated_outside() {
     assert!(outcome.value < -1.9, "{}", outcome.value);
 }
 
-/// The least value of the circle is at its seam, from both sides of which particles come.
+/// The minimum of the circle is at its seam, which particles approach from both sides.
 #[test]
 fn a_periodic_variable_is_found_at_its_seam() {
     for &rule in Rule::ALL {
@@ -103,7 +104,7 @@ fn a_periodic_variable_is_found_at_its_seam() {
         }
         let mut positions = outcome.frames.iter().flat_map(|frame| &frame.positions);
         assert!(positions.all(|x| (0.0..=360.0).contains(x)), "{rule}");
-        // Gathered on both sides of the seam, the swarm is gathered.
+        // A swarm gathered on both sides of the seam is gathered.
         let last = outcome.history.last().unwrap();
         let within = if rule == Rule::Standard2011 { 0.1 } else { 0.01 };
         assert!(last.spread < within || rule == Rule::Comprehensive, "{rule}: {}", last.spread);
@@ -112,7 +113,7 @@ fn a_periodic_variable_is_found_at_its_seam() {
 
 #[test]
 fn periodic_variables_attract_the_short_way() {
-    // At rest, with its guide 20 before and so 340 beyond: it moves back over the seam.
+    // At rest, with its guide 20 before and thus 340 beyond it, it moves back over the seam.
     let problem = Problem::from_fn(vec![0.0], vec![360.0], |x| (x[0] - 350.0).abs()).unwrap();
     let problem = problem.with_variables(vec![Variable::Periodic]).unwrap();
     let options = Options { particles: 2, ..Options::default() };
@@ -130,7 +131,7 @@ fn periodic_variables_attract_the_short_way() {
 
 #[test]
 fn integer_variables_are_whole_and_every_value_is_reached_equally() {
-    // At the start, ten thousand particles hit seven values equally often, the bounds too.
+    // At the start, ten thousand particles hit the seven values equally often, bounds included.
     let problem = Problem::from_fn(vec![-3.0, 5.0], vec![3.0, 5.0], |x| x[0] * x[0]).unwrap_err();
     assert!(problem.to_string().contains("dimension 1"), "a single value needs an integer first");
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -157,7 +158,7 @@ fn integer_variables_are_whole_and_every_value_is_reached_equally() {
         let seen: BTreeSet<i64> = seen.lock().unwrap().iter().map(|&x| x as i64).collect();
         assert_eq!(seen, (-3..=3).collect(), "{edge}");
     }
-    // One value alone is a constant.
+    // A single value is a constant.
     let fixed = problem.with_bounds(vec![-3.0, 2.0], vec![3.0, 2.0]).unwrap();
     let outcome = run(&fixed, &Options { particles: 20, iterations: 20, ..options }).unwrap();
     assert_eq!(outcome.position, [2.0, 2.0]);

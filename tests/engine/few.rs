@@ -1,4 +1,4 @@
-//! What a run chooses for swarms of few particles.
+//! Defaults for swarms of few particles.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -50,7 +50,7 @@ fn the_number_of_particles_decides_what_is_left_to_the_run() {
     ] {
         let settled = of(particles).settled(dims);
         assert_eq!(choices(&settled), expected, "{particles} particles in {dims} dimensions");
-        // Nothing else changes, and nothing is left to settle.
+        // Nothing else changes, and nothing is left undecided.
         let (coefficients, randomness, neighbourhood) = expected;
         let all = Options { coefficients, randomness, neighbourhood, ..of(particles) };
         assert_eq!(settled, all);
@@ -69,7 +69,7 @@ fn what_was_chosen_holds() {
     let slow = Coefficients { inertia: 0.6, last_inertia: 0.6, ..Coefficients::CONSTRICTION };
     let coefficients = Options { coefficients: Some(slow), ..of(40) };
     assert_eq!(choices(&coefficients.settled(20)), (Some(slow), VERY_FEW.1, VERY_FEW.2));
-    // A rule or a preset by name says all of it.
+    // A rule or a preset by name decides everything.
     for &rule in Rule::ALL {
         let published = Options { particles: 40, ..Options::for_rule(rule) };
         assert_eq!(published.settled(5), published, "{rule}");
@@ -80,7 +80,7 @@ fn what_was_chosen_holds() {
         assert_eq!(options.settled(3) == options, preset != Preset::Default, "{preset}");
     }
     assert_eq!(choices(&Options::for_rule(Rule::Inertia)), MANY);
-    // Other rules, and asynchronous swarms, are as with many particles.
+    // Other rules, and asynchronous swarms, have the defaults of many particles.
     let bare = Options { rule: Rule::BareBones, ..of(40) };
     assert_eq!(choices(&bare.settled(5)), MANY);
     let asynchronous = Options { mode: Mode::Asynchronous, ..of(40) };
@@ -91,7 +91,7 @@ fn ripples(dims: u32) -> Problem {
     Problem::new(Rastrigin, dims).unwrap().shifted(3).unwrap()
 }
 
-/// Whatever way it is run: as if the choices had been written out.
+/// However it is run, it is as if the choices had been spelled out.
 #[test]
 fn every_way_to_run_takes_the_same() {
     for (dims, expected) in [(4, FEW), (9, VERY_FEW)] {
@@ -116,7 +116,7 @@ fn every_way_to_run_takes_the_same() {
     }
 }
 
-/// With many particles a run is what the rule was published with, to the bit.
+/// With many particles a run is as the rule was published, to the bit.
 #[test]
 fn large_swarms_are_the_usual_ones() {
     let short = |options| Options { iterations: 30, ..options };
@@ -125,7 +125,7 @@ fn large_swarms_are_the_usual_ones() {
     assert_same(&run(&ripples(4), &short(Options::default())).unwrap(), &outcome, "the default");
 }
 
-/// A file keeps what was chosen, and a restart with more particles keeps to it.
+/// A file stores the choices, and a restart with more particles keeps them.
 #[test]
 fn a_saved_run_goes_on_with_what_was_chosen() {
     let folder = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use flockwork::{
 
 use crate::{assert_same, cpu, run, watch};
 
-/// Where a closure does the same arithmetic as a built-in function, its run is the same.
+/// If a closure does the same arithmetic as a built-in function, its run is the same.
 #[test]
 fn a_closure_equals_the_built_in_function() {
     let sphere = Problem::new(Sphere, 6).unwrap();
@@ -37,7 +37,7 @@ fn a_closure_equals_the_built_in_function() {
         let threads = minimize(&batch, &options, &cpu(3), watch).unwrap();
         assert_same(&threads, &built_in, "batch on three threads");
     }
-    // Moved along with the box, and in f32 as the built-in function is.
+    // Shifted together with the box, and in f32 like the built-in function.
     let precision = Some(Precision::F32);
     let options = Options { particles: 60, iterations: 40, precision, ..Options::default() };
     let known = run(&sphere, &options).unwrap();
@@ -59,7 +59,7 @@ fn nan_in_closures_is_infinitely_bad() {
             assert!(outcome.value < 0.05 && outcome.position[0] >= 0.0, "{rule}: {outcome:?}");
         }
     }
-    // Maximised, minus infinity and NaN are bad alike.
+    // When maximising, minus infinity and NaN are equally bad.
     for half in [f64::NAN, f64::NEG_INFINITY] {
         let problem = Problem::from_fn(vec![-4.0; 2], vec![4.0; 2], move |x| {
             if x[0] < 0.0 { half } else { -(x[0] - 1.0).powi(2) - x[1] * x[1] }
@@ -75,7 +75,7 @@ fn nan_in_closures_is_infinitely_bad() {
     assert!(message.contains("model had no finite value"), "{message}");
 }
 
-/// A panic in a user's function reaches whoever called, and the threads can be used again.
+/// A panic in a user's function reaches the caller, and the threads can be used again.
 #[test]
 fn a_panic_in_a_closure_ends_the_run() {
     for threads in [1, 3] {
@@ -93,13 +93,13 @@ fn a_panic_in_a_closure_ends_the_run() {
             let after = minimize(&sphere, &options, &backend, watch).is_ok();
             sender.send((caught.is_err(), after)).unwrap();
         });
-        // It only ends a hang.
+        // The timeout only ends a hang.
         let ended = receiver.recv_timeout(Duration::from_secs(1800));
         assert_eq!(ended, Ok((true, true)), "{threads} threads");
     }
 }
 
-/// A box of a user's own around a function that reads neighbours.
+/// A user's own box for a function that reads neighbouring coordinates.
 #[test]
 fn any_box_can_be_searched() {
     let problem = Problem::new(Rosenbrock, 3).unwrap();

@@ -29,7 +29,7 @@ fn samples_are_taken_when_asked_and_the_best_never_gets_worse() {
     }
 }
 
-/// What a swarm says of itself against sums over its snapshot.
+/// Compares a swarm's samples with sums over its snapshot.
 fn agrees<T: Number>(problem: &Problem, options: &Options) {
     let mut swarm = swarm::<T>(problem, options);
     swarm.record_every(Some(3)).unwrap();

@@ -1,5 +1,6 @@
-//! Whether the engine does what its documentation says: rules against plain oracles, edges, starts,
-//! conditions to stop, restarts, history, saved runs, several swarms at once, closures, problems.
+//! Whether the engine does what its documentation says: rules compared with plain oracles, boundary
+//! handling, starts, stopping criteria, restarts, history, saved runs, several swarms at once,
+//! closures, problems.
 
 mod edges;
 mod few;
@@ -51,7 +52,7 @@ fn value_at(problem: &Problem, point: &[f64]) -> f64 {
     sign * swarm::<f64>(problem, &options).evaluate(point).unwrap()[0]
 }
 
-/// A bowl with waves whose variables are coupled; its least value is near the middle.
+/// A wavy bowl with coupled variables; its minimum is near the middle.
 fn wavy(x: &[f64]) -> f64 {
     let bowl: f64 = x.iter().map(|x| (x - 0.3) * (x - 0.3) + (3.0 * x).sin()).sum();
     bowl + 0.5 * x.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>()
@@ -61,7 +62,7 @@ fn wavy_problem(dims: usize) -> Problem {
     Problem::from_fn(vec![-4.0; dims], vec![5.0; dims], wavy).unwrap()
 }
 
-/// That two outcomes are of the same run, but for the time it took.
+/// Checks that two outcomes are of the same run, apart from times.
 #[track_caller]
 fn assert_same(one: &Outcome, other: &Outcome, what: &str) {
     let bits = |all: &[f64]| all.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
@@ -71,12 +72,12 @@ fn assert_same(one: &Outcome, other: &Outcome, what: &str) {
     assert_eq!(one.evaluations, other.evaluations, "{what}: evaluations");
     assert_eq!(one.restarts, other.restarts, "{what}: restarts");
     assert_eq!(one.stopped, other.stopped, "{what}: reason");
-    // As text, since NaN is no equal of itself.
+    // As text, since NaN does not equal itself.
     assert_eq!(format!("{:?}", one.history), format!("{:?}", other.history), "{what}: history");
     assert_eq!(one.frames, other.frames, "{what}: frames");
 }
 
-/// The sentence of an error.
+/// The message of an error.
 #[track_caller]
 fn refused<T>(result: Result<T>) -> String {
     match result {

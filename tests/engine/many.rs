@@ -1,4 +1,4 @@
-//! Several swarms at once, and swarms that are asked and told.
+//! Several swarms at once, and the ask-and-tell interface.
 
 use flockwork::{
     backend::{Backend, Emulated},
@@ -22,7 +22,7 @@ fn variations(options: &Options, count: u64) -> Vec<Variation> {
         .collect()
 }
 
-/// Each of several equals a run of its own on the CPU.
+/// Checks that each of several swarms equals a run of its own on the CPU.
 fn equals_alone(problem: &Problem, options: &Options, backend: &impl Backend, count: u64) {
     let variations = variations(options, count);
     let many: Vec<Outcome> = minimize_many(problem, options, &variations, backend).unwrap();
@@ -94,7 +94,7 @@ fn what_swarms_do_one_by_one_is_refused_for_many() {
     assert!(message.starts_with("history is given"), "{message}");
 }
 
-/// Told what the closure would have returned, a swarm takes the closure run's steps.
+/// Told what a closure would have returned, a swarm takes the steps of a run of that closure.
 #[test]
 fn asking_and_telling_is_a_run() {
     use Variable::{Continuous, Integer, Periodic};

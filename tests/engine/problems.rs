@@ -1,4 +1,4 @@
-//! What problems are: maximised, shifted, rotated; and whether every rule solves some.
+//! Problems: maximised, shifted, rotated; and whether every rule solves some.
 
 use flockwork::{
     objective::{Data, Goal, Rastrigin, Sphere},
@@ -22,7 +22,7 @@ fn every_rule_solves_a_shifted_and_rotated_sphere() {
             ..Options::for_rule(rule)
         };
         let outcome = minimize(&problem, &options, &cpu(2), watch).unwrap();
-        // Comprehensive learning is slow by design: it keeps looking elsewhere.
+        // Comprehensive learning is slow by design: it keeps exploring.
         let within = if rule == Rule::Comprehensive { 1.0 } else { 1e-6 };
         assert!(outcome.value < within, "{rule}: {:e}", outcome.value);
         for (x, known) in outcome.position.iter().zip(&known) {
@@ -39,7 +39,7 @@ fn the_greatest_value_where_that_is_sought() {
     let outcome = run(&cubic, &options).unwrap();
     assert_eq!((outcome.value, outcome.position), (2_700_000.0, vec![100.0; 3]));
     assert_eq!(cubic.optimum().unwrap().value, 2_700_000.0);
-    // The lower end of the box is the least: -1e6 - 8e3 + 1e5 + 8e3 each.
+    // The lower end of the box has the smallest value: -1e6 - 8e3 + 1e5 + 8e3 each.
     let least = run(&cubic.minimised(), &options).unwrap();
     assert_eq!((least.value, least.position), (-2_700_000.0, vec![-100.0; 3]));
 
@@ -50,7 +50,7 @@ fn the_greatest_value_where_that_is_sought() {
     assert!(outcome.position.iter().all(|x| x.abs() == 100.0));
 }
 
-/// The order of the steps in which a problem is stated does not matter.
+/// The order of the steps that state a problem does not matter.
 #[test]
 fn a_problem_is_stated_in_any_order() {
     use Variable::{Continuous, Integer, Periodic};
@@ -100,8 +100,8 @@ fn all() -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Shifted and rotated, the best value is the same, lies where it is said to, inside the box, and
-/// nothing drawn at random from the box is better.
+/// Shifted and rotated, the best value is the same and lies where stated, inside the box, and no
+/// random point of the box is better.
 #[test]
 fn shifted_and_rotated_the_optimum_is_where_it_is_said_to_be() {
     let mut known = 0;
@@ -157,7 +157,7 @@ fn shifted_and_rotated_the_optimum_is_where_it_is_said_to_be() {
     assert!(known > 100, "{known}");
 }
 
-/// A rotated function's values are those of the function, elsewhere.
+/// A rotated function has the values of the function elsewhere.
 #[test]
 fn a_rotation_keeps_distances_from_the_optimum() {
     for plain in all().filter(Problem::can_shift) {
@@ -195,7 +195,7 @@ fn the_box_moves_along_with_a_function_whose_optimum_is_not_known() {
     assert!((value_at(&closure, &point) - crate::wavy(&[1.0, 2.0])).abs() < 1e-12);
 }
 
-/// What is said of an optimum is true in the box that is searched.
+/// What is stated about an optimum is true in the box that is searched.
 #[test]
 fn no_optimum_is_stated_that_is_not_one() {
     let sphere = || Problem::new(Sphere, 2).unwrap();
@@ -214,7 +214,7 @@ fn no_optimum_is_stated_that_is_not_one() {
     assert_eq!(value_at(&whole, &place), 0.0);
     let options = Options { particles: 50, iterations: 200, ..Options::default() };
     assert_eq!(run(&whole, &options).unwrap().position, place);
-    // Where the box moves along, its bounds stay whole too.
+    // If the box is shifted too, its bounds stay whole.
     let moved = Problem::named("cubic", 2).unwrap();
     let moved = moved.with_variables(vec![Variable::Integer; 2]).unwrap().shifted(3).unwrap();
     let outcome = run(&moved, &options).unwrap();

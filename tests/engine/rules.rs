@@ -1,5 +1,5 @@
-//! Each rule against the literature's formulas, one particle after the other in f64, with the same
-//! random numbers.
+//! Each rule compared with the literature's formulas, one particle after the other in f64, with the
+//! same random numbers.
 
 use std::f64::consts::TAU;
 
@@ -14,7 +14,7 @@ use flockwork::{
 
 use crate::{swarm, wavy};
 
-/// A swarm as a textbook would write it.
+/// A swarm as in a textbook.
 struct Oracle {
     options: Options,
     key: Key,
@@ -26,9 +26,9 @@ struct Oracle {
     own: Vec<Vec<f64>>,
     own_value: Vec<f64>,
     exemplars: Vec<Vec<usize>>,
-    /// Iterations since a particle improved or chose.
+    /// Iterations since a particle improved or chose exemplars.
     gap: Vec<u32>,
-    /// The last iteration that did not improve the best of all.
+    /// The last iteration that did not improve the global best.
     failed: u32,
     redrawn: Vec<u32>,
 }
@@ -101,7 +101,7 @@ impl Oracle {
         wavy(&seen)
     }
 
-    /// The best of some particles; of equals the first.
+    /// The best of these particles; of equals the first.
     fn best_of(&self, particles: impl IntoIterator<Item = usize>) -> usize {
         let mut particles: Vec<usize> = particles.into_iter().collect();
         particles.sort_unstable();
@@ -138,7 +138,7 @@ impl Oracle {
         }
     }
 
-    /// From `from` to `to`: around, where that is shorter.
+    /// The difference from `from` to `to`, around the seam if that is shorter.
     fn way(&self, from: f64, to: f64, d: usize) -> f64 {
         let period = self.upper[d] - self.lower[d];
         let mut way = to - from;
@@ -228,7 +228,8 @@ impl Oracle {
                 })
                 .collect(),
             Rule::Standard2011 => {
-                // The centre of gravity of x, x + c (p - x), x + c (l - x): without the last if l is p.
+                // The centre of gravity of x, x + c (p - x) and x + c (l - x), without the last if
+                // l is p.
                 let to_centre: Vec<f64> = dims
                     .clone()
                     .map(|d| {

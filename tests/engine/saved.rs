@@ -1,4 +1,4 @@
-//! Saved runs: interrupted anywhere and resumed anywhere, they are as if nothing had happened.
+//! Saved runs: interrupted and resumed anywhere, they are as if uninterrupted.
 
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
@@ -13,7 +13,7 @@ use flockwork::{
 
 use crate::{assert_same, cpu, refused, watch, wavy_problem};
 
-/// Ends a run at an iteration or soon after.
+/// An observer that ends a run at an iteration or soon after.
 fn until(iteration: u32) -> impl FnMut(&Progress) -> ControlFlow<()> {
     move |progress| {
         if progress.iteration >= iteration { ControlFlow::Break(()) } else { watch(progress) }
@@ -24,7 +24,7 @@ fn keep(path: &Path) -> Saved {
     Saved { path: path.to_owned(), every: Duration::from_secs(3600), note: "a note".to_owned() }
 }
 
-/// Begins on one back end and saves.
+/// Starts a run on one back end and saves it.
 fn begin(
     problem: &Problem,
     options: &Options,
@@ -36,7 +36,7 @@ fn begin(
     search.save(path, Duration::from_secs(3600)).run_on(backend, until(at)).unwrap()
 }
 
-/// Interrupts at several iterations, in one go and twice, on other numbers of threads.
+/// Interrupts at several iterations, once and twice, and resumes on other numbers of threads.
 #[track_caller]
 fn survives(problem: &Problem, options: &Options, what: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -61,7 +61,7 @@ fn usual(precision: Precision) -> Options {
         particles: 70,
         iterations: 60,
         precision: Some(precision),
-        // Something to look at after every iteration, so that runs can be interrupted there.
+        // Something to check after every iteration, so that runs can be interrupted there.
         stop: Stop { target: Some(-1e30), check_every: 1, ..Stop::default() },
         ..Options::default()
     }
@@ -138,7 +138,7 @@ fn every_option_goes_on_as_if_nothing_had_happened() {
         for (what, options) in cases {
             survives(&mixed, &options, what);
         }
-        // Without anything to look at, as most runs are.
+        // With nothing to check, like most runs.
         survives(&wavy_problem(2), &Options { stop: Stop::default(), ..usual.clone() }, "plain");
         let turned = Problem::new(Rastrigin, 4).unwrap().shifted(3).unwrap().rotated(4).unwrap();
         survives(&turned, &usual, "rotated");
@@ -146,7 +146,7 @@ fn every_option_goes_on_as_if_nothing_had_happened() {
     }
 }
 
-/// A best that is found by no later swarm, and a history with a swarm that has no finite value.
+/// A best that no later swarm finds, and a history with a swarm that has no finite value.
 #[test]
 fn nan_and_infinity_come_back_from_a_file() {
     let problem = Problem::from_fn(vec![-1.0; 2], vec![1.0; 2], |x| {
@@ -268,7 +268,7 @@ fn a_run_can_be_made_longer() {
     let saved = Checkpoint::read(&path).unwrap().with_limits(|iterations, _| *iterations = 90);
     let rest = saved.resume(&problem, &cpu(1), None, watch).unwrap();
     assert_same(&rest, &whole, "longer");
-    // A finished run is finished.
+    // A finished run stays finished.
     let saved = Checkpoint::read(&path).unwrap();
     let again = saved.resume(&problem, &cpu(1), None, watch).unwrap();
     assert_eq!((again.iterations, again.evaluations_timed), (40, 0));

@@ -1,4 +1,4 @@
-//! Where swarms start.
+//! Starting points of swarms.
 
 use flockwork::{
     objective::Rastrigin,
@@ -7,7 +7,7 @@ use flockwork::{
 
 use crate::{refused, run, swarm, wavy_problem};
 
-/// The first positions, particle by particle.
+/// The initial positions, particle by particle.
 fn first(problem: &Problem, options: &Options) -> Vec<Vec<f64>> {
     let options = Options { iterations: 0, frames: Some(1), ..options.clone() };
     let outcome = run(problem, &options).unwrap();
@@ -15,7 +15,7 @@ fn first(problem: &Problem, options: &Options) -> Vec<Vec<f64>> {
     outcome.frames[0].positions.chunks_exact(problem.lower().len()).map(row).collect()
 }
 
-/// How many points lie in each of as many slices of a dimension as there are points.
+/// The number of points in each of as many slices of a dimension as there are points.
 fn slices(problem: &Problem, points: &[Vec<f64>], d: usize) -> Vec<usize> {
     let mut counts = vec![0; points.len()];
     let (lower, upper) = (problem.lower()[d], problem.upper()[d]);
@@ -153,7 +153,7 @@ fn bad_points_get_a_sentence() {
     assert!(fraction.contains("a whole number from -4.0 to 5.0"), "{fraction}");
 }
 
-/// Points are for the first swarm; the swarms after it start at random, and may be larger.
+/// Points are for the first swarm; later swarms start at random, and may be larger.
 #[test]
 fn after_a_restart_the_users_points_are_not_used_again() {
     let problem = wavy_problem(2);
@@ -174,7 +174,7 @@ fn after_a_restart_the_users_points_are_not_used_again() {
 
 #[test]
 fn a_point_found_elsewhere_stays_the_best() {
-    // Three tiles of the CPU; nothing that is found later is better.
+    // Three tiles of the CPU; nothing found later is better.
     let options = Options { particles: 130, ..Options::default() };
     let problem = Problem::new(Rastrigin, 10).unwrap();
     let mut swarm = swarm::<f64>(&problem, &options);

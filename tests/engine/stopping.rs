@@ -1,4 +1,4 @@
-//! Conditions to stop, and restarts.
+//! Stopping criteria and restarts.
 
 use std::ops::ControlFlow;
 
@@ -36,7 +36,7 @@ fn every_condition_ends_a_run_for_its_reason() {
         (Stop { fitness_tolerance: Some(1e-2), ..stop }, StopReason::FitnessTolerance),
         (Stop { spread_tolerance: Some(1e-3), ..stop }, StopReason::SpreadTolerance),
         (Stop { stagnation: Some(30), ..stop }, StopReason::Stagnation),
-        // What comes first decides.
+        // The first criterion to be met decides.
         (
             Stop { target: Some(near), evaluations: Some(20_000), stagnation: Some(300), ..stop },
             StopReason::Target,
@@ -64,12 +64,12 @@ fn every_condition_ends_a_run_for_its_reason() {
     }
     let budget = run(&problem, &options(Stop { evaluations: Some(1234), ..stop })).unwrap();
     assert_eq!(budget.evaluations, 1200, "as many iterations as fit");
-    // The start is within the target.
+    // The start meets the target.
     let at_once = run_both(&problem, &options(Stop { target: Some(1e9), ..stop }));
     assert_eq!((at_once.stopped, at_once.iterations), (StopReason::Target, 0));
 }
 
-/// The tolerances at which a run ends are met there, and at no check before.
+/// A run ends at the first check where a tolerance is met.
 #[test]
 fn a_run_ends_at_the_first_check_that_meets_the_condition() {
     let problem = wavy_problem(3);
@@ -108,7 +108,7 @@ fn a_target_of_a_maximisation_is_reached_from_below() {
     let outcome = run_both(&problem, &options(stop));
     assert_eq!(outcome.stopped, StopReason::Target);
     assert!(outcome.iterations > 0 && outcome.value >= best - 1e-2 && outcome.value <= best);
-    // The same as the minimisation of the negative.
+    // The same as minimising the negative.
     assert_eq!(run(&wavy_problem(3), &options(Stop::default())).unwrap().value, -best);
 }
 
@@ -136,7 +136,7 @@ fn time_and_the_observer_end_a_run() {
     assert!(calls.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1 && a.2 >= b.2), "{calls:?}");
 }
 
-/// The observer is told every sample, once.
+/// The observer sees every sample, once.
 #[test]
 fn the_observer_gets_every_sample_once() {
     let mut options = options(Stop::default());
@@ -193,7 +193,7 @@ fn restarts_keep_the_best_of_all_grow_and_are_counted() {
     let best = outcome.history.iter().map(|s| s.best).fold(f64::INFINITY, f64::min);
     assert_eq!(outcome.found, best);
     assert!((outcome.value - best).abs() < 1e-6);
-    // A restart is where the same iteration is sampled again, at the start of the next swarm.
+    // A restart shows where the same iteration is sampled again, at the start of the next swarm.
     let starts: Vec<_> =
         outcome.history.windows(2).filter(|two| two[0].iteration == two[1].iteration).collect();
     assert_eq!(starts.len(), outcome.restarts as usize);
@@ -204,7 +204,7 @@ fn restarts_keep_the_best_of_all_grow_and_are_counted() {
     let mut expected: Vec<u64> = vec![20, 30, 45];
     expected.resize(sizes.len(), 50);
     assert_eq!(sizes, expected);
-    // All evaluations: of every swarm its start and its iterations.
+    // All evaluations: the start and the iterations of every swarm.
     let mut ends: Vec<_> = starts.iter().map(|two| two[0].iteration).collect();
     ends.push(700);
     let (mut before, mut evaluations) = (0, 0);

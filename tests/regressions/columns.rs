@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::program::{program, text};
 
-/// A line through what is in a file, which is written first.
+/// Writes a file and fits a line to it.
 fn line(bytes: &[u8], options: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("table");
@@ -30,7 +30,7 @@ fn object(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// How many rows there are, and the line through them, to nine digits.
+/// Number of rows, and the fitted line, to nine digits.
 #[track_caller]
 fn read(bytes: &[u8], options: &str) -> (u64, [f64; 2], Value) {
     let object = object(&line(bytes, options));
@@ -52,7 +52,7 @@ fn refused(bytes: &[u8], options: &str, expected: &[&str]) {
     }
 }
 
-/// y = 1 + 2 x for x from 1 to 3, however it is written.
+/// y = 1 + 2 x for x from 1 to 3, in many notations.
 #[test]
 fn one_table_in_many_forms() {
     let utf16: Vec<u8> = "\u{feff}x\ty\r\n1\t3\r\n2\t5\r\n3\t7\r\n"
@@ -96,7 +96,7 @@ fn one_table_in_many_forms() {
     }
 }
 
-/// By name comes first, with what looks like a function or a number in it.
+/// Names take precedence, even if they look like functions or numbers.
 #[test]
 fn names_that_look_like_something_else() {
     let units = b"Time (s),Signal [mV],ln(x)\n1,3,9\n2,5,9\n3,7,9\n";
@@ -125,7 +125,7 @@ fn names_that_look_like_something_else() {
     refused(b"x,x\n1,2\n", "--x x", &["two columns are called \"x\", 1 and 2: give the number"]);
 }
 
-/// A first line that may be names or a row is neither dropped nor taken.
+/// A first line that may be names or a row is neither dropped nor used.
 #[test]
 fn a_first_line_that_may_be_either() {
     let either = b"one,2\n1,3\n2,5\n3,7\n";
@@ -140,7 +140,7 @@ fn a_first_line_that_may_be_either() {
     refused(b"1,3\n", "--skip-lines 2", &["it has 1 lines, and 2 were to be skipped"]);
 }
 
-/// What begins with # may be a spreadsheet's error, and what is left out is counted.
+/// A field with # may be a spreadsheet's error, and what is left out is counted.
 #[test]
 fn missing_numbers() {
     let table = b"x,y\n#N/A,1\n1,3\n#DIV/0!,4\n2,5\n-,1\n9,NA\n9,\n3,7\n# a comment\n";
@@ -179,7 +179,7 @@ fn what_is_no_table_is_refused_with_its_line() {
     refused(&commas, "", &["line 1 has more than 1048576 fields"]);
 }
 
-/// Arrays as NumPy writes them, and damaged ones as it refuses them.
+/// Arrays as NumPy writes them, and damaged ones, which NumPy refuses too.
 #[test]
 fn arrays() {
     let array = |descr: &str, shape: &str, data: &[u8]| {
@@ -208,7 +208,7 @@ fn arrays() {
     refused(&array("<c16", "(1, 2)", &[0; 32]), "", &["it is an array of <c16; accepted are f2"]);
 }
 
-/// As numpy.savez and numpy.savez_compressed write them.
+/// As written by numpy.savez and numpy.savez_compressed.
 #[test]
 fn archives_of_arrays() {
     let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/regressions/files");
@@ -227,7 +227,7 @@ fn archives_of_arrays() {
     }
 }
 
-/// Read once and whole, from a pipe too.
+/// Read once and whole, also from a pipe.
 #[test]
 fn pipes() {
     let table: String = (0..2000).map(|x| format!("{x}.25,{}.5\n", 2 * x + 1)).collect();
@@ -250,7 +250,7 @@ fn pipes() {
     }
 }
 
-/// What was left out stands in the report as a person reads it.
+/// The report lists what was left out.
 #[test]
 fn the_report_says_what_was_left_out() {
     let folder = tempfile::tempdir().unwrap();

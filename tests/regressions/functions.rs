@@ -1,4 +1,4 @@
-//! Functions that are what their sources say.
+//! Functions agree with their sources.
 
 use std::{fs, ops::ControlFlow};
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::program::{data, fails, json, program, succeeds};
 
-/// A function at a point, in f64.
+/// A function's value at a point, in f64.
 fn value(function: impl Objective, x: &[f64]) -> f64 {
     evaluate(&function, x, &Context::new(x.len() as u32, ReadOnly::empty()))
 }
@@ -59,7 +59,8 @@ fn sines_are_f1_and_f2_of_the_thesis() {
     }
 }
 
-/// Beyond the interval of f1 there are better values, so it is not moved inside its box, where those would come in.
+/// Beyond the interval of f1 there are better values, so it is not shifted inside its box, which
+/// would let them in.
 #[test]
 fn what_is_known_of_f1_holds_however_it_is_moved() {
     assert!(value(SumOfSines, &[17.04]) < -1.9);
@@ -89,7 +90,7 @@ fn the_distance_to_the_target_is_squared() {
 
 #[test]
 fn the_formula_of_a_function_that_is_continued_says_so() {
-    // The distance from the interval, squared, and a term that is 0 at its end.
+    // The squared distance from the interval, plus a term that is 0 at its end.
     assert!((value(Michalewicz, &[8.01]) - (8.01 - std::f64::consts::PI).powi(2)).abs() < 1e-12);
     for function in ["michalewicz", "schwefel"] {
         assert!(succeeds(&format!("functions {function}")).contains("beyond the interval"));
@@ -143,7 +144,7 @@ fn a_case_is_generated_and_searched_by_its_name() {
         72
     );
 
-    // The size is the case's, whatever the file is called, and the box is.
+    // The size is the case's, whatever the file's name, and so is the box.
     let run = "-p 8 -i 2 --backend cpu";
     for file in [&file, &other] {
         let run = json(&format!("optimize f6 --data {} {run}", file.display()));
@@ -151,7 +152,7 @@ fn a_case_is_generated_and_searched_by_its_name() {
         assert_eq!(run["lower"], Value::from(vec![-100.0; 16]), "{run}");
         assert_eq!(run["upper"], Value::from(vec![100.0; 16]));
     }
-    // A saved run goes on.
+    // A saved run can be resumed.
     let save = folder.path().join("run.fw");
     let line = format!("optimize f6 --data {} {run} --save {}", other.display(), save.display());
     succeeds(&line);
@@ -169,7 +170,7 @@ fn a_case_is_generated_and_searched_by_its_name() {
     );
 }
 
-/// What the thesis's names say, also in a copy's.
+/// The thesis's file names tell the shape, also in a copy's name.
 #[test]
 fn the_thesis_s_names_of_files_tell_their_sizes() {
     let folder = tempfile::tempdir().unwrap();
@@ -225,14 +226,14 @@ fn single_precision_finds_no_value_below_the_least() {
         let together = minimize_many(&problem, &options, &one, &cpu).unwrap();
         assert_eq!(together[0].value, outcome.value);
     }
-    // The report says what the library says.
+    // The report agrees with the library.
     let object = json("optimize schwefel -d 2 -p 256 -i 300 --seed 3");
     assert!(object["result"]["value"].as_f64().unwrap() >= 0.0);
 }
 
 #[test]
 fn a_target_is_reached_where_the_report_says_so() {
-    // In f32 the swarm sees 0, which no position of f32 has.
+    // In f32 the swarm sees 0, a value that no f32 position has.
     let line = "optimize rastrigin -d 3 -p 256 -i 400 --check-every 1 --backend cpu --target";
     let never = json(&format!("{line} 0"));
     assert_eq!(never["result"]["stopped"], "iterations");

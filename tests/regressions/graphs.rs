@@ -2,7 +2,7 @@
 
 use crate::program::{fails, json, program};
 
-/// A path goes into JSON with what is no text replaced.
+/// A path in JSON has its invalid characters replaced.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_name_that_is_no_text_goes_into_json() {
@@ -44,7 +44,7 @@ fn numbers_with_large_gaps_are_refused_at_once_or_renumbered() {
     assert_eq!(json(&format!("paths {bare} --renumber --query 5,900000000"))["diameter"], 5.0);
     fails(&format!("paths {file} --renumber --query 6,7"), &["no vertex 6", "5, 7, 1000000000"]);
     fails(&format!("paths {file} --renumber --first 0"), &["--renumber", "--first"]);
-    // Beyond what 32 bits hold.
+    // Beyond 32 bits.
     let far = folder.file("far.csv", "9000000000000000000,3\n3,4\n");
     assert_eq!(json(&format!("paths {far} --renumber"))["vertices"], 3);
 }
@@ -57,7 +57,7 @@ fn vertices_have_names() {
     let found = json(&format!("paths {cities} --renumber --query Berlin,Leipzig"));
     assert_eq!(found["vertex_names"], serde_json::json!(["Berlin", "Hamburg", "Leipzig"]));
     assert_eq!(found["queries"][0]["path"], serde_json::json!(["Berlin", "Leipzig"]));
-    // No weights and no names of columns.
+    // Without weights and column names.
     let pairs = folder.file("pairs.txt", "A B\nB C\n");
     assert_eq!(json(&format!("paths {pairs} --renumber"))["edges"], 2);
     fails(
@@ -178,7 +178,7 @@ fn whole_weights_are_exact_or_refused() {
     );
 }
 
-/// As `gzip` packs it.
+/// Compressed by `gzip`.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
 
@@ -212,7 +212,7 @@ fn every_format_is_read_packed_and_from_standard_input() {
         let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(object["diameter"], 2.5, "{name}");
     }
-    // What the name promises holds for what is packed, too.
+    // The name of a compressed file counts, too.
     let file = folder.file("c.gr.gz", packed(b"c nothing\n"));
     fails(&format!("paths {file}"), &["line 1: ", "nothing but comments"]);
 }
@@ -237,7 +237,7 @@ fn truth_values_and_halves_are_weights() {
     assert_eq!((&found["edges"], &found["diameter"]), (&1.into(), &2.5.into()));
 }
 
-/// A zip archive of arrays, stored: name, kind, shape, data.
+/// A zip archive of arrays, stored: name, type, shape, data.
 fn npz(members: &[(&str, &str, &str, Vec<u8>)]) -> Vec<u8> {
     let (mut file, mut directory) = (Vec::new(), Vec::new());
     for (name, kind, shape, data) in members {
@@ -248,7 +248,7 @@ fn npz(members: &[(&str, &str, &str, Vec<u8>)]) -> Vec<u8> {
         sum.update(&array);
         let name = format!("{name}.npy");
         let at = (file.len() as u32).to_le_bytes();
-        // Without a method and a time.
+        // Without compression and time.
         let mut common = vec![20, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         common.extend(sum.sum().to_le_bytes());
         common.extend((array.len() as u32).to_le_bytes());
@@ -271,7 +271,7 @@ fn sparse_matrices_of_scipy_are_read() {
     let weights = || [7.0_f64, 0.5, 0.0].iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<_>>();
     let shape = || ("shape", "<i8", "(2,)", [3_i64, 3].map(i64::to_le_bytes).concat());
     let format = |name: &str| ("format", "|S3", "()", name.as_bytes().to_vec());
-    // From 0 to 1, from 0 to 2, from 1 to 2; a zero that is stored is an edge.
+    // From 0 to 1, from 0 to 2, from 1 to 2; a stored zero is an edge.
     let rows = [
         ("indices", "<i4", "(3,)", whole(&[1, 2, 2])),
         ("indptr", "<i4", "(4,)", whole(&[0, 2, 3, 3])),
@@ -294,7 +294,7 @@ fn sparse_matrices_of_scipy_are_read() {
         assert_eq!(found["edges"], 3);
         fails(&format!("paths {file} --vertices 4"), &["3 rows", "--vertices 4"]);
     }
-    // By columns, each edge leads back.
+    // By columns, each edge is reversed.
     let mut columns = rows.clone();
     columns[2] = format("csc");
     let found = json(&format!("paths {} --query 1,0", folder.file("c.npz", npz(&columns))));
@@ -394,7 +394,7 @@ fn commas_beside_other_separators_are_decimal_marks() {
     assert_eq!(found["vertex_names"], serde_json::json!(["A", "B", "B, C"]));
     assert_eq!(found["least_weight"], 0.5);
     for (text, said) in [
-        // Between thousands, perhaps.
+        // Possibly between thousands.
         ("A B 1,250\n", "line 1: the weight is \"1,250\", whose comma may be"),
         ("A B 1,250,000\n", "line 1: the weight is \"1,250,000\""),
         ("A B 1,250.5\n", "line 1: the weight is \"1,250.5\""),
@@ -405,7 +405,7 @@ fn commas_beside_other_separators_are_decimal_marks() {
     ] {
         fails(&format!("paths {} --renumber", folder.file("dc.txt", text)), &[said]);
     }
-    // Commas that separate still do.
+    // Commas that are separators still are.
     for text in ["Main St,Oak St,5\n", "Hall 1,Hall 2,5\n", "Hall 1 , Hall 2 , 5\n", "A, B, 5\n"] {
         let found = json(&format!("paths {} --renumber", folder.file("c.csv", text)));
         assert_eq!((&found["vertices"], &found["diameter"]), (&2.into(), &5.0.into()), "{text:?}");
@@ -425,7 +425,7 @@ fn vertices_may_have_the_names_of_lines_in_dimacs() {
         &format!("paths {}", folder.file("ab.txt", "a b 2\nb c 3\n")),
         &["line 1: \"a\" is no vertex", "--renumber"],
     );
-    // By the name of the file, or by what can be no list.
+    // Told by the file's name, or by what cannot be an edge list.
     for (name, text) in
         [("ab.gr", "a b 2\n"), ("ab.gr.gz", "a b 2\n"), ("ab.txt", "a 1 2 3\na b 2\n")]
     {
@@ -450,7 +450,7 @@ fn names_with_commas_are_asked_for_in_quotes() {
         ("\"Paris, Texas\",Dallas", 2.0),
         (" \"Paris, Texas\" , \"Dallas\"", 2.0),
         ("\"Paris, Texas\",\"a \"\"b\"\", c\"", 5.0),
-        // All after the first comma is one name.
+        // Everything after the first comma is one name.
         ("Dallas,a \"b\", c", 3.0),
     ] {
         let output = asked(query);
@@ -460,8 +460,8 @@ fn names_with_commas_are_asked_for_in_quotes() {
     }
     for (query, said) in [
         ("Paris, Texas,Dallas", "no vertex Paris; they are \"Paris, Texas\", Dallas, "),
-        ("\"Paris, Texas\" Dallas", "a name that holds a comma goes in double quotes"),
-        ("Dallas,\"Paris\" x", "a name that holds a comma goes in double quotes"),
+        ("\"Paris, Texas\" Dallas", "a name that contains a comma goes in double quotes"),
+        ("Dallas,\"Paris\" x", "a name that contains a comma goes in double quotes"),
     ] {
         let errors = asked(query).stderr;
         assert!(String::from_utf8_lossy(&errors).contains(said), "{query}: {errors:?}");
@@ -503,7 +503,7 @@ fn columns_that_do_not_say_what_they_are_are_named() {
         let found = json(&format!("paths {}", folder.file("c.csv", text)));
         assert!(found["hint"].is_null(), "{text:?}: {found}");
     }
-    // Two vertices as well as two names of columns.
+    // Could be two vertices as well as two column names.
     let found = json(&format!("paths {} --renumber", folder.file("uv.txt", "u v\nx y\n")));
     assert_eq!(found["hint"], "columns u, v taken as from, to");
     let back = folder.file("back.csv", "destination,origin,cost\n1,2,3\n");

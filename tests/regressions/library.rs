@@ -1,4 +1,4 @@
-//! The library as a crate of one's own uses it.
+//! The library as used from another crate.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use flockwork::{
     swarm::{AskTell, Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
 };
 
-/// README's programs in Rust: those with a `main`.
+/// README's Rust programs: those with a `main`.
 fn programs_of_readme() -> Vec<String> {
     let readme =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
@@ -49,8 +49,8 @@ pub fn main() -> Result<(), flockwork::Error> {
 }
 "#;
 
-/// A crate of one's own, outside the workspace, in cargo's own profiles: that for development has no
-/// optimization, and a thread's usual stack is 2 MiB.
+/// A crate outside the workspace, with cargo's own profiles: the one for development is not
+/// optimised, and a thread's usual stack is 2 MiB.
 #[test]
 #[ignore = "builds all dependencies once more; .ci/run runs it"]
 fn a_crate_of_ones_own_runs_in_both_profiles() {
@@ -78,7 +78,7 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
     fs::create_dir(folder.path().join("src")).unwrap();
     fs::write(folder.path().join("src/main.rs"), source).unwrap();
     fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
-    // The versions that are here already.
+    // The versions already present here.
     fs::copy(here.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     for profile in ["dev", "release"] {
         let out = Command::new(env!("CARGO"))
@@ -97,7 +97,7 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
     }
 }
 
-/// What a safe caller may get wrong is an error, on every back end, and never an access out of bounds.
+/// A safe caller's mistake is an error on every back end, and never an access out of bounds.
 #[test]
 fn swarms_check_what_they_are_given() {
     fn try_all(mut swarm: Box<dyn Swarm<f64>>) {
@@ -131,7 +131,7 @@ fn swarms_check_what_they_are_given() {
     let plan = || Plan::<f64>::new(&problem, &options).unwrap();
     try_all(Cpu::new(1).unwrap().swarm(problem.function(), plan()).unwrap());
     try_all(Emulated::new(1, 32).with(Sphere).swarm(problem.function(), plan()).unwrap());
-    // Of several swarms none starts from points.
+    // Of several swarms, none may start from points.
     let coefficients = options.coefficients;
     let two = [1, 2].map(|seed| flockwork::swarm::Variation { seed, coefficients });
     let plan = Plan::<f64>::of_many(&problem, &options, &two).unwrap();
@@ -139,7 +139,7 @@ fn swarms_check_what_they_are_given() {
     assert!(swarms.start(Some(&[0.5; 200])).is_err() && swarms.start(None).is_ok());
 }
 
-/// In f32 a bowl on top of 1e8 is a plain: what computes in f64 is searched in f64.
+/// In f32 a bowl on top of 1e8 is flat: functions that compute in f64 are searched in f64.
 #[test]
 fn closures_are_searched_in_f64() {
     let bowl = |x: &[f64]| 1e8 + x[0] * x[0] + x[1] * x[1];
@@ -160,7 +160,7 @@ fn closures_are_searched_in_f64() {
         swarm.tell(&values).unwrap();
     }
     near(&swarm.best().unwrap().1, "AskTell");
-    // f32 is a choice, and what comes with the library is made for it.
+    // f32 is available on request, and the library's own functions support it.
     let single = search.with(|options| options.precision = Some(Precision::F32)).run().unwrap();
     assert_eq!(single.value, 1e8);
     assert!(single.position.iter().any(|x| x.abs() > 1e-2), "{:?}", single.position);
@@ -169,7 +169,7 @@ fn closures_are_searched_in_f64() {
     assert_eq!(precision(&Problem::new(Sphere, 2).unwrap()), Some(Precision::F32));
 }
 
-/// A file holds no closure: it is stated again, and told from others by its name.
+/// A file cannot hold a closure: it is stated again, and checked by its name.
 #[test]
 fn a_saved_closure_is_told_by_its_name() {
     let folder = tempfile::tempdir().unwrap();
@@ -178,7 +178,7 @@ fn a_saved_closure_is_told_by_its_name() {
         let bowl = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>();
         Problem::from_fn(vec![-side; dims], vec![side; dims], bowl).unwrap().called(name)
     };
-    // The name of a built-in function does not make it that one.
+    // The name of a built-in function does not turn a closure into it.
     let search = Search::new(stated("sphere", 2, 5.0)).particles(20).iterations(10);
     search.save(&path, Duration::from_secs(60)).run().unwrap();
     let saved = Checkpoint::read(&path).unwrap().with_limits(|iterations, _| *iterations = 20);
@@ -196,7 +196,7 @@ fn a_saved_closure_is_told_by_its_name() {
         assert!(said.contains("\"sphere\" in 2 dimensions"), "{said}");
     }
     assert_eq!(resume(&stated("sphere", 2, 5.0)).unwrap().iterations, 20);
-    // A built-in one is found again whatever it is called.
+    // A built-in function is found again whatever it is called.
     let search = Search::new(Problem::new(Sphere, 2).unwrap().called("bowl"));
     let search = search.particles(20).iterations(10).save(&path, Duration::from_secs(60));
     search.run().unwrap();
@@ -204,7 +204,7 @@ fn a_saved_closure_is_told_by_its_name() {
     assert_eq!(saved.problem().unwrap().name(), "bowl");
 }
 
-/// A value that nothing can be better than is named as what it is.
+/// An infinitely good value is reported as such.
 #[test]
 fn an_infinitely_good_value_is_an_error_of_its_own() {
     let pole = || Problem::from_fn(vec![-1.0], vec![1.0], |x| x[0].abs().ln().min(x[0] * 1e300));
@@ -216,7 +216,7 @@ fn an_infinitely_good_value_is_an_error_of_its_own() {
     let grown = Problem::from_fn(vec![-1.0], vec![1.0], move |x| -endless(x)).unwrap();
     let said = search(grown.maximised()).unwrap_err().to_string();
     assert!(said.contains(" inf in f64"), "{said}");
-    // Finite in f64 alone.
+    // Finite in f64 only.
     assert!(search(pole().unwrap()).is_ok());
     let single = Search::new(pole().unwrap()).particles(20).iterations(5);
     let single = single.with(|options| options.precision = Some(Precision::F32));
@@ -228,7 +228,7 @@ fn an_infinitely_good_value_is_an_error_of_its_own() {
     assert!(swarm.best().unwrap_err().to_string().contains("-inf"));
 }
 
-/// Nothing in a preset is in the units of the values: in units of 2^20, of which no rounding is, the
+/// Nothing in a preset has the unit of the values: in units of 2^20, which add no rounding, the
 /// same points are tried, and the values are the same in these units.
 #[test]
 fn a_function_in_other_units_is_searched_in_the_same_way() {
@@ -239,7 +239,8 @@ fn a_function_in_other_units_is_searched_in_the_same_way() {
         let search = Search::new(problem).options(Options::preset(Preset::Thorough));
         search.evaluations(12_000).run().unwrap()
     };
-    // A valley; many minima; and one at a side of the box, beyond which it goes on falling.
+    // A valley; many minima; and a minimum at a side of the box, beyond which the function
+    // continues to fall.
     let functions: [fn(&[f64]) -> f64; 3] = [
         |x| x.windows(2).map(|w| 100.0 * (w[1] - w[0] * w[0]).powi(2) + (1.0 - w[0]).powi(2)).sum(),
         |x| x.iter().map(|x| x * x + 10.0 - 10.0 * (2.0 * std::f64::consts::PI * x).cos()).sum(),

@@ -1,6 +1,7 @@
-//! Faults that users met or could have met, each with the input that showed it and the right answer.
+//! Faults that users met or could have met, each with the input that showed it and the right
+//! answer.
 //!
-//! A file is a subject; a test is named for what now holds.
+//! There is a file per subject; a test's name states what now holds.
 
 #[path = "../common/program.rs"]
 #[allow(dead_code)]

@@ -1,6 +1,6 @@
-//! Signals, output files, and the words of the program.
+//! Signals, output files, and messages of the program.
 
-/// Starts an endless run, sends it signals once it has saved, and gives how it ended.
+/// Starts an endless run, sends it signals once it has saved, and returns how it ended.
 #[cfg(unix)]
 fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
     use std::{process::Stdio, thread, time::Duration};
@@ -13,8 +13,9 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
          --save {file} --log {log} --json"
     );
     let mut program = crate::program::program();
-    // Where the tests run under `nohup`, its hangup would stay ignored, as it should.
-    // SAFETY: `signal` may be called between fork and exec, and these are signals that have a default.
+    // If the tests run under `nohup`, its hangup would stay ignored, as it should.
+    // SAFETY: `signal` may be called between fork and exec, and these signals have a default
+    // action.
     unsafe {
         use std::os::unix::process::CommandExt;
         program.pre_exec(|| {
@@ -31,7 +32,8 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The second line of the log is the first sample, of the start: with the next the run has iterated, and listens.
+    // The second line of the log is the initial sample; with the next one the run has iterated, and
+    // listens.
     while std::fs::read_to_string(log).unwrap_or_default().lines().count() < 3 {
         thread::sleep(Duration::from_millis(5));
     }
@@ -153,7 +155,7 @@ fn a_named_pipe_is_no_output_and_special_files_are() {
     let graph = graph.display();
     let small = "optimize sphere -p 20 -i 5 --backend cpu";
     fails(&format!("{small} --log {pipe}"), &["named pipe"]);
-    fails(&format!("{small} --save {pipe}"), &["no ordinary file"]);
+    fails(&format!("{small} --save {pipe}"), &["not a regular file"]);
     fails(&format!("paths {graph} --distances {pipe}"), &["named pipe"]);
     fails(&format!("generate graph -n 4 {pipe}"), &["named pipe"]);
     succeeds(&format!("{small} --log /dev/null"));
@@ -170,7 +172,7 @@ fn counts_are_written_as_people_write_them() {
         [("-p 1e3 -i 1_0", 1000, 10), ("-p 2.5e1 -i +3", 25, 3), ("-p 0_4_0 -i 30e-1", 40, 3)]
     {
         if given.contains("e-") {
-            fails(&format!("{few} {given}"), &["--iterations", "a whole number from 0 on"]);
+            fails(&format!("{few} {given}"), &["--iterations", "a whole number from 0"]);
             continue;
         }
         let options = &json(&format!("{few} {given} --evaluations 1_000_000"))["options"];
@@ -186,7 +188,7 @@ fn counts_are_written_as_people_write_them() {
         fails(&format!("{few} -p {large}"), &["too large: at most 4294967295"]);
     }
     fails(&format!("{few} --evaluations 1.5"), &["whole number", "`none`"]);
-    fails("fit no.csv -m linear --starts 0", &["--starts", "from 1 on"]);
+    fails("fit no.csv -m linear --starts 0", &["--starts", "from 1"]);
     assert_eq!(
         json(&format!("{few} -p 5 -i 1 -s 18446744073709551615"))["options"]["seed"],
         u64::MAX
@@ -227,7 +229,10 @@ fn a_saved_fit_says_how_to_go_on() {
         &format!("{fit} --terms 2 --bounds 0,1"),
         &["amplitude1, rate1, amplitude2, rate2", "needs 4"],
     );
-    fails(&format!("fit {data} -m exponentials --x 1 --x 1"), &["columns of arguments: 1", "--x"]);
+    fails(
+        &format!("fit {data} -m exponentials --x 1 --x 1"),
+        &["takes 1 argument column(s)", "--x"],
+    );
 }
 
 #[test]
@@ -374,7 +379,7 @@ fn the_list_of_models_says_what_usual_bounds_are_for() {
     let list = crate::program::succeeds("fit --list");
     let head = list.split_once("\n\n").unwrap().0;
     assert!(
-        head.contains("are solved for") && head.contains("widen where a fit ends at one"),
+        head.contains("are solved for") && head.contains("are widened if a fit ends at one"),
         "{head}"
     );
 }

@@ -1,4 +1,4 @@
-//! Pictures and logs say what the report says.
+//! Pictures and logs agree with the report.
 
 use std::{fs, path::Path};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::program::json;
 
-/// What the log's last line, which is the result, and the picture's subtitle say.
+/// The last line of the log, which is the result, and the picture's subtitle.
 fn told(folder: &Path, line: &str) -> (Value, Value, String) {
     let (log, svg) = (folder.join("run.jsonl"), folder.join("run.svg"));
     let object =
@@ -23,7 +23,7 @@ fn a_polished_value_is_in_the_log_and_in_the_picture() {
     let (mut result, last, svg) = told(folder.path(), line);
     let history = result.as_object_mut().unwrap().remove("history").unwrap();
     assert_eq!(last, result);
-    // As it was when a polish began, and when that ended.
+    // The states at the start and the end of a polish.
     let history = history.as_array().unwrap();
     assert!(history.windows(2).any(|two| {
         two[0]["iteration"] == two[1]["iteration"]
@@ -96,7 +96,8 @@ fn a_fit_of_several_arguments_shows_predictions_and_targets() {
         assert!(drawn.contains(wanted), "{wanted}");
     }
     assert!(!drawn.contains("fitted curve"));
-    // What the bitmap's font has no glyphs for is not left out: something is written along the axis.
+    // Characters without glyphs in the bitmap's font are not dropped: something is written along
+    // the axis.
     crate::program::succeeds(&format!("{line} {png}"));
     let (pixels, width) = pixels(Path::new(&png));
     let height = pixels.len() / 3 / width;

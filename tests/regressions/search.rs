@@ -1,4 +1,4 @@
-//! Fits: where they look, how they end, and what they obey.
+//! Fits: where they search, how they end, and which bounds they obey.
 
 use std::ops::ControlFlow;
 
@@ -45,7 +45,8 @@ fn a_limit_of_time_holds_for_what_comes_after_the_swarm() {
 
 #[test]
 fn a_linear_parameter_needs_no_box() {
-    // Coefficients a thousand times as large as the target itself, which they make by cancelling.
+    // Coefficients a thousand times as large as the target itself, which results from their
+    // cancellation.
     let rows = (0..40).map(|i| (2000.0 + f64::from(i), f64::from(i * i) - 30.0 * f64::from(i)));
     let fit = Fit::named("polynomial", Data::pairs(rows).unwrap()).unwrap();
     let fitted = fit.with(|options| options.iterations = 5).run().unwrap();
@@ -63,7 +64,7 @@ fn a_linear_parameter_needs_no_box() {
     let fit = Fit::named("linear", data).unwrap().with(|options| options.iterations = 5);
     let fitted = fit.clone().run().unwrap();
     assert!((fitted.value("b2").unwrap() - 12786.0).abs() < 1e-6);
-    // A bound that was asked for holds.
+    // A given bound holds.
     let bounded = fit.bounds("b2", 0.0, 50.0).unwrap().run().unwrap();
     assert_eq!(bounded.value("b2"), Some(50.0));
 }
@@ -125,14 +126,14 @@ fn an_easy_fit_ends_when_it_is_certain() {
     let (agreeing, all) = fitted.agreed.unwrap();
     assert!(2 * agreeing > all, "{agreeing} of {all}");
     assert_eq!(fitted.outcome.evaluations, 0);
-    // A swarm that is asked for searches, and ends at the same place.
+    // A requested swarm searches, and ends at the same place.
     let searched = decay().starts(2).with(|options| options.iterations = 10).run().unwrap();
     assert_eq!((searched.agreed, searched.iterations), (None, 10));
     assert!((fitted.value / searched.value - 1.0).abs() < 1e-12);
     for (a, b) in fitted.values().iter().zip(searched.values()) {
         assert!((a / b - 1.0).abs() < 1e-7, "{a} {b}");
     }
-    // Of a wave every descent ends elsewhere.
+    // For a wave every descent ends elsewhere.
     let waves = (0..100).map(f64::from).map(|x| (x, (0.571 * x).sin()));
     let waves = Fit::named("cycles", Data::pairs(waves).unwrap()).unwrap();
     assert_eq!(waves.run().unwrap().agreed, None);
@@ -160,20 +161,20 @@ fn a_linear_fit_is_solved() {
     let fitted = fit.clone().run().unwrap();
     assert_eq!((fitted.outcome.stopped, fitted.agreed), (StopReason::Certain, None));
     assert!((fitted.value("c2").unwrap() + 0.01).abs() < 1e-9);
-    // At a bound that was asked for.
+    // At a given bound.
     let bounded = fit.bounds("c1", 0.0, 2.0).unwrap().run().unwrap();
     assert_eq!(bounded.value("c1"), Some(2.0));
 }
 
 #[test]
 fn a_usual_bound_that_is_hit_widens() {
-    // The exponent is looked for up to 10.
+    // The default bounds of the exponent end at 10.
     let rows = (1..40).map(|i| 1.0 + 0.02 * f64::from(i)).map(|x| (x, 2.0 * x.powi(14)));
     let fit = Fit::named("power_law", Data::pairs(rows).unwrap()).unwrap();
     let fitted = fit.clone().with(|options| options.iterations = 10).run().unwrap();
     assert!((fitted.value("exponent").unwrap() - 14.0).abs() < 1e-9, "{:?}", fitted.values());
     assert_eq!(fitted.widened, ["exponent"]);
-    // Not one that was asked for.
+    // A given bound is not widened.
     let bounded = fit.bounds("exponent", 0.0, 12.0).unwrap().run().unwrap();
     assert_eq!((bounded.value("exponent"), bounded.widened.len()), (Some(12.0), 0));
 }
@@ -188,7 +189,7 @@ fn numbers_whose_squares_or_exponentials_are_none_are_refused() {
         let decay = |i: u32| (start + f64::from(i), scale * (-0.1 * f64::from(i)).exp());
         (0..30).map(decay).collect::<Vec<_>>()
     };
-    // Of a function nobody knows what it is in other units.
+    // A closure may be a different function in other units.
     for scale in [1e-200, 1e200] {
         let line = move |p: &[f64], x: &[f64]| scale * (p[0] + p[1] * x[0]);
         let bounds = [("a", -10.0, 10.0), ("b", -10.0, 10.0)];
@@ -214,8 +215,8 @@ fn only_the_parameters_that_have_bounds_of_their_own_end_there() {
     assert!((a.0 - b.0).abs() < 1e-6 && (a.1 - b.1).abs() < 1e-6, "{a:?} {b:?}");
 }
 
-/// Targets and arguments whose squares are no numbers: the parameters in the user's units are those of usual
-/// numbers, in these units.
+/// Targets and arguments whose squares overflow or underflow: the parameters, in the user's units,
+/// are those of a usual problem in these units.
 #[test]
 fn numbers_of_any_size_are_fitted_in_their_own_units() {
     // With a ripple that no decay explains.
@@ -246,7 +247,7 @@ fn numbers_of_any_size_are_fitted_in_their_own_units() {
         close(next.prediction.0, y * of_usual.prediction.0);
         close(fitted.residuals()[7], y * usual.residuals()[7]);
     }
-    // What was given is given in the user's units.
+    // Given bounds and values are in the user's units.
     let bounded = |y: f64| {
         let fit = fit("offset_exponentials", y, 1.0).fixed("rate1", 0.5).unwrap();
         fit.bounds("amplitude1", 0.0, 2.0 * y).unwrap().run().unwrap()
@@ -275,7 +276,8 @@ fn a_polynomial_far_from_zero_is_the_one_about_its_middle() {
         close(far.sum_of_squares, near.sum_of_squares);
         close(far.deviation, near.deviation);
         close(far.statistics.aic, near.statistics.aic);
-        // What multiplies the highest power is the same; the next one is what the binomial theorem says.
+        // The coefficient of the highest power is the same; the next one follows from the binomial
+        // theorem.
         let n = degree as usize;
         let [last, before] = [n, n - 1].map(|k| (&far.parameters[k], &near.parameters[k]));
         close(last.0.value, last.1.value);
@@ -324,7 +326,7 @@ fn what_grows_is_found_beyond_a_usual_rate_of_zero() {
         assert!((rate + 0.12).abs() < 1e-6, "{model}: {rate}");
         assert!(fitted.widened.contains(&"rate1".to_owned()), "{:?}", fitted.widened);
     }
-    // Zero is still what a bound of one's own says.
+    // A given bound of zero still holds.
     let rows = (0..60).map(|i| 0.2 * f64::from(i)).map(|x| (x, 100.0 * (0.12 * x).exp()));
     let fit = Fit::named("exponentials", Data::pairs(rows).unwrap()).unwrap();
     let fitted = fit.bounds("rate1", 0.0, 5.0).unwrap().run().unwrap();
@@ -374,7 +376,7 @@ fn a_column_has_any_size() {
 
 #[test]
 fn a_profile_keeps_to_the_bounds_that_hold_the_fit() {
-    // Of a negative constant the sum would fall much further.
+    // With a negative constant the sum would be much smaller.
     let rows = [(1.0, 5.1), (2.0, 4.4), (3.0, 4.1), (4.0, 3.7), (5.0, 3.9), (6.0, 3.4)];
     let fit = Fit::named("michaelis_menten", Data::pairs(rows).unwrap()).unwrap().profile(true);
     let usual = fit.clone().run().unwrap();
@@ -386,14 +388,14 @@ fn a_profile_keeps_to_the_bounds_that_hold_the_fit() {
 
 #[test]
 fn damped_steps_do_not_creep() {
-    // An exponent over years nearly stands in for the factor.
+    // Over years, an exponent is nearly collinear with the factor.
     let rows = (0..40).map(|i| 1950.0 + 0.25 * f64::from(i)).map(|x| (x, (x / 1960.0).powf(46.5)));
     let noisy = rows.enumerate().map(|(i, (x, y))| (x, y * (1.0 + 0.01 * (i as f64 * 1.7).sin())));
     let data = Data::pairs(noisy).unwrap();
     let fit = Fit::named("power_law", data).unwrap();
     let fitted = fit.run().unwrap();
     let exponent = fitted.value("exponent").unwrap();
-    // That of the least squares with the factor eliminated, by bisection of the slope.
+    // The exponent of the least squares with the factor eliminated, by bisection of the slope.
     let slope = |b: f64| {
         let rows: Vec<_> = (0..40).map(|row| fit.data().arguments(row)[0] / 1960.0).collect();
         let y = |row: usize| fit.data().target(row);

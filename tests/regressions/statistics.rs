@@ -1,4 +1,4 @@
-//! What a fit reports besides its parameters. The expected numbers are those of NumPy, SciPy and lmfit.
+//! What a fit reports besides its parameters. Expected numbers are from NumPy, SciPy and lmfit.
 
 use std::{fmt::Write, fs, ops::ControlFlow};
 
@@ -61,7 +61,7 @@ fn a_curve_has_the_statistics_of_lmfit() {
     close(&statistics["lmfit_bic"], -28.969710990300626);
     close(&first["confidence"][0], 7.985092359410652);
     close(&second["confidence"][1], 2.0796433388561995);
-    // `conf_interval` of lmfit has the same to the digits that it computes.
+    // `conf_interval` of lmfit agrees to the digits that it computes.
     close(&first["profile"][0], 7.991287303653876);
     close(&first["profile"][1], 8.520037927786078);
     close(&second["profile"][0], 1.6957782821748961);
@@ -116,7 +116,7 @@ fn what_columns_do_not_determine_is_said_of_those_alone() {
     assert!(parameter(&with_zeros, "b3")["error"].is_null());
     let text = succeeds(&format!("fit {path} -m linear -b cpu"));
     assert_eq!(text.matches("not determined by the data").count(), 1, "{text}");
-    // Twice a column, and a sum of two.
+    // A multiple of a column, and a sum of two.
     let (_folder, path) = table(&plane(|_, b| 3.0 * b));
     let doubled = json(&format!("fit {path} -m linear -b cpu"));
     assert_eq!(statuses(&doubled), ["estimated", "undetermined", "undetermined"]);
@@ -156,7 +156,7 @@ fn a_missing_error_has_a_reason() {
 #[test]
 fn a_power_of_zero_leaves_the_errors() {
     let rows = |zero: &str| format!("x,y\n{zero}1,2.1\n2,5.6\n3,10.5\n4,15.9\n5,22.4\n");
-    // A row that neither parameter changes is one more degree of freedom.
+    // A row that affects neither parameter is one more degree of freedom.
     let (_folder, with) = table(&rows("0,0\n"));
     let (_other, without) = table(&rows(""));
     let [with, without] =
@@ -212,7 +212,7 @@ fn an_observer_that_ends_a_fit_ends_its_profiles() {
     let cpu = Cpu::new(2).unwrap();
     let whole = fit.run_on(&cpu, |_| ControlFlow::Continue(())).unwrap();
     assert!(whole.parameters.iter().all(|parameter| parameter.profile.is_some()));
-    // Finite once there is an end: what follows then are the profiles.
+    // Finite once a descent has ended: the profiles follow.
     let look = |progress: &Progress| match progress.value.is_finite() {
         false => ControlFlow::Continue(()),
         true => ControlFlow::Break(()),

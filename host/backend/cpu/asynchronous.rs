@@ -1,10 +1,10 @@
-//! Pieces of a swarm that advance without waiting for each other.
+//! Parts of a swarm that advance without waiting for each other.
 //!
-//! Each thread has a piece: some tiles. It moves them tile by tile, iteration by iteration, attracted
-//! by the best that the piece knows. Before each tile it looks whether others have told a better one (a
-//! version number, and behind it a lock), and after each tile it tells what the tile found. A pair of
-//! fitness and position is copied under the lock as a whole, so it is never torn; whoever holds the
-//! lock only copies, so nobody waits for ever.
+//! Each thread has some tiles. It moves them tile by tile, iteration by iteration, attracted by the
+//! global best it knows of. Before each tile it checks whether another thread has published a
+//! better one (a version number, protected data behind a lock), and after each tile it publishes
+//! what the tile found. Fitness and position are copied together under the lock, so a pair is never
+//! torn; the lock is held only for a copy, so nobody waits for long.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -31,9 +31,9 @@ use super::{
 };
 use crate::backend::Best;
 
-/// The swarm's best, where pieces tell it each other.
+/// The swarm's global best, as shared by the threads.
 pub(super) struct Exchange<T> {
-    /// Counts what has been told.
+    /// Incremented with every publication.
     version: AtomicU32,
     best: Mutex<Best<T>>,
 }
@@ -43,7 +43,7 @@ impl<T: Scalar> Exchange<T> {
         Self { version: AtomicU32::new(0), best: Mutex::new(best) }
     }
 
-    /// Takes over what others have told since version `seen`, if it is better.
+    /// Takes over a better best published since version `seen`.
     fn read(&self, seen: &mut u32, known: &mut Best<T>) {
         if self.version.load(Ordering::Relaxed) == *seen {
             return;
@@ -55,19 +55,19 @@ impl<T: Scalar> Exchange<T> {
         }
     }
 
-    /// Tells what is known, if it is better.
+    /// Publishes a best, if it is better.
     fn publish(&self, seen: &mut u32, known: &Best<T>) {
         let mut best = self.best.lock().unwrap_or_else(PoisonError::into_inner);
         if known.value < best.value {
             best.clone_from(known);
-            // Only ever changed under the lock.
+            // The version only changes under the lock.
             *seen = self.version.load(Ordering::Relaxed).wrapping_add(1);
             self.version.store(*seen, Ordering::Relaxed);
         }
     }
 }
 
-/// What all pieces share.
+/// What all threads share.
 pub(super) struct Course<'a, T, M> {
     pub simd: Simd,
     pub settings: &'a Settings<T>,
@@ -82,7 +82,8 @@ pub(super) struct Course<'a, T, M> {
 }
 
 impl<T: Scalar, M: Fn(u32) -> Move<T> + Sync> Course<'_, T, M> {
-    /// Advances a piece; `known` is the swarm's best before, and what the piece takes for it after.
+    /// Advances some tiles; `known` is the swarm's best before, and the best this thread knows
+    /// after.
     pub fn run(&self, mut tiles: Tiles<'_, T>, known: &mut Best<T>) {
         let Settings { particles, dims, .. } = *self.settings;
         let (mut seen, mut image) = (0, Vec::new());

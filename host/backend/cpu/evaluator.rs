@@ -11,7 +11,7 @@ use flockwork_device::{
 
 use super::{Simd, simd::dispatched};
 
-/// A tile's particles side by side.
+/// The particles of a tile, one per lane.
 pub(super) type Row<T> = Lanes<T, TILE>;
 
 #[inline(always)]
@@ -30,11 +30,11 @@ pub(super) fn set_row<T: Scalar>(rows: &mut [T], dimension: u32, values: Row<T>)
 pub struct Judged<'a, T> {
     /// Positions: a row of 64 for each dimension.
     pub positions: &'a [T],
-    /// How many of the 64 are particles; the others exist in memory only.
+    /// How many of the 64 are particles; the others are padding.
     pub particles: usize,
-    /// Receives the fitness of each: infinite instead of NaN.
+    /// Receives each particle's fitness; NaN becomes infinite.
     pub fitness: &'a mut [T; TILE],
-    /// Room for the positions after a rotation.
+    /// Space for the positions after a rotation.
     pub image: &'a mut Vec<T>,
 }
 
@@ -43,11 +43,11 @@ pub trait Evaluator<T>: Send + Sync {
     /// Evaluates a tile. Several threads may call it at once.
     fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>);
 
-    /// How many terms it evaluates for a particle: tells whether threads are worth waking.
+    /// The number of terms per particle, which tells whether waking threads pays.
     fn terms(&self, view: &View<T>) -> usize;
 }
 
-/// An objective function along SIMD lanes.
+/// An objective function evaluated in SIMD lanes.
 pub struct OnLanes<O> {
     /// The function.
     pub objective: O,
@@ -80,8 +80,8 @@ fn evaluate_inlined<O: Objective, T: Scalar>(objective: &O, view: &View<T>, tile
         tile.image.resize(tile.positions.len(), T::ZERO);
     }
     let (position, mut image) = (Rows(tile.positions), RowsMut(tile.image));
-    // SAFETY: the plan that the view was made from has as many bounds, variables and rotation rows
-    // as dimensions, aligned as `FourWords` is.
+    // SAFETY: the plan that the view was made from has bounds, variables and rotation rows for each
+    // dimension, aligned like `FourWords`.
     let fitness = unsafe { view::evaluate(objective, view, &position, &mut image) };
     *tile.fitness = fitness.0;
 }

@@ -16,18 +16,18 @@ use super::{
     simd::dispatched,
 };
 
-/// What all tiles of one swarm read during a move, and nobody writes.
+/// What all tiles of a swarm read during a move, and none writes.
 #[derive(Clone, Copy)]
 pub(super) struct Surroundings<'a, T> {
-    /// The swarm's best position.
+    /// The swarm's global best position.
     pub guide: &'a [T],
-    /// The particle that has it.
+    /// The particle that found it.
     pub champion: u32,
     /// The swarm's neighbourhoods.
     pub graph: Graph,
-    /// Own best positions of the swarm; empty if the rule does not read those of others.
+    /// Personal best positions of the swarm; empty if the rule does not read those of others.
     pub own_bests: &'a [T],
-    /// Own best fitness of the swarm; empty in the same case.
+    /// Personal best fitness of the swarm; empty in the same case.
     pub best_fitness: &'a [T],
 }
 
@@ -40,12 +40,12 @@ pub(super) struct Moved<'a, T> {
     pub exemplars: &'a mut [u32],
 }
 
-/// What to do with it.
+/// What to do with a tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Motion {
-    /// First positions and velocities.
+    /// Initialise positions and velocities.
     Scatter,
-    /// One move.
+    /// Move once.
     Advance,
 }
 
@@ -84,8 +84,8 @@ fn move_inlined<T: Scalar>(
     motion: Motion,
 ) {
     let mut flock = TileFlock { settings, around, tile, first: by.first, guides: None };
-    // SAFETY: the plan that the settings were made from has a bound for each dimension, a key and
-    // coefficients for each swarm, aligned as `FourWords` is.
+    // SAFETY: the plan that the settings were made from has bounds for each dimension, and a key
+    // and coefficients for each swarm, aligned like `FourWords`.
     unsafe {
         match motion {
             Motion::Scatter => rule::scatter::<Row<T>>(settings, &mut flock, by),
@@ -97,7 +97,7 @@ fn move_inlined<T: Scalar>(
     }
 }
 
-/// Chooses exemplars anew where it is time.
+/// Chooses new exemplars for particles that have not improved for long enough.
 fn learn<T: Scalar>(
     settings: &Settings<T>,
     around: Surroundings<'_, T>,
@@ -128,12 +128,12 @@ struct TileFlock<'a, T> {
     around: Surroundings<'a, T>,
     tile: Moved<'a, T>,
     first: u32,
-    /// The guide of each particle, where it is not the swarm's best for all.
+    /// The best informant of each particle, unless it is the global best for all.
     guides: Option<[u32; TILE]>,
 }
 
 impl<T: Scalar> TileFlock<'_, T> {
-    /// The particle of a lane; of those beyond the last, the last.
+    /// The particle of a lane; for lanes beyond the last particle, the last one.
     #[inline(always)]
     fn particle(&self, lane: usize) -> u32 {
         (self.first + lane as u32).min(self.settings.particles - 1)
@@ -161,7 +161,7 @@ impl<T: Scalar> TileFlock<'_, T> {
         self.guides = Some(guides);
     }
 
-    /// Own best positions of one particle for each lane.
+    /// A coordinate of the personal best of one particle for each lane.
     #[inline(always)]
     fn gather(&self, dimension: u32, particle: impl Fn(usize) -> u32) -> Row<T> {
         let dims = self.settings.dims as usize;
@@ -221,8 +221,8 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
     fn set_motion(&mut self, dimension: u32, position: Row<T>, velocity: Row<T>) {
         set_row(self.tile.positions, dimension, position);
         set_row(self.tile.velocities, dimension, velocity);
-        // The same row of the next tile, which lies behind this one: on its way while this tile is
-        // computed with.
+        // The same row of the next tile, which follows in memory: it is fetched while this tile is
+        // computed.
         let ahead = (self.settings.dims + dimension) as usize * TILE;
         prefetch(self.tile.positions.as_ptr().wrapping_add(ahead));
         prefetch(self.tile.velocities.as_ptr().wrapping_add(ahead));
@@ -230,13 +230,13 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
     }
 }
 
-/// Asks for a row that will be read soon; there need not be one.
+/// Prefetches a row that will be read soon; the row need not exist.
 #[inline(always)]
 fn prefetch<T>(row: *const T) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..size_of::<T>() * TILE / 64 {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
-        // SAFETY: a hint, of any address; every processor of the architecture has it.
+        // SAFETY: a hint that accepts any address; every processor of the architecture has it.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(row.cast::<i8>().wrapping_add(64 * line)) };
     }
     #[cfg(not(target_arch = "x86_64"))]

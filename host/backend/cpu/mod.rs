@@ -1,17 +1,17 @@
-//! The CPU: tiles of 64 particles along SIMD lanes, tiles across threads.
+//! The CPU: tiles of 64 particles in SIMD lanes, tiles across threads.
 //!
-//! Moves, evaluations and own bests are the device crate's, compiled three times: for AVX-512, for
-//! AVX2, and for what every processor of the architecture has; the best is chosen at run time. All
+//! Moves, evaluations and personal bests are the device crate's code, compiled three times: for
+//! AVX-512, for AVX2, and for the baseline of the architecture. The best is chosen at run time; all
 //! three give the same bits.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `evaluator` | an objective function, or anyone's closure, over tiles |
+//! | `evaluator` | an objective function or closure over tiles |
 //! | `flock` | a tile's particles among the others, as the rules see them |
-//! | `tiles` | the arrays of a swarm, cut into pieces for the threads |
-//! | `own_bests` | what an evaluation leaves: own bests of a tile, and the best of them |
+//! | `tiles` | the arrays of a swarm, split for the threads |
+//! | `own_bests` | the update of a tile's personal bests, and the best of them |
 //! | `swarm` | the iteration |
-//! | `asynchronous` | many iterations of pieces that do not wait for each other |
+//! | `asynchronous` | many iterations of threads that do not wait for each other |
 
 mod asynchronous;
 mod evaluator;
@@ -31,26 +31,27 @@ pub use swarm::CpuSwarm;
 use super::{Backend, Function, Number, Plan, Swarm};
 use crate::{Error, Result};
 
-/// More threads than any machine has cores; so many start in a moment.
+/// More threads than any machine has cores; this many can be started in a moment.
 const MOST_THREADS: usize = 1024;
 
-/// Of each thread's stack. Compiled without optimization, a move of a tile keeps every intermediate
-/// row there and takes 3 MB; a thread has 2 MiB unless it is told.
+/// Stack of each thread. Compiled without optimisation, a move of a tile keeps every intermediate
+/// row on the stack and takes 3 MB; the default is 2 MiB.
 const STACK_BYTES: usize = 16 << 20;
 
-/// Does `work` on the pool's threads if it is worth sharing, else on the calling thread. Compiled
-/// without optimization it is always the pool: only its threads are known to have the stack.
+/// Runs `work` on the pool's threads if sharing pays, otherwise on the calling thread. Without
+/// optimisation it is always the pool: only its threads are known to have a large enough stack.
 fn on_threads<R: Send>(
     pool: &rayon::ThreadPool,
     shared: bool,
     work: impl FnOnce() -> R + Send,
 ) -> R {
-    // Not by the optimization of this crate: generic code is compiled with that of the crate that uses it.
+    // Not decided by this crate's optimisation level: generic code is compiled with that of the
+    // crate that uses it.
     if shared || cfg!(debug_assertions) { pool.install(work) } else { work() }
 }
 
-/// The CPU as a back end. The number of threads and the vector instructions change the speed, and no
-/// bit of the result.
+/// The CPU as a back end. The number of threads and the vector instructions change the speed but
+/// not a bit of the result.
 ///
 /// ```
 /// use flockwork::{backend::{Backend, Cpu, Simd}, objective::Levy, swarm::{Problem, Search}};
@@ -71,7 +72,7 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// With so many threads, 0 for one per core.
+    /// Creates a back end with this many threads, 0 for one per core.
     pub fn new(threads: usize) -> Result<Self> {
         Self::with_simd(threads, Simd::detect())
     }
@@ -102,22 +103,22 @@ impl Cpu {
         Ok(Self { pool: Arc::new(pool), simd })
     }
 
-    /// The threads.
+    /// The thread pool.
     pub(crate) fn pool(&self) -> &rayon::ThreadPool {
         &self.pool
     }
 
-    /// The vector instructions, which the processor has.
+    /// The vector instructions in use, which the processor has.
     pub(crate) fn simd(&self) -> Simd {
         self.simd
     }
 
-    /// Does `work` where its parallel parts run on this back end's threads.
+    /// Runs `work` so that its parallel parts run on this back end's threads.
     pub(crate) fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         self.pool.install(work)
     }
 
-    /// A swarm whose points someone else evaluates: see [`CpuSwarm::propose`].
+    /// A swarm whose points are evaluated by the caller: see [`CpuSwarm::propose`].
     pub(crate) fn headless<T: Number>(&self, plan: Plan<T>) -> Result<CpuSwarm<T>> {
         CpuSwarm::new(Arc::clone(&self.pool), self.simd, None, plan)
     }

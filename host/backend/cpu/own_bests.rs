@@ -1,4 +1,4 @@
-//! Own bests of a tile, and the best of them.
+//! Personal bests of a tile, and the best of them.
 
 use flockwork_device::{
     math::{Lanes, PerLane, Real, Scalar},
@@ -11,7 +11,7 @@ use super::{
     tiles::Tile,
 };
 
-/// What happens to own bests after an evaluation.
+/// How an evaluation updates personal bests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Renewal {
     First,
@@ -19,8 +19,9 @@ pub(super) enum Renewal {
 }
 
 dispatched! {
-    /// Renews the own bests of a tile where they improved, or all at the start, and the tile's candidate with
-    /// them. The tile's first particle is number `first` of the swarm's `particles`.
+    /// Updates the tile's personal bests where they improved, or all at the start, and the tile's
+    /// candidate for the global best. The tile's first particle is number `first` of the swarm's
+    /// `particles`.
     pub(super) fn renew<T: Scalar>(
         tile: &mut Tile<'_, T>,
         fitness: &[T; TILE],
@@ -61,7 +62,8 @@ fn renew_inlined<T: Scalar>(
             set_row(tile.own_bests, dimension, kept);
         }
         set_row(tile.best_fitness, 0, fitness.least(before));
-        // Own bests only get better, so another one can be the tile's only if it is at least as good.
+        // Personal bests only get better, so another one can become the tile's best only if it is
+        // at least as good.
         let candidate = Lanes::splat(tile.candidate[0].fitness);
         if candidate.less(fitness).contains(&false) {
             tile.candidate[0] = tile_best(tile.best_fitness, first, particles);
@@ -69,8 +71,8 @@ fn renew_inlined<T: Scalar>(
     }
 }
 
-/// The position if its fitness is less than the one before, else the own best. Compares once more in
-/// each dimension: the lanes of a mask from elsewhere would be looked at one by one.
+/// The position if its fitness is less than before, otherwise the personal best. Compares again in
+/// each dimension: a mask from elsewhere would be tested lane by lane.
 struct Better;
 
 impl<S: Scalar> PerLane<S, 4, 1> for Better {

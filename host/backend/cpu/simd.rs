@@ -1,8 +1,8 @@
-//! Which vector instructions the processor has.
+//! The processor's vector instructions.
 
 use std::fmt;
 
-/// Which vector instructions to use.
+/// The vector instructions to use.
 ///
 /// ```
 /// use flockwork::backend::{Cpu, Simd};
@@ -14,7 +14,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Simd {
-    /// What every processor of the architecture has.
+    /// The architecture's baseline, which every processor has.
     Baseline,
     /// AVX2 with fused multiply-add.
     Avx2,
@@ -54,8 +54,8 @@ impl fmt::Display for Simd {
     }
 }
 
-/// Defines a function that calls another one compiled for the given vector instructions: what is
-/// always inlined into it is compiled for them too.
+/// Defines a function that calls another, compiled for the given vector instructions; everything
+/// that is always inlined into it is compiled for them too.
 macro_rules! dispatched {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident<$($generic:ident: $bound:path),*>(
         $($argument:ident: $type:ty),* $(,)?

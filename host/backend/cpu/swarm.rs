@@ -34,8 +34,8 @@ use crate::{
     memory,
 };
 
-/// Below so many coordinates and terms an iteration is done by the calling thread: waking others
-/// takes longer.
+/// Coordinates and terms below which an iteration runs on the calling thread: waking others would
+/// take longer.
 const WORTH_SHARING: usize = 32 * 1024;
 
 /// A swarm in the host's memory.
@@ -54,16 +54,16 @@ pub struct CpuSwarm<T> {
     stale: Vec<u32>,
     exemplars: Vec<u32>,
     candidates: Vec<Candidate<T>>,
-    /// The best position of each swarm.
+    /// The global best position of each swarm.
     guides: Vec<T>,
     champions: Vec<Candidate<T>>,
-    /// The last iteration of each swarm that did not improve its best.
+    /// For each swarm, the last iteration that did not improve its global best.
     failed: Vec<u32>,
     iteration: u32,
-    /// Whether it has started, or goes on from a state.
+    /// Whether it has started, or continues from a state.
     begun: bool,
     history: Option<u32>,
-    /// What each piece of an asynchronous swarm last took for the best.
+    /// The global best known to each thread of an asynchronous swarm.
     held: Vec<Best<T>>,
     records: Vec<Record>,
 }
@@ -119,15 +119,15 @@ impl<T: Number> CpuSwarm<T> {
     /// What the particles share, and how the function sees them.
     ///
     /// # Safety
-    /// Both are used while nobody changes or drops the plan, keys and coefficients of this swarm.
+    /// Both may be used while nothing changes or drops this swarm's plan, keys and coefficients.
     unsafe fn shared(&self) -> (Settings<T>, View<T>) {
         fn words<T>(words: &[FourWords<T>]) -> ReadOnly<T> {
             let length = size_of_val(words) / size_of::<T>();
-            // SAFETY: by the caller's promise; four numbers without padding each.
+            // SAFETY: the caller's promise; each element is four numbers without padding.
             unsafe { ReadOnly::new(words.as_ptr().cast(), length) }
         }
         fn all<E>(elements: &[E]) -> ReadOnly<E> {
-            // SAFETY: by the caller's promise.
+            // SAFETY: the caller's promise.
             unsafe { ReadOnly::new(elements.as_ptr(), elements.len()) }
         }
         let plan = &self.plan;
@@ -143,7 +143,7 @@ impl<T: Number> CpuSwarm<T> {
         (plan.settings(fixed), plan.view(fixed))
     }
 
-    /// Does `work` for all tiles, on several threads if it is worth it.
+    /// Runs `work` for all tiles, on several threads if that pays.
     fn each_tile<S>(
         pool: &rayon::ThreadPool,
         tiles: Tiles<'_, T>,
@@ -154,12 +154,13 @@ impl<T: Number> CpuSwarm<T> {
         let threads = pool.current_num_threads();
         let size = tiles.count * TILE * tiles.dims.max(terms);
         let shared = size >= WORTH_SHARING && threads > 1;
-        // Some pieces a thread even out their speeds.
+        // Several pieces per thread even out differences in speed.
         let most = if shared { tiles.count.div_ceil(4 * threads).max(1) } else { tiles.count };
         on_threads(pool, shared, || tiles.each(most, &scratch, &work));
     }
 
-    /// One phase or two: moves if `motion` says so, and evaluates and renews if `renewal` says so.
+    /// One or two phases: moves if there is a `motion`, evaluates and updates if there is a
+    /// `renewal`.
     fn phase(&mut self, motion: Option<Motion>, renewal: Option<Renewal>) {
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (settings, view) = unsafe { self.shared() };
@@ -246,7 +247,7 @@ impl<T: Number> CpuSwarm<T> {
                         let judged = Judged { positions, particles, fitness, image };
                         evaluator.evaluate(&view, judged);
                     }
-                    // Told from outside.
+                    // Values given by the caller.
                     None => fitness.copy_from_slice(tile.fitness),
                 }
                 renew(simd, &mut tile, &fitness, dims as u32, renewal, first, settings.particles);
@@ -257,7 +258,7 @@ impl<T: Number> CpuSwarm<T> {
         }
     }
 
-    /// So many iterations, the threads not waiting for each other.
+    /// Runs `iterations` iterations in which threads do not wait for each other.
     fn advance_asynchronously(&mut self, iterations: u32) -> Result<()> {
         let known = self.best()?;
         // SAFETY: nothing below changes plan, keys or coefficients.
@@ -310,7 +311,7 @@ impl<T: Number> CpuSwarm<T> {
         Ok(())
     }
 
-    /// Finds the candidates of some tiles, whose own bests have come from elsewhere.
+    /// Finds the candidates of some tiles whose personal bests came from elsewhere.
     fn find_candidates(&mut self, tiles: std::ops::Range<usize>) {
         let particles = self.plan.particles;
         let per_swarm = layout::tiles(particles as usize);
@@ -321,7 +322,7 @@ impl<T: Number> CpuSwarm<T> {
         }
     }
 
-    /// Finds each swarm's best among the tiles'.
+    /// Finds each swarm's global best among its tiles' candidates.
     fn publish(&mut self, iteration: u32) {
         let dims = self.dims();
         let stride = layout::stride(self.plan.particles as usize);
@@ -339,8 +340,8 @@ impl<T: Number> CpuSwarm<T> {
         }
     }
 
-    /// The next points to evaluate: those of the start if `start`, else those after a move. For a
-    /// swarm whose points someone else evaluates.
+    /// The next points to evaluate: the initial ones if `start`, otherwise those after a move. For
+    /// a swarm whose points are evaluated by the caller.
     pub(crate) fn propose(&mut self, start: bool) {
         if start {
             self.phase(Some(Motion::Scatter), None);
@@ -350,7 +351,7 @@ impl<T: Number> CpuSwarm<T> {
         }
     }
 
-    /// Where the particles are, one after the other.
+    /// The particles' positions, one after the other.
     pub(crate) fn positions(&self) -> Vec<T> {
         by_particle(&self.positions, self.plan.particles as usize, self.dims())
     }
@@ -362,14 +363,14 @@ impl<T: Number> CpuSwarm<T> {
         let dims = self.dims();
         for (slot, &value) in values.iter().enumerate() {
             let at = |d: u32| self.positions[layout::index(slot, d as usize, dims)];
-            // SAFETY: a bound for each dimension.
+            // SAFETY: there are bounds for each dimension.
             self.fitness[slot] = unsafe { view.fitness(value, &at) };
         }
         let renewal = if self.iteration == 0 { Renewal::First } else { Renewal::Renewed };
         self.phase(None, Some(renewal));
     }
 
-    /// Keeps a record of how each swarm stands: see [`survey`].
+    /// Records the state of each swarm: see [`survey`].
     fn keep_record(&mut self) {
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (settings, _) = unsafe { self.shared() };
@@ -384,7 +385,7 @@ impl<T: Number> CpuSwarm<T> {
                         return Sums::none();
                     }
                     let slot = (swarm * tiles + tile) * TILE + lane;
-                    // SAFETY: a bound for each dimension.
+                    // SAFETY: there are bounds for each dimension.
                     unsafe {
                         survey::of_particle(&settings, self.best_fitness[slot], |dimension| {
                             let index = layout::index(slot, dimension as usize, dims);
@@ -503,7 +504,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
                 evaluator.evaluate(&view, judged);
             }
         };
-        // An evaluator that shares its terms among threads shares them among those it runs on.
+        // An evaluator that shares its terms among threads uses those it runs on.
         on_threads(&self.pool, evaluator.terms(&view) >= WORTH_SHARING, go);
         all.truncate(count);
         Ok(all)

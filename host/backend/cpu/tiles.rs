@@ -1,15 +1,15 @@
-//! The arrays of a swarm, cut into pieces for the threads.
+//! The arrays of a swarm, split into pieces for the threads.
 
 use flockwork_device::{
     math::Scalar,
     swarm::{best::Candidate, layout::TILE},
 };
 
-/// Some tiles in a row, of any swarms. What a phase does not need may be empty.
+/// Consecutive tiles, of any swarms. Arrays that a phase does not need may be empty.
 pub(super) struct Tiles<'a, T> {
-    /// Index of the first among all.
+    /// Index of the first tile among all.
     pub first: usize,
-    /// How many.
+    /// Number of tiles.
     pub count: usize,
     pub dims: usize,
     pub positions: &'a mut [T],
@@ -23,7 +23,7 @@ pub(super) struct Tiles<'a, T> {
     pub candidates: &'a mut [Candidate<T>],
 }
 
-/// One tile.
+/// A single tile.
 pub(super) struct Tile<'a, T> {
     pub index: usize,
     pub positions: &'a mut [T],
@@ -37,7 +37,7 @@ pub(super) struct Tile<'a, T> {
 }
 
 impl<'a, T: Scalar> Tiles<'a, T> {
-    /// The first `tiles` of them, and the others.
+    /// Splits off the first `tiles` tiles.
     fn split(self, tiles: usize) -> (Self, Self) {
         // An array that is not needed stays empty on both sides.
         fn cut<E>(array: &mut [E], at: usize) -> (&mut [E], &mut [E]) {
@@ -82,7 +82,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
         (before, after)
     }
 
-    /// One of them.
+    /// The tile with this index.
     pub fn tile(&mut self, nth: usize) -> Tile<'_, T> {
         // An array that is not needed stays empty.
         fn cut<E>(array: &mut [E], nth: usize, length: usize) -> &mut [E] {
@@ -102,7 +102,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
         }
     }
 
-    /// Cut into so many pieces of nearly the same size, without the empty ones.
+    /// Splits into `count` pieces of nearly equal size, without empty ones.
     pub fn pieces(self, count: usize) -> Vec<Self> {
         let (mut pieces, mut rest) = (Vec::with_capacity(count), self);
         for left in (1..=count).rev() {
@@ -118,8 +118,8 @@ impl<'a, T: Scalar> Tiles<'a, T> {
         pieces
     }
 
-    /// Does `work` for each tile; `scratch` is made once for each piece of at most `most` tiles, which
-    /// the threads of the current pool share among them.
+    /// Runs `work` for each tile. The threads of the current pool share pieces of at most `most`
+    /// tiles; `scratch` is created once per piece.
     pub fn each<S>(
         self,
         most: usize,

@@ -1,4 +1,4 @@
-//! `flockwork bench evaluation`: one thread for a particle, or several.
+//! `flockwork bench evaluation`: one GPU thread per particle compared with several.
 
 use clap::Args;
 use flockwork::{
@@ -13,14 +13,14 @@ use super::{clocks, swarms::Swarms};
 
 #[derive(Args)]
 pub struct Evaluations {
-    /// Swarms whose particles do not wait for each other.
+    /// Measure asynchronous swarms.
     #[arg(long)]
     asynchronous: bool,
     #[command(flatten)]
     swarms: Swarms,
 }
 
-/// A line of JSON.
+/// A row of the table, as a line of JSON.
 #[derive(Serialize)]
 struct Row {
     cooperation: Cooperation,
@@ -31,7 +31,7 @@ struct Row {
 pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result<()> {
     let backend = swarms.machine.select()?;
     if backend.name() == "cpu" {
-        anyhow::bail!("bench evaluation compares what a GPU's threads do; {}", backend.reason());
+        anyhow::bail!("bench evaluation compares ways to use GPU threads; {}", backend.reason());
     }
     let precision = swarms.precision();
     if !swarms.json {
@@ -40,7 +40,7 @@ pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result
             say!("{clocks}");
         }
         say!(
-            "\n{}, {precision}, shifted, on the chip; microseconds per iteration; each result looked at before \
+            "\n{}, {precision}, shifted, on the chip; microseconds per iteration; each result checked before \
              it is timed\n",
             swarms.function
         );
@@ -73,7 +73,8 @@ pub fn run(Evaluations { swarms, asynchronous }: &Evaluations) -> anyhow::Result
     Ok(())
 }
 
-/// With these threads for a particle; `None` if particles do not fit on the chip so.
+/// Measures with these threads for a particle; `None` if the particles do not fit on the chip
+/// that way.
 fn measure(
     backend: &AnyBackend,
     problem: &Problem,

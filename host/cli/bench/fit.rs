@@ -1,4 +1,4 @@
-//! `flockwork bench fit`: iterations of fits.
+//! `flockwork bench fit`: the iterations of fits.
 
 use clap::Args;
 use flockwork::{
@@ -14,7 +14,7 @@ use crate::cli::machine::Machine;
 pub struct Fit {
     #[command(flatten)]
     machine: Machine,
-    /// Only this case, as f10; may be given several times.
+    /// Measure only this case, such as f10; may be given several times.
     #[arg(long, value_name = "NAME")]
     case: Vec<String>,
     /// Print one JSON object per line.
@@ -51,7 +51,7 @@ pub fn run(arguments: &Fit) -> anyhow::Result<()> {
         if let Some(clocks) = clocks(&backend) {
             say!("{clocks}");
         }
-        say!("\nlinear model; each result looked at before it is timed\n");
+        say!("\nlinear model; each result checked before it is timed\n");
         say!(
             "| case | rows | parameters x particles | | thesis {unit} | wanted {unit} | memory {unit} | arithmetic {unit} | {unit} per iteration | least to most | floor / time |"
         );
@@ -61,7 +61,7 @@ pub fn run(arguments: &Fit) -> anyhow::Result<()> {
         for (precision, processor) in ceilings {
             let measured = bench::fit(case, precision, &backend, processor)?;
             let thesis = case.published.filter(|_| precision == Precision::F64);
-            // It is for a GPU, and for one in particular.
+            // The wanted time applies to one GPU model only.
             let is_wanted =
                 backend.name() != "cpu" && precision == Precision::F64 && case.wanted_us > 0;
             let wanted = is_wanted.then(|| f64::from(case.wanted_us) / 1e6);
@@ -99,7 +99,7 @@ pub fn run(arguments: &Fit) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The cases that were asked for; all, if none was.
+/// The cases asked for, or all.
 fn asked(arguments: &Fit) -> impl Iterator<Item = FitCase> {
     let asked = |name: &str| arguments.case.is_empty() || arguments.case.iter().any(|c| c == name);
     bench::FITS.iter().copied().filter(move |case| asked(short(case.name)))

@@ -19,17 +19,18 @@ use crate::cli::{machine::Device, progress};
 
 #[derive(Args)]
 pub struct Lineage {
-    /// Only this publication; may be several. All, if none is given.
+    /// Run only this publication; may be given several times [default: all].
     name: Vec<String>,
     #[command(flatten)]
     device: Device,
-    /// Only this table, as "table 3"; may be given several times.
+    /// Run only this table, such as "table 3"; may be given several times [default: all].
     #[arg(long, value_name = "NAME")]
     table: Vec<String>,
-    /// Small sizes, for which nothing was published: seconds instead of minutes.
+    /// Use small sizes, for which no times were published: seconds instead of minutes.
     #[arg(long)]
     brief: bool,
-    /// Draw a bar chart of each table (SVG) into this folder, which is made if there is none.
+    /// Draw a bar chart (SVG) of each table into this folder, which is created if it does not
+    /// exist.
     #[arg(long, value_name = "FOLDER")]
     plot: Option<PathBuf>,
     /// Print one JSON object per line.
@@ -37,7 +38,7 @@ pub struct Lineage {
     json: bool,
 }
 
-/// Publications, each with those of its tables that were asked for.
+/// The publications asked for, each with the tables asked for.
 fn asked(arguments: &Lineage) -> Result<Vec<&'static Work>, Error> {
     let works: Vec<&Work> = match &*arguments.name {
         [] => WORKS.iter().collect(),
@@ -64,9 +65,9 @@ fn asked(arguments: &Lineage) -> Result<Vec<&'static Work>, Error> {
 pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
     let works = asked(arguments)?;
     if let Some(folder) = &arguments.plot {
-        // Before anything takes long.
+        // Checked before anything takes long.
         fs::create_dir_all(folder)
-            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
     }
     let backend = arguments.device.select()?;
     let effort = if arguments.brief { Effort::Brief } else { Effort::Published };
@@ -106,15 +107,15 @@ pub fn run(arguments: &Lineage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is printed of one publication.
+/// The output for one publication.
 struct Output<'a> {
     work: &'static Work,
     arguments: &'a Lineage,
-    /// What is being done, below the rows.
+    /// A status line below the rows.
     bar: &'a ProgressBar,
     /// The name of the table whose rows are being printed.
     table: Option<&'static str>,
-    /// For charts.
+    /// All rows so far, for the charts.
     rows: Vec<Row>,
 }
 
@@ -136,7 +137,7 @@ impl Output<'_> {
         if self.arguments.json {
             say!("{}", serde_json::json!({ "work": self.work.name, "note": text }));
         } else {
-            // What follows is a table again only with its head.
+            // After a note, the table needs a new head.
             self.table = None;
             say!("\n{text}");
         }
@@ -186,14 +187,15 @@ fn head(name: &str, table: Option<&Table>, is_published: bool) -> anyhow::Result
     Ok(())
 }
 
-/// As `boudoudouh-2-dims.svg`.
+/// A file name such as `boudoudouh-2-dims.svg`.
 fn file_name(work: &Work, table: &Table) -> String {
     let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '-' };
     let words: String = table.name.to_lowercase().chars().map(letter).collect();
     format!("{}-{words}.svg", work.name)
 }
 
-/// Draws a table: for each size the rows that are compared with this project's time, and that time.
+/// Draws a table: for each size, the rows that are compared with this project's time, and that
+/// time.
 fn chart(
     path: &Path,
     work: &Work,
@@ -232,10 +234,10 @@ fn chart(
     Ok(plot::bars(path, &Bars { title, subtitle, label: unit, groups: &groups })?)
 }
 
-/// What this project's rows and bars are called, at least at their beginning.
+/// How the names of this project's rows and bars begin.
 const OWN: &str = "flockwork";
 
-/// A time with three digits in a unit that suits it.
+/// A time with three significant digits in a suitable unit.
 fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),

@@ -1,9 +1,9 @@
-//! `flockwork bench`: measure this machine. One file for each subcommand.
+//! `flockwork bench`: measurements of this machine. One file per subcommand.
 
 use clap::Subcommand;
 use flockwork::backend::{AnyBackend, Backend};
 
-/// Prints a line. If nobody reads it any more, nothing more is measured.
+/// Prints a line, or returns an error if the reader is gone, which ends the measurements.
 macro_rules! say {
     ($($text:tt)*) => {
         crate::cli::write(&format!("{}\n", format_args!($($text)*)))?
@@ -19,20 +19,22 @@ mod swarms;
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Time one iteration of swarms of many sizes, done in each way that the machine has.
+    /// Time an iteration for swarms of many sizes, in every way the machine supports.
     Swarm(swarm::Swarm),
-    /// Time one iteration of swarms on a GPU's chip with one thread for a particle, and with several.
+    /// Time an iteration for swarms on a GPU's chip, with one and with several threads per
+    /// particle.
     Evaluation(evaluation::Evaluations),
-    /// Time all distances of random graphs of some sizes, in each type of weights.
+    /// Time all shortest distances of random graphs of several sizes, for each type of weights.
     Paths(paths::Paths),
-    /// Time one iteration of swarms that fit a linear model to many rows, next to what memory and
-    /// arithmetic allow.
+    /// Time an iteration for swarms that fit a linear model to many rows, and compare it with the
+    /// limits of memory and arithmetic.
     Fit(fit::Fit),
-    /// Run published kernels, look at their results, and time them next to what this program uses.
+    /// Run published kernels, check their results, and time them beside the kernels of this
+    /// program.
     #[command(
         mut_arg("backend", |arg| arg.help(
-            "What to run on: the CPU, the first NVIDIA GPU, or (auto) the GPU if there is one and else the \
-             CPU, which has few of the kernels"
+            "Where to run: on the CPU, on the first NVIDIA GPU, or (auto) on the GPU if there is one and \
+             otherwise on the CPU, which has few of the kernels"
         ))
     )]
     Lineage(lineage::Lineage),
@@ -48,7 +50,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
     }
 }
 
-/// The GPU's clocks now, as its own tool tells them.
+/// The GPU's current clocks, as reported by nvidia-smi.
 fn clocks(backend: &AnyBackend) -> Option<String> {
     if backend.name() == "cpu" {
         return None;
@@ -60,7 +62,7 @@ fn clocks(backend: &AnyBackend) -> Option<String> {
         ])
         .output();
     let Ok(answer) = asked else {
-        return Some("clocks: nvidia-smi is not there to ask".to_owned());
+        return Some("clocks: unknown, as nvidia-smi is missing".to_owned());
     };
     let text = String::from_utf8_lossy(&answer.stdout);
     let first = text.lines().next()?;

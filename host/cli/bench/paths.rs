@@ -1,4 +1,4 @@
-//! `flockwork bench paths`: all distances of random graphs.
+//! `flockwork bench paths`: all shortest distances of random graphs.
 
 use clap::Args;
 use flockwork::{
@@ -20,8 +20,8 @@ const PATH_STRATEGIES: &[Strategy] = &[Strategy::Streaming, Strategy::Tiered, St
 pub struct Paths {
     #[command(flatten)]
     device: Device,
-    /// Whether a GPU closes a matrix with one launch (resident) or with some for each pair of pivot
-    /// blocks (streaming); auto: the former for small graphs.
+    /// Whether a GPU computes a matrix in one launch (resident), in some launches for each pair of
+    /// pivot blocks (streaming), or in one launch for small graphs only (auto).
     #[arg(
         long,
         visible_alias = "residence",
@@ -32,13 +32,13 @@ pub struct Paths {
     strategy: Requested,
     #[command(flatten)]
     gpu_memory: GpuMemory,
-    /// Only this number of vertices; may be given several times.
+    /// Measure only this number of vertices; may be given several times.
     #[arg(long, value_parser = whole::<usize>)]
     vertices: Vec<usize>,
-    /// Only this type of weights; may be given several times.
+    /// Measure only this type of weights; may be given several times.
     #[arg(long, value_parser = choice(Weights::ALL, Weights::name))]
     weights: Vec<Weights>,
-    /// Only this kind of question; may be given several times.
+    /// Measure only this kind of computation; may be given several times.
     #[arg(long, value_parser = choice(&Kind::ALL, Kind::name))]
     kind: Vec<Kind>,
     /// Print one JSON object per line.
@@ -70,7 +70,7 @@ pub fn run(arguments: &Paths) -> anyhow::Result<()> {
         }
         say!(
             "\nRandom graphs with every edge, whole weights from 1 to 100; each result compared with \
-             Dijkstra's search\nbefore it is timed. Ceiling: an addition and a minimum each, in \
+             Dijkstra's search\nbefore it is timed. Ceiling: one addition and one minimum per relaxation, in \
              registers.\n"
         );
         say!(

@@ -1,4 +1,4 @@
-//! `flockwork bench swarm`: iterations of swarms.
+//! `flockwork bench swarm`: the iterations of swarms.
 
 use clap::Args;
 use flockwork::{
@@ -13,10 +13,10 @@ use crate::cli::parse::{choice, positive};
 
 #[derive(Args)]
 pub struct Swarm {
-    /// Only this strategy; may be given several times.
+    /// Measure only this strategy; may be given several times.
     #[arg(long = "only", visible_alias = "way", value_name = "STRATEGY", value_parser = choice(MEASURED, Strategy::name))]
     only: Vec<Strategy>,
-    /// Keep a record of the swarm after so many iterations each, as `optimize --history` does.
+    /// Sample the swarm every N iterations, as `optimize --history` does.
     #[arg(long, value_name = "N", value_parser = positive::<u32>)]
     history: Option<u32>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub fn run(Swarm { swarms, only, history }: &Swarm) -> anyhow::Result<()> {
             say!("{clocks}");
         }
         say!(
-            "\n{}, {precision}, shifted; each result looked at before it is timed; floor: the \
+            "\n{}, {precision}, shifted; each result checked before it is timed; floor: the \
              bytes that an iteration moves\nif the particles lie in device memory, over the copy rate\n",
             swarms.function
         );
@@ -57,7 +57,7 @@ pub fn run(Swarm { swarms, only, history }: &Swarm) -> anyhow::Result<()> {
             let backend = backend.clone().with_strategy(strategy);
             let measured = match bench::iteration(&problem, trial, &backend) {
                 Ok(measured) => measured,
-                // It does not fit on the chip.
+                // The particles do not fit on the chip.
                 Err(Error::Option { option: "strategy", .. }) => continue,
                 Err(error) => return Err(error.into()),
             };

@@ -1,4 +1,4 @@
-//! The kernels of fits on the emulator: for tests on machines without a GPU.
+//! The kernels of fits on the emulator, for tests on machines without a GPU.
 
 use std::{marker::PhantomData, sync::Arc};
 
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Emulated {
-    /// As a back end for fits of one model, whose kernels are compiled for the emulator where this is
-    /// called. Its blocks are as large as the kernels for fits have them.
+    /// A back end for fits of one model, whose kernels are compiled for the emulator at the call.
+    /// Blocks have the size that fit kernels use.
     ///
     /// ```
     /// use flockwork::{backend::{Backend, Emulated}, fit::Logistic};
@@ -25,7 +25,7 @@ impl Emulated {
     }
 }
 
-/// The emulator with the kernels of one model, as a back end for fits of it.
+/// The emulator as a back end for fits of one model, with the model's kernels.
 ///
 /// ```
 /// use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! The kernels of fits, behind the face of those that have an objective function inside.
+//! The kernels of fits, behind the interface of kernels with an objective function inside.
 
 mod emulated;
 
@@ -59,26 +59,27 @@ use crate::{
 
 pub use emulated::EmulatedFit;
 
-/// Threads of the blocks that move a fit's particles; blocks that judge them have as many particles.
+/// Threads of the blocks that move a fit's particles; blocks that judge them have as many
+/// particles.
 const BLOCK: u32 = 32;
 
-/// Moves of a thread of a block that judges, one after the other.
+/// Most moves of a thread in a judging block, one after the other.
 const MOST_MOVES: u32 = 2;
 
-/// Groups of rows for each slot, at most: the partial sums of a few particles are combined by few
+/// Most groups of rows per slot: the partial sums of a few particles are combined by few
 /// multiprocessors.
 const MOST_GROUPS: usize = 2048;
 
-/// Bytes of partial sums, at most, if there are that many slots.
+/// Most bytes of partial sums, if there are enough slots to need them.
 const MOST_BYTES: usize = 256 << 20;
 
-/// Warps that a multiprocessor should have before one does more at once.
+/// Warps that each multiprocessor should have before a warp takes on more work.
 const WARPS_EACH: usize = 8;
 
-/// Rows of numbers as kernels read them: column by column, each with zeros up to a whole chunk, in words
-/// of 16 bytes.
+/// Rows of numbers as the kernels read them: column by column, each padded with zeros to a whole
+/// chunk, in words of 16 bytes.
 pub(crate) fn by_column<T: Number>(numbers: &[T], width: usize, rows: usize) -> Result<Vec<T>> {
-    /// Rows that are turned at once: what they hold stays in the cache.
+    /// Rows transposed at once, so that they stay in the cache.
     const SOME: usize = 64;
     let padded = kernels::padded(rows);
     let mut columns = memory::zeroed::<T>(padded * width)?;
@@ -93,7 +94,7 @@ pub(crate) fn by_column<T: Number>(numbers: &[T], width: usize, rows: usize) -> 
     Ok(columns)
 }
 
-/// In words of 16 bytes.
+/// The numbers as words of 16 bytes.
 pub(crate) fn words<T: Pod>(numbers: &[T]) -> &[[u32; 4]] {
     bytemuck::cast_slice(numbers)
 }
@@ -116,7 +117,7 @@ impl Cuda {
     }
 }
 
-/// A swarm of a fit in the buffers of a machine. `numbers` are the setup's, [`by_column`].
+/// A swarm of a fit in a machine's buffers. `numbers` are the setup's, [`by_column`].
 fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     machine: M,
     setup: Setup<T>,
@@ -136,7 +137,7 @@ fn swarm<Mo: Model, M: Machine + 'static, T: Number>(
     of_sums(machine, setup, numbers, plan, strategy, (sums, is_linear))
 }
 
-/// The same, with the kernel that sums for the model, and whether that is linear.
+/// The same, given the kernel that sums for the model, and whether the model is linear.
 fn of_sums<M: Machine + 'static, T: Number>(
     machine: M,
     setup: Setup<T>,
@@ -146,15 +147,15 @@ fn of_sums<M: Machine + 'static, T: Number>(
     (sums, is_linear): (Box<dyn Summing<M, T>>, bool),
 ) -> Result<KernelSwarm<M, T>> {
     let kernels = FitKernels::new(&machine, setup, numbers, (sums, is_linear))?;
-    // Moves and evaluations are launches of their own.
+    // Moves and evaluations are separate launches.
     let plan = plan.in_general();
     let asked = Asked { strategy, ..Asked::default() };
     KernelSwarm::of_kernels(machine, Box::new(kernels), plan, BLOCK, asked)
 }
 
-/// A kernel that sums, one of some model: so the rest is compiled once and not for every model.
+/// A summing kernel of some model, so that the rest is compiled once and not for each model.
 trait Summing<M: Machine, T> {
-    /// Launches it, or says what is too large for it.
+    /// Launches it, or returns an error saying what is too large for it.
     ///
     /// # Safety
     /// As [`Machine::launch`].
@@ -177,7 +178,7 @@ struct FitKernels<M: Machine, T: Number> {
     partials: M::Buffer<T>,
     room: usize,
     setup: Setup<T>,
-    /// What there is for sums of squares of a linear model.
+    /// Whether the model is linear, so that the kernels for sums of squares apply.
     is_linear: bool,
     judge: OnDemand<M, Judge<T>>,
     sums: Box<dyn Summing<M, T>>,
@@ -190,9 +191,9 @@ struct FitKernels<M: Machine, T: Number> {
 enum Summation {
     /// That for any model and loss.
     Sums,
-    /// That for linear models with so many columns at most.
+    /// The one for linear models with at most this many columns.
     Squares(Columns, Lanes),
-    /// The same by the units that multiply matrices.
+    /// The same on the matrix units (tensor cores).
     Matrix(Columns, Tiles),
 }
 
@@ -203,19 +204,19 @@ enum Columns {
     Sixteen,
 }
 
-/// How particles lie in a warp.
+/// How particles are placed in a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lanes {
-    /// Two in a lane.
+    /// Two per lane.
     Two,
-    /// Four in a lane.
+    /// Four per lane.
     Four,
-    /// Four in a lane, and a half of the warp for each of two chunks.
+    /// Four per lane, each half of the warp on its own chunk.
     FourHalved,
 }
 
 impl Lanes {
-    /// Particles of a lane, and parts of a warp.
+    /// Particles per lane, and parts of a warp.
     const fn shape(self) -> (usize, usize) {
         match self {
             Self::Two => (2, 1),
@@ -224,7 +225,7 @@ impl Lanes {
         }
     }
 
-    /// What keeps so many multiprocessors busy. The more particles in a lane, the less often a number is
+    /// Keeps the multiprocessors busy. The more particles per lane, the less often a number is
     /// read.
     fn for_work(columns: Columns, slots: u32, chunks: usize, multiprocessors: u32) -> Self {
         let enough = multiprocessors.max(1) as usize * WARPS_EACH;
@@ -235,8 +236,8 @@ impl Lanes {
         let whole = slots.div_ceil(64).is_multiple_of(2);
         match whole {
             true if warps(Self::Four) >= enough => Self::Four,
-            // The rows of two chunks on their way and sixteen parameters of four particles are more than
-            // the registers hold.
+            // The rows of two chunks in flight and sixteen parameters of four particles do not fit
+            // in the registers.
             _ if columns == Columns::Sixteen => Self::Two,
             _ if warps(Self::FourHalved) >= enough => Self::FourHalved,
             _ => Self::Two,
@@ -244,7 +245,7 @@ impl Lanes {
     }
 }
 
-/// Tiles of 16 particles that a warp has.
+/// Tiles of 16 particles per warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tiles {
     /// One.
@@ -264,9 +265,9 @@ impl Tiles {
         }
     }
 
-    /// How long the least level takes, in fifths of what two blocks of 64 particles a warp take side by side on a
-    /// multiprocessor, where three of 32 take four (16 columns, H200): whole rounds, also if few blocks are left
-    /// for the last.
+    /// Time for the lowest level, in fifths of the time that two blocks of 64 particles per warp
+    /// take side by side on a multiprocessor; three of 32 take four fifths (16 columns, H200).
+    /// Counted in whole rounds, even if few blocks are left for the last.
     fn time(self, slots: u32, chunks: usize, multiprocessors: u32) -> usize {
         let (side_by_side, fifths) = if self == Self::Two { (3, 4) } else { (2, 5) };
         let count = self.count();
@@ -275,7 +276,7 @@ impl Tiles {
         blocks.div_ceil(side_by_side * multiprocessors.max(1) as usize) * fifths
     }
 
-    /// What keeps so many multiprocessors busy. The more particles in a warp, the less often a row is loaded.
+    /// Keeps the multiprocessors busy. The more particles per warp, the less often a row is loaded.
     fn for_work(columns: Columns, slots: u32, chunks: usize, multiprocessors: u32) -> Self {
         let enough = multiprocessors.max(1) as usize * WARPS_EACH;
         let warps = slots.div_ceil(64) as usize * chunks.div_ceil(1 << matrix::LEAST_LEVEL);
@@ -294,7 +295,7 @@ impl Tiles {
 }
 
 impl Summation {
-    /// Slots of a block for so many in all, and its chunks at level 0.
+    /// Slots of a block, given their total, and its chunks at level 0.
     const fn block(self, slots: u32) -> (u32, u32) {
         match self {
             Self::Sums => (sums::TILE, sums::chunks(0)),
@@ -308,7 +309,7 @@ impl Summation {
         }
     }
 
-    /// The least level.
+    /// The lowest level.
     const fn least_level(self) -> u32 {
         match self {
             Self::Sums | Self::Squares(..) => 0,
@@ -347,7 +348,7 @@ fn special<M: Machine + 'static, T: Number>(summation: Summation) -> Box<dyn Sum
     }
 }
 
-/// How a launch is cut: blocks, groups of rows, and the level of a part.
+/// How a launch is divided: blocks, groups of rows, and the level of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
     blocks: u32,
@@ -356,7 +357,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// As fine as the limits allow; nothing if there are more slots than a launch has blocks for.
+    /// As fine as the limits allow; `None` if there are more slots than a launch has blocks for.
     fn new(summation: Summation, slots: u32, chunks: usize, bytes: usize) -> Option<Self> {
         let (tile, each) = summation.block(slots);
         let tiles = slots.div_ceil(tile) as usize;
@@ -406,7 +407,7 @@ impl<M: Machine + 'static, T: Number> FitKernels<M, T> {
         })
     }
 
-    /// Which kernel sums for so many slots.
+    /// Which kernel sums for this number of slots.
     fn summation(&mut self, machine: &M, slots: u32) -> Result<Summation> {
         let columns = match self.setup.shape.columns {
             0..=4 => Columns::Four,
@@ -428,7 +429,7 @@ impl<M: Machine + 'static, T: Number> FitKernels<M, T> {
 }
 
 impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T> {
-    // It sees positions as they are, turned by nothing.
+    // It reads positions directly and does not transform them.
     fn reach(&self) -> Reach {
         Reach::Own
     }
@@ -441,7 +442,7 @@ impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T>
         then: Then<T>,
     ) -> Result<bool> {
         debug_assert_eq!(threads, BLOCK, "a block that judges has the particles of one that moves");
-        // Whole tiles of all swarms but the last of one.
+        // Whole tiles for all swarms, but a single swarm has no padding.
         let slots = match swarm.swarms {
             1 => swarm.particles as usize,
             swarms => layout::stride(swarm.particles as usize) * swarms as usize,
@@ -450,7 +451,7 @@ impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T>
         let too_many = || Error::Option {
             option: "particles",
             value: swarm.particles.to_string(),
-            accepted: "so many that a GPU has blocks for all of them and all rows".to_owned(),
+            accepted: "few enough that a GPU has blocks for all particles and rows".to_owned(),
         };
         let slots = u32::try_from(slots).map_err(|_| too_many())?;
         let summation = self.summation(machine, slots)?;
@@ -458,7 +459,7 @@ impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T>
             Cut::new(summation, slots, chunks, size_of::<T>()).ok_or_else(too_many)?;
         let room = groups as usize * slots as usize;
         if room > self.room {
-            // The old buffer is dropped, which waits for the launches that use it.
+            // Dropping the old buffer waits for the launches that use it.
             self.partials = machine.zeroed(room)?;
             self.room = room;
         }
@@ -481,7 +482,7 @@ impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T>
                 shape: *shape,
                 loss: *loss,
                 parameters: fixed.len() as u32,
-                // `Data` has no more.
+                // `Data` has no more rows than a u32 holds.
                 rows: *rows as u32,
                 slots,
                 level,
@@ -541,8 +542,9 @@ impl<M: Machine + 'static, T: Number> FunctionKernels<M, T> for FitKernels<M, T>
     }
 }
 
-/// Whether the block of so many threads that is done last with a swarm moves its particles faster than a launch
-/// more: if it does what its kernel is for, and no thread moves in more than a few dimensions.
+/// Whether the block of `threads` threads that finishes last with a swarm moves its particles
+/// faster than another launch would: if the kernel supports the swarm's options, and no thread
+/// moves more than a few dimensions.
 fn moves_at_once<T: Scalar>(settings: &Settings<T>, threads: u32) -> bool {
     let parts = settings.dims.div_ceil(T::PAIRS_PER_BLOCK);
     settings.rule == Rule::Inertia
@@ -550,18 +552,19 @@ fn moves_at_once<T: Scalar>(settings: &Settings<T>, threads: u32) -> bool {
         && settings.particles.saturating_mul(parts) <= MOST_MOVES * threads
 }
 
-/// Fused multiply-adds per second of so many blocks, one by one and in products of matrices: the best of some
-/// launches each, after a look at the result. The same twice if nothing is gained by products.
+/// Fused multiply-adds per second of this many blocks, one by one and in matrix products: the best
+/// of several launches of each, after a check of the result. Both are the same if matrix products
+/// gain nothing.
 #[cfg(feature = "cuda")]
 pub(crate) fn fused_per_second<M: Machine, T: Number>(
     machine: &M,
     blocks: u32,
 ) -> Result<(f64, f64)> {
-    /// Some tenths of a second.
+    /// A few tenths of a second.
     const ROUNDS: u32 = 1 << 16;
     const PRODUCTS: u32 = 1 << 14;
 
-    // The fixed point of x -> x / 2 + 1: all chains end there.
+    // The fixed point of x -> x / 2 + 1, where all chains end.
     let of_thread = ceiling::operations(ROUNDS);
     let single = ceiling::<M, Ceiling<T>, T>(machine, blocks, (ROUNDS, 0.5, 16.0), of_thread)?;
     if T::PRECISION != Precision::F64 || !machine.multiplies_matrices() {
@@ -575,8 +578,8 @@ pub(crate) fn fused_per_second<M: Machine, T: Number>(
     Ok((single, products))
 }
 
-/// Fused multiply-adds per second of a kernel in so many rounds, which begins with 1 and ends where it is told,
-/// and in which a thread does so many.
+/// Fused multiply-adds per second of a kernel that starts at 1, runs `rounds` rounds and must end
+/// at `expected`; each thread performs `of_thread` of them.
 #[cfg(feature = "cuda")]
 fn ceiling<M: Machine, K: Kernel<Arguments = ceiling::Arguments<T>>, T: Number>(
     machine: &M,
@@ -634,7 +637,7 @@ mod tests {
         assert_eq!(lanes(64, 6_980_011), Lanes::FourHalved);
         assert_eq!(lanes(128, 1_088_576), Lanes::Four);
         assert_eq!(lanes(2048, 1_088_576), Lanes::Four);
-        // Two warps of 128 would have 62 lanes' worth of nobody.
+        // Two warps of 128 would have 62 empty lanes.
         assert_eq!(lanes(130, 1_088_576), Lanes::FourHalved);
         let cut = |lanes, slots, rows| {
             Cut::new(Summation::Squares(Columns::Four, lanes), slots, sum::chunks(rows), 8).unwrap()
@@ -657,7 +660,7 @@ mod tests {
             Cut::new(matrix, slots, sum::chunks(rows), 8).map(|cut| (cut.blocks, cut.level))
         };
         assert_eq!(cut_matrix(64, 6_980_011), Some((1705, 2)));
-        // Warps of a block share rows where there are many particles.
+        // Warps of a block share rows if there are many particles.
         assert_eq!(cut_matrix(2048, 1_088_576), Some((1064 * 8, 2)));
         let many = cut(Lanes::Four, 1 << 20, 6_980_011);
         assert!(many.groups as usize * (8 << 20) <= MOST_BYTES, "{many:?}");

@@ -1,9 +1,10 @@
-//! The three steps of each block of pivots, some blocks in a pass through the matrix.
+//! The three steps of each pivot block, several pivot blocks in each pass through the matrix.
 //!
-//! A matrix is larger than a core's caches, and a tile that is brought there for one block of pivots waits for
-//! memory as long as it is relaxed. So a pass takes [`AT_ONCE`] blocks of pivots: it does all three steps of each
-//! for the tiles in their rows and columns, in order, and then goes once through all other tiles, which it relaxes
-//! with each block in order. Every tile sees the same steps in the same order as block by block.
+//! The matrix is larger than a core's caches, and loading a tile for one pivot block takes as long
+//! as relaxing it. So a pass takes [`AT_ONCE`] pivot blocks. It performs all three steps of each,
+//! in order, for the tiles in their rows and columns, and then goes once through all other tiles
+//! and relaxes each by the blocks in order. Every tile sees the same steps in the same order as
+//! with one block at a time.
 
 use std::{ops::Range, time::Instant};
 
@@ -20,14 +21,16 @@ use crate::{
     backend::{Cpu, Simd},
 };
 
-/// Blocks of pivots in a pass.
+/// Pivot blocks in a pass.
 pub const AT_ONCE: usize = 4;
 
-/// Bytes of a pass's right factors that stay in a core's cache while left factors and tiles go by.
+/// Bytes of a pass's right factors, which stay in a core's cache while left factors and tiles
+/// stream by.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// Closes a matrix: distances, and vias if they were wanted, both row by row. `watch` is told after each
-/// pass how many of how many blocks of pivots are done, and may end it.
+/// Closes a matrix: returns distances, and vias if they were requested, both row by row. `watch` is
+/// called after each pass with the number of pivot blocks done and their total, and may stop the
+/// computation.
 pub fn close<W: Kernels>(
     cpu: &Cpu,
     closing: Closing<W>,
@@ -69,11 +72,11 @@ pub fn close<W: Kernels>(
     })
 }
 
-/// What a block of pivots relaxes other tiles with: the tiles of its column and of its row after step 2.
+/// The tiles by which a pivot block relaxes others: those of its column and row after step 2.
 struct Factors<W> {
     columns: Vec<W>,
     rows: Vec<W>,
-    /// The tiles of `rows` with rows and columns exchanged: needed for vias.
+    /// The tiles of `rows`, each transposed: needed for vias.
     rows_across: Vec<W>,
 }
 
@@ -83,7 +86,7 @@ impl<W: Kernels> Factors<W> {
         Self { columns: tiles.clone(), rows: tiles.clone(), rows_across: tiles }
     }
 
-    /// Step 3 of one tile, for the block of pivots that begins with `first`.
+    /// Step 3 for one tile; `first` is the first pivot of the block.
     fn relax(&self, simd: Simd, place: &mut Place<'_, W>, first: u32) {
         let (left, right) = (place.i * TILE, place.j * TILE);
         let track = place.via.as_deref_mut().map(|via| Track {
@@ -103,7 +106,7 @@ struct Place<'a, W> {
     via: Option<&'a mut [u32]>,
 }
 
-/// The tiles of a matrix that are wanted, row by row.
+/// The wanted tiles of a matrix, row by row.
 fn places<'a, W>(
     entries: &'a mut [W],
     vias: Option<&'a mut Vec<u32>>,
@@ -122,13 +125,13 @@ struct State<W> {
     simd: Simd,
     /// Tiles in a row.
     bands: usize,
-    /// Of a symmetric matrix the tiles above the diagonal are left alone until the end.
+    /// If the matrix is symmetric, tiles above the diagonal are not touched until the end.
     symmetric: bool,
     entries: Vec<W>,
     vias: Option<Vec<u32>>,
-    /// Of each block of pivots of a pass.
+    /// For each pivot block of a pass.
     factors: [Factors<W>; AT_ONCE],
-    /// The vias of what is in the present block's [`Factors`].
+    /// The vias of the entries in the current block's [`Factors`].
     column_vias: Vec<u32>,
     row_vias: Vec<u32>,
 }
@@ -142,7 +145,7 @@ impl<W: Kernels> State<W> {
         let mut rest = places(entries, vias.as_mut(), *bands, |i, j| {
             !pivots.contains(&i) && !pivots.contains(&j) && (!*symmetric || j <= i)
         });
-        // Some columns at a time, whose right factors are used by every row.
+        // Several columns at a time, whose right factors are shared by every row.
         let columns = (KEPT_BYTES / (AT_ONCE * TILE * size_of::<W>())).max(1);
         rest.sort_unstable_by_key(|place| (place.j / columns, place.i, place.j));
         rest.par_iter_mut().for_each(|place| {
@@ -152,7 +155,7 @@ impl<W: Kernels> State<W> {
         });
     }
 
-    /// All three steps of one of the blocks of a pass, on the tiles in their rows and columns.
+    /// All three steps of one pivot block of a pass, for the tiles in the pass's rows and columns.
     fn step(&mut self, pivot: usize, pivots: &Range<usize>) {
         let first = (pivot * PIVOT) as u32;
         let at = (pivot * self.bands + pivot) * TILE;
@@ -166,7 +169,7 @@ impl<W: Kernels> State<W> {
         let nth = pivot - pivots.start;
         self.make_factors(nth, pivot, &closed);
 
-        // 3. The factors go back to where they were taken from.
+        // 3. The factors are copied back to where they came from.
         let Self { simd, bands, symmetric, entries, vias, factors, column_vias, row_vias } = self;
         let mut crossing = places(entries, vias.as_mut(), *bands, |i, j| {
             (pivots.contains(&i) || pivots.contains(&j))
@@ -196,7 +199,8 @@ impl<W: Kernels> State<W> {
         let mut closed_across = vec![W::UNREACHABLE; TILE];
         across(closed, &mut closed_across);
         let take = |i: usize, j: usize, tile: &mut [W], via: &mut [u32]| {
-            // Above the diagonal of a symmetric matrix there is nothing to be had.
+            // Above the diagonal of a symmetric matrix there is no valid tile, so transpose the one
+            // below.
             let mirrored = symmetric && j > i;
             let at = if mirrored { j * bands + i } else { i * bands + j } * TILE;
             let (from, vias) = (&entries[at..][..TILE], vias.as_ref().map(|vias| &vias[at..]));
@@ -223,7 +227,7 @@ impl<W: Kernels> State<W> {
         let tiles = tiles.zip(rows_across.par_chunks_mut(TILE)).enumerate();
         tiles.for_each_init(scratch, |before, (j, ((tile, via), crossed))| {
             if symmetric {
-                // The row is the column, seen from the other side.
+                // The row is the transposed column.
                 let column = &columns[j * TILE..][..TILE];
                 across(column, tile);
                 if track {
@@ -246,7 +250,7 @@ impl<W: Kernels> State<W> {
     }
 }
 
-/// Copies what is below the diagonal to above it.
+/// Copies the tiles below the diagonal, transposed, to above it.
 fn mirror<T: Copy + Send + Sync>(tiles: &mut [T], bands: usize) {
     for i in 0..bands {
         for j in 0..i {

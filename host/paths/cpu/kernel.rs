@@ -1,8 +1,10 @@
-//! Tiles in registers: what `flockwork_device::paths::tile` says, as fast as the processor adds.
+//! Products of tiles in registers: what `flockwork_device::paths::tile` specifies, as fast as the
+//! processor adds.
 //!
-//! A product of tiles is cut into blocks of some rows by some vectors whose running minima stay in
-//! registers for all [`PIVOT`] intermediate vertices. So an addition and a minimum cost little more than
-//! their two instructions: a load for each row and for each vector, shared by the whole block.
+//! A product of tiles is divided into blocks of several rows by several vectors, whose running
+//! minima stay in registers for all [`PIVOT`] intermediate vertices. So an addition and a minimum
+//! cost little more than their two instructions: one load per row and per vector, shared by the
+//! whole block.
 
 use flockwork_device::paths::PIVOT;
 
@@ -15,22 +17,22 @@ use crate::{backend::Simd, paths::OnKernels};
 /// Entries of a tile.
 pub const TILE: usize = PIVOT * PIVOT;
 
-/// Where vias are to be written, and from what they are found.
+/// Where to write vias, and what to find them from.
 pub struct Track<'a, W> {
     /// The vias of the tile.
     pub via: &'a mut [u32],
-    /// The right factor with rows and columns exchanged.
+    /// The right factor, transposed.
     pub right_across: &'a [W],
-    /// The first pivot's index among all vertices.
+    /// The index of the first pivot among all vertices.
     pub first: u32,
 }
 
 impl<W: Weight> Track<'_, W> {
-    /// Vias of the entries of a vector that are not what they were `before`. `place` is the first one's in the
-    /// tile.
+    /// Updates the vias of those entries of a vector that differ from `before`. `place` is the
+    /// index of the first one in the tile.
     ///
     /// # Safety
-    /// As [`Vector`]; both pointers lead to tiles, and all of the vector is in the first.
+    /// As for [`Vector`]; both pointers are to tiles, and the whole vector is in the first.
     #[inline(always)]
     unsafe fn renew<V: Vector<Weight = W>>(
         &mut self,
@@ -41,7 +43,7 @@ impl<W: Weight> Track<'_, W> {
     ) {
         let (row, column) = (place / PIVOT, place % PIVOT);
         let via = &mut self.via[place..][..V::LANES];
-        // SAFETY: the caller sees to the instructions; row and column are below PIVOT.
+        // SAFETY: the caller ensures that the instructions exist; row and column are below PIVOT.
         unsafe {
             let (entry, left) = (tile.add(place), left.add(row * PIVOT));
             let mut changed = !V::load(entry).same(before) & (u64::MAX >> (64 - V::LANES));
@@ -56,12 +58,12 @@ impl<W: Weight> Track<'_, W> {
     }
 }
 
-/// A weight that this processor has kernels for, and GPUs.
+/// A weight that CPUs and GPUs have kernels for.
 pub trait Kernels: OnKernels {
-    /// Step 1, with vias if a slice is given; `first` is the first pivot's index.
+    /// Step 1, with vias if a slice is given; `first` is the index of the first pivot.
     fn close(simd: Simd, tile: &mut [Self], via: Option<&mut [u32]>, first: u32);
 
-    /// Steps 2 and 3: `tile` becomes the least of itself and the min-plus product of two tiles.
+    /// Steps 2 and 3: `tile` becomes the minimum of itself and the min-plus product of two tiles.
     fn relax(
         simd: Simd,
         tile: &mut [Self],
@@ -70,14 +72,14 @@ pub trait Kernels: OnKernels {
         track: Option<Track<'_, Self>>,
     );
 
-    /// The ceiling: additions and minima in registers, a block of them in each of `rounds`. `seed` has
-    /// 128 weights.
-    /// Returns the number of sums and something that depends on all of them.
+    /// Measures the ceiling: additions and minima in registers, a block of them in each of
+    /// `rounds`. `seed` has 128 weights. Returns the number of sums and a value that depends on all
+    /// of them.
     fn ceiling(simd: Simd, rounds: u32, seed: &[Self]) -> (u64, Self);
 }
 
 /// # Safety
-/// As [`Vector`].
+/// As for [`Vector`].
 #[inline(always)]
 unsafe fn close<V: Vector, const VECTORS: usize>(
     tile: &mut [V::Weight],
@@ -89,8 +91,8 @@ unsafe fn close<V: Vector, const VECTORS: usize>(
         return flockwork_device::paths::tile::close_via(tile, via, first);
     }
     let tile = tile[..TILE].as_mut_ptr();
-    // SAFETY: the caller sees to the instructions. `tile` has PIVOT * PIVOT weights, and row and k are
-    // below PIVOT: the vectors of a row are its PIVOT weights.
+    // SAFETY: the caller ensures that the instructions exist. `tile` has PIVOT * PIVOT weights, row
+    // and k are below PIVOT, and the vectors of a row are its PIVOT weights.
     unsafe {
         for k in 0..PIVOT {
             let mut through = [V::splat(V::Weight::ZERO); VECTORS];
@@ -110,7 +112,7 @@ unsafe fn close<V: Vector, const VECTORS: usize>(
 }
 
 /// # Safety
-/// As [`Vector`].
+/// As for [`Vector`].
 #[inline(always)]
 unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
     tile: &mut [V::Weight],
@@ -121,7 +123,7 @@ unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
     const { assert!(PIVOT.is_multiple_of(ROWS) && PIVOT.is_multiple_of(VECTORS * V::LANES)) };
     let tile = tile[..TILE].as_mut_ptr();
     let (left, right) = (left[..TILE].as_ptr(), right[..TILE].as_ptr());
-    // Made for some rows at a time where a weight takes another form to be in every lane.
+    // If a weight is broadcast from a wide form, that form is prepared for several rows at a time.
     let is_wide = const { size_of::<V::Wide>() != size_of::<V::Weight>() };
     let mut wide = [[V::Wide::default(); PIVOT]; ROWS];
     for i in (0..PIVOT).step_by(ROWS) {
@@ -134,8 +136,9 @@ unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
             }
         }
         for j in (0..PIVOT).step_by(VECTORS * V::LANES) {
-            // SAFETY: the caller sees to the instructions. All three have PIVOT * PIVOT weights; k, i + r
-            // and what follows j in a block are below PIVOT, as the sides of a block divide it.
+            // SAFETY: the caller ensures that the instructions exist. All three have PIVOT * PIVOT
+            // weights; k, i + r and the columns of a block from j are below PIVOT, as the sides of
+            // a block divide it.
             unsafe {
                 let at = |r: usize, v: usize| (i + r) * PIVOT + j + v * V::LANES;
                 let mut least = [[V::splat(V::Weight::ZERO); VECTORS]; ROWS];
@@ -178,20 +181,20 @@ unsafe fn relax<V: Vector, const ROWS: usize, const VECTORS: usize>(
     }
 }
 
-/// The lowest k for which `left[k] + right[k]` is `entry`; there is one.
+/// The lowest k for which `left[k] + right[k]` is `entry`; it exists.
 ///
 /// # Safety
-/// As [`Vector`]; both pointers lead to [`PIVOT`] weights.
+/// As for [`Vector`]; both pointers are to [`PIVOT`] weights.
 #[inline(always)]
 unsafe fn attaining<V: Vector>(
     entry: V::Weight,
     left: *const V::Weight,
     right: *const V::Weight,
 ) -> u32 {
-    // All of them and no branch: where the first one is cannot be guessed.
+    // Compare all without a branch: the position of the first match cannot be predicted.
     let mut all = 0;
     for k in (0..PIVOT).step_by(V::LANES) {
-        // SAFETY: the caller sees to instructions and memory; the lanes divide PIVOT.
+        // SAFETY: the caller ensures the instructions and the memory; the lanes divide PIVOT.
         let same =
             unsafe { V::load(left.add(k)).plus(V::load(right.add(k))).same(V::splat(entry)) };
         all |= same << k;
@@ -201,7 +204,7 @@ unsafe fn attaining<V: Vector>(
 }
 
 /// # Safety
-/// As [`Vector`].
+/// As for [`Vector`].
 #[inline(always)]
 unsafe fn ceiling<V: Vector, const ROWS: usize, const VECTORS: usize>(
     rounds: u32,
@@ -210,8 +213,8 @@ unsafe fn ceiling<V: Vector, const ROWS: usize, const VECTORS: usize>(
     let seed = seed[..2 * PIVOT].as_ptr();
     let mut lanes = [V::Weight::ZERO; PIVOT];
     let mut wide = [V::Wide::default(); 32];
-    // SAFETY: the caller sees to the instructions. `seed` has 128 weights, and none is read beyond the
-    // 32nd and a vector; a vector has PIVOT lanes at most.
+    // SAFETY: the caller ensures that the instructions exist. `seed` has 128 weights, and reads end
+    // at most one vector after the 32nd; a vector has at most PIVOT lanes.
     unsafe {
         for (nth, wide) in wide.iter_mut().enumerate() {
             *wide = V::widen(seed.add(nth).read());
@@ -222,7 +225,7 @@ unsafe fn ceiling<V: Vector, const ROWS: usize, const VECTORS: usize>(
             *from = V::load(seed.add(v));
         }
         for round in 0..rounds as usize {
-            // The shape of a block of a product, whose right factor stays where it is.
+            // The shape of a block of a product, with a constant right factor.
             for (r, least) in least.iter_mut().enumerate() {
                 let to = V::splat_wide(wide[(round + r) % 32]);
                 for (least, from) in least.iter_mut().zip(from) {

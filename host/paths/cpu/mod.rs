@@ -1,12 +1,12 @@
-//! The blocked algorithm on a CPU: tiles one after the other in memory, vectors inside of a tile,
-//! tiles across threads.
+//! The blocked algorithm on a CPU: each tile contiguous in memory, vectors within a tile, threads
+//! across tiles.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `vector` | some weights in a register |
+//! | `vector` | several weights in a register |
 //! | `kernel` | products of tiles, in registers |
 //! | `tiles` | a matrix as tiles |
-//! | `blocked` | the three steps of each block of pivots, some blocks in a pass |
+//! | `blocked` | the three steps of each pivot block, several pivot blocks per pass |
 //! | `product` | the min-plus product of two matrices |
 
 mod blocked;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::kernel::{Kernels, TILE};
 use crate::backend::Cpu;
 
-/// Some rows and columns of numbers, row by row.
+/// A block of numbers, row by row.
 #[derive(Clone, Copy)]
 pub struct Block<'a, W> {
     pub rows: usize,
@@ -14,7 +14,8 @@ pub struct Block<'a, W> {
     pub entries: &'a [W],
 }
 
-/// For each row i of `left` and column j of `right` the least `left[i][k] + right[k][j]`, row by row.
+/// For each row i of `left` and column j of `right` the minimum over k of `left[i][k] +
+/// right[k][j]`, row by row.
 pub fn min_plus<W: Kernels>(cpu: &Cpu, left: Block<'_, W>, right: Block<'_, W>) -> Vec<W> {
     cpu.pool().install(|| {
         let (rows, columns) = (left.rows, right.columns);
@@ -50,7 +51,7 @@ pub fn min_plus<W: Kernels>(cpu: &Cpu, left: Block<'_, W>, right: Block<'_, W>) 
     })
 }
 
-/// Row by row to tiles.
+/// Converts rows to tiles.
 fn tiles<W: Kernels>(matrix: Block<'_, W>) -> Vec<W> {
     let Block { rows, columns, entries } = matrix;
     let across = columns.div_ceil(PIVOT);

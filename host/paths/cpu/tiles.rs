@@ -1,19 +1,19 @@
-//! A matrix as tiles: the entries of a tile one after the other, tiles row by row.
+//! A matrix as tiles, row by row, each tile contiguous in memory.
 //!
-//! A band (a row of tiles) takes the same room in both orders, so it is converted in place with room for
-//! one band beside it, and the whole matrix exists once.
+//! A band (a row of tiles) takes the same space in either layout, so it is converted in place with
+//! a buffer for one band, and the matrix exists only once.
 
 use flockwork_device::paths::PIVOT;
 use rayon::prelude::*;
 
 use super::kernel::TILE;
 
-/// Row by row to tiles: an n x n matrix grows to whole tiles, filled with `padding`.
+/// Converts rows to tiles: an n x n matrix grows to whole tiles, filled with `padding`.
 pub fn into_tiles<T: Copy + Send + Sync>(mut entries: Vec<T>, n: usize, padding: T) -> Vec<T> {
     let side = n.next_multiple_of(PIVOT);
     entries.resize(side * side, padding);
     if side != n {
-        // From the last row on, since each moves towards the end.
+        // From the last row, since each moves towards the end.
         for row in (0..n).rev() {
             entries.copy_within(row * n..(row + 1) * n, row * side);
             entries[row * side + n..(row + 1) * side].fill(padding);
@@ -33,7 +33,7 @@ pub fn into_tiles<T: Copy + Send + Sync>(mut entries: Vec<T>, n: usize, padding:
     entries
 }
 
-/// Back to row by row; `finish` is applied to every entry.
+/// Converts back to rows, applying `finish` to every entry.
 pub fn from_tiles<T: Copy + Send + Sync>(
     mut entries: Vec<T>,
     n: usize,
@@ -63,7 +63,7 @@ pub fn from_tiles<T: Copy + Send + Sync>(
     entries
 }
 
-/// Exchanges rows and columns of a tile, in blocks that fit into few lines of the cache.
+/// Transposes a tile, in blocks that fit in a few cache lines.
 pub fn across<T: Copy>(from: &[T], to: &mut [T]) {
     const BLOCK: usize = 16;
     let (from, to) = (&from[..TILE], &mut to[..TILE]);

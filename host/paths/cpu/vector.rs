@@ -1,35 +1,36 @@
-//! Several weights in one register of the processor.
+//! Several weights in one register.
 //!
-//! The inner loop of min-plus products is two instructions long, and whether a compiler finds them in a
-//! loop over arrays is a matter of luck (a factor of twenty was seen between block shapes), so they are
-//! named here. Everything above is generic over [`Vector`].
+//! The inner loop of min-plus products is two instructions long, and whether a compiler finds them
+//! in a loop over arrays is a matter of luck (a factor of twenty was seen between block shapes). So
+//! they are named here. All other code is generic over [`Vector`].
 
 use super::super::Weight;
 
-/// Some weights side by side.
+/// Several weights side by side.
 ///
 /// # Safety
-/// Every function may be called only where the processor has the instructions: inside a function that
-/// is compiled for them and is called after a look at the processor. [`Plain`] needs nothing.
+/// The functions may be called only where the processor has the instructions: in a function
+/// compiled for them and called after a check of the processor. [`Plain`] has no requirements.
 pub unsafe trait Vector: Copy {
-    /// One of them.
+    /// The type of one lane.
     type Weight: Weight;
-    /// How many.
+    /// The number of lanes.
     const LANES: usize;
-    /// A weight as a load brings it to every lane by itself: 32 bits at least, since 16 take another instruction.
+    /// The form in which a weight is broadcast to all lanes: at least 32 bits, since 16 take
+    /// another instruction.
     type Wide: Copy + Default;
 
-    /// From so many weights in memory, wherever they start, that may be read.
+    /// Loads a vector from readable memory, aligned or not.
     unsafe fn load(from: *const Self::Weight) -> Self;
-    /// To so many weights in memory, wherever they start, that may be written.
+    /// Stores a vector to writable memory, aligned or not.
     unsafe fn store(self, to: *mut Self::Weight);
     fn widen(one: Self::Weight) -> Self::Wide;
-    /// The weight in every lane.
+    /// Broadcasts a weight to all lanes.
     unsafe fn splat_wide(one: Self::Wide) -> Self;
-    /// The weight in every lane.
+    /// Broadcasts a weight to all lanes.
     #[inline(always)]
     unsafe fn splat(one: Self::Weight) -> Self {
-        // SAFETY: the caller sees to the instructions.
+        // SAFETY: the caller ensures that the instructions exist.
         unsafe { Self::splat_wide(Self::widen(one)) }
     }
     /// [`Weight::plus`] in every lane.
@@ -40,11 +41,11 @@ pub unsafe trait Vector: Copy {
     unsafe fn same(self, other: Self) -> u64;
 }
 
-/// An array: what every processor has, in vectors if the compiler finds them.
+/// An array, for any processor; the compiler may vectorise it.
 #[derive(Clone, Copy)]
 pub struct Plain<W, const N: usize>([W; N]);
 
-// SAFETY: no particular instructions.
+// SAFETY: it needs no particular instructions.
 unsafe impl<W: Weight, const N: usize> Vector for Plain<W, N> {
     type Weight = W;
     const LANES: usize = N;
@@ -52,12 +53,12 @@ unsafe impl<W: Weight, const N: usize> Vector for Plain<W, N> {
 
     #[inline(always)]
     unsafe fn load(from: *const W) -> Self {
-        // SAFETY: the caller sees to the memory.
+        // SAFETY: the caller ensures that the memory is readable.
         unsafe { Self(from.cast::<[W; N]>().read_unaligned()) }
     }
     #[inline(always)]
     unsafe fn store(self, to: *mut W) {
-        // SAFETY: the caller sees to the memory.
+        // SAFETY: the caller ensures that the memory is writable.
         unsafe { to.cast::<[W; N]>().write_unaligned(self.0) }
     }
     #[inline(always)]
@@ -108,7 +109,7 @@ mod x86 {
             #[derive(Clone, Copy)]
             pub struct $name($register);
 
-            // SAFETY: the trait's condition is that of every intrinsic called here.
+            // SAFETY: the trait's condition covers every intrinsic called here.
             unsafe impl Vector for $name {
                 type Weight = $weight;
                 const LANES: usize = size_of::<$register>() / size_of::<$weight>();
@@ -116,12 +117,14 @@ mod x86 {
 
                 #[inline(always)]
                 unsafe fn load(from: *const $weight) -> Self {
-                    // SAFETY: the caller sees to the memory; any bits are a register's.
+                    // SAFETY: the caller ensures that the memory is readable; any bits are valid in
+                    // a register.
                     unsafe { Self(from.cast::<$register>().read_unaligned()) }
                 }
                 #[inline(always)]
                 unsafe fn store(self, to: *mut $weight) {
-                    // SAFETY: the caller sees to the memory; any bits are weights.
+                    // SAFETY: the caller ensures that the memory is writable; any bits are valid
+                    // weights.
                     unsafe { to.cast::<$register>().write_unaligned(self.0) }
                 }
                 #[inline(always)]
@@ -130,23 +133,23 @@ mod x86 {
                 }
                 #[inline(always)]
                 unsafe fn splat_wide(one: $wide) -> Self {
-                    // SAFETY: the caller sees to the instructions.
+                    // SAFETY: the caller ensures that the instructions exist.
                     unsafe { Self($splat(one)) }
                 }
                 #[inline(always)]
                 unsafe fn plus(self, other: Self) -> Self {
-                    // SAFETY: the caller sees to the instructions.
+                    // SAFETY: the caller ensures that the instructions exist.
                     unsafe { Self($plus(self.0, other.0)) }
                 }
                 #[inline(always)]
                 unsafe fn least(self, other: Self) -> Self {
-                    // SAFETY: the caller sees to the instructions.
+                    // SAFETY: the caller ensures that the instructions exist.
                     unsafe { Self($least(self.0, other.0)) }
                 }
                 #[inline(always)]
                 unsafe fn same(self, other: Self) -> u64 {
                     let ($one, $other) = (self.0, other.0);
-                    // SAFETY: the caller sees to the instructions.
+                    // SAFETY: the caller ensures that the instructions exist.
                     unsafe { $same }
                 }
             }
@@ -175,7 +178,7 @@ mod x86 {
         _mm256_set1_epi32, _mm256_add_epi32, _mm256_min_epi32,
         |one, other| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(one, other))) as u64);
     vector!(
-    /// A byte of the comparison for each lane: the halves of each 16-byte part are packed together.
+    /// The comparison has a byte per lane after both 16-byte halves are packed together.
     U16x16: __m256i of u16 as i32 by twice,
         _mm256_set1_epi32, _mm256_add_epi16, _mm256_min_epu16,
     |one, other| {
@@ -184,7 +187,7 @@ mod x86 {
         _mm_movemask_epi8(_mm_packs_epi16(parts.0, parts.1)) as u32 as u64
     });
 
-    /// In both halves.
+    /// The weight in both halves.
     #[inline(always)]
     fn twice(one: u16) -> i32 {
         (u32::from(one) * 0x1_0001) as i32

@@ -1,4 +1,4 @@
-//! A small matrix: all pivots in one launch.
+//! A small matrix, closed in one launch for all pivots.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use flockwork_device::paths::{
 use super::copies::{fetched, sent};
 use crate::{Result, backend::machine::Machine};
 
-/// All pivots in one launch.
+/// One launch for all pivots.
 pub struct AtOnce<M: Machine, C: Cell> {
     kernel: M::Loaded<Closure<C>>,
     side: u32,
@@ -24,7 +24,7 @@ pub struct AtOnce<M: Machine, C: Cell> {
 }
 
 impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
-    /// For `n` vertices; nothing if the machine cannot do that.
+    /// For `n` vertices; `None` if the machine cannot do it.
     pub fn new(machine: &M, n: usize) -> Result<Option<Self>> {
         let side = n.next_multiple_of(PIVOT) as u32;
         let kernel = machine.load::<Closure<C>>()?;
@@ -34,30 +34,30 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
         }
         let empty = machine.zeroed::<C::Unit>(0)?;
         let counters = machine.zeroed::<u32>(0)?;
-        // SAFETY: nothing is launched with it.
+        // SAFETY: these arguments are not launched.
         let arguments = unsafe { Self::arguments(machine, side, u32::MAX, [&empty; 3], &counters) };
         let resident = machine.resident_blocks(&kernel, square::THREADS, &arguments)?;
         let wanted = closure::blocks(side);
-        // Of numbers that take long to add and compare, a second block a multiprocessor only delays the strips
-        // that block 0 waits for, unless there is work for many.
+        // For types that are slow to add and compare, a second block per multiprocessor only delays
+        // the strips that block 0 waits for, unless there is work for many.
         let is_slow = size_of::<C::Scalar>() > size_of::<u32>();
         let resident = match is_slow && wanted <= 2 * multiprocessors {
             true => resident.min(multiprocessors),
             false => resident,
         };
-        // Blocks are dealt out to the multiprocessors in turn.
+        // Blocks are assigned to the multiprocessors in turn.
         let idle = match wanted.min(resident) > multiprocessors && multiprocessors > 1 {
             true => multiprocessors,
             false => u32::MAX,
         };
         let blocks = (wanted + u32::from(idle != u32::MAX)).min(resident);
-        // Block 0 does not do what the others do.
+        // Block 0 does different work from the others.
         let least = if wanted > 1 { 2 } else { 1 };
         Ok((blocks >= least).then_some(Self { kernel, side, blocks, idle }))
     }
 
     /// # Safety
-    /// As [`Machine::read_write`].
+    /// As for [`Machine::read_write`].
     unsafe fn arguments(
         machine: &M,
         side: u32,
@@ -78,7 +78,7 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
         }
     }
 
-    /// Closes a matrix in its place, and says how long it took.
+    /// Closes a matrix in place and returns the time it took.
     pub fn close<E: Pod>(&self, machine: &M, matrix: &mut [E]) -> Result<Duration> {
         let units = |distances: usize| distances / 4 * C::UNITS;
         let all = units(matrix.len());
@@ -87,7 +87,7 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
         let left = machine.zeroed(units(PIVOT * self.side as usize))?;
         let counters = machine.zeroed(closure::counters(self.side))?;
         let relaxing = machine.timed(&mut || {
-            // SAFETY: buffers as the kernel documents; as many blocks as are on the machine at once.
+            // SAFETY: buffers are as the kernel documents; all blocks are resident at once.
             unsafe {
                 let buffers = [&distances, &squares, &left];
                 let arguments = Self::arguments(machine, self.side, self.idle, buffers, &counters);

@@ -1,4 +1,4 @@
-//! Matrices of the host, and their copies in a machine's memory.
+//! Matrices on the host, and their copies in a machine's memory.
 
 use std::time::Duration;
 
@@ -14,19 +14,20 @@ pub(super) struct Finish<'a, M: Machine>(pub &'a M);
 
 impl<M: Machine> Drop for Finish<'_, M> {
     fn drop(&mut self) {
-        // What went wrong has been said by whatever waited for it; nothing runs after a failure.
+        // Whoever waited for the failed work has reported the error, and nothing runs after a
+        // failure.
         let _ = self.0.finish();
     }
 }
 
-/// Bytes of a matrix up to which it takes longer to pin the host's memory than pinning saves. With an H200 the
-/// driver copies them in 0.4 ms each way by itself; to pin them alone takes 0.5 ms.
+/// Bytes of a matrix up to which pinning the host's memory takes longer than it saves. On an H200
+/// the driver itself copies that much in 0.4 ms each way; pinning alone takes 0.5 ms.
 const SMALL: usize = 4 << 20;
 
-/// Entries up to which one thread is done before others have been woken: that takes 50 us.
+/// Entries up to which one thread finishes before others have been woken, which takes 50 us.
 const FEW: usize = 1 << 16;
 
-/// A copy of a matrix, `units` of the machine's.
+/// Copies a matrix to the machine, into `units` of its elements.
 pub(super) fn sent<M: Machine, T: Pod, U: Pod>(
     machine: &M,
     matrix: &[T],
@@ -42,8 +43,8 @@ pub(super) fn sent<M: Machine, T: Pod, U: Pod>(
     let buffer = machine.zeroed(units)?;
     machine.finish()?;
     let memory = matrix.as_ptr().cast();
-    // SAFETY: both are as long as that, and neither is written otherwise until `Finish` is dropped: before the
-    // pin, and before this returns.
+    // SAFETY: both have this length, and nothing else writes them until `Finish` is dropped, which
+    // is before the pin is and before this returns.
     unsafe {
         let _pinned = machine.pin(memory as *mut u8, bytes);
         let _finish = Finish(machine);
@@ -53,7 +54,7 @@ pub(super) fn sent<M: Machine, T: Pod, U: Pod>(
     Ok(buffer)
 }
 
-/// Copies a buffer of a machine over a matrix, after all launches so far.
+/// Copies a machine's buffer to a matrix, after all launches so far.
 pub(super) fn fetched<M: Machine, T: Pod, U: Pod>(
     machine: &M,
     buffer: &M::Buffer<U>,
@@ -69,7 +70,7 @@ pub(super) fn fetched<M: Machine, T: Pod, U: Pod>(
     }
     machine.finish()?;
     let memory = matrix.as_mut_ptr().cast();
-    // SAFETY: as in `sent`; any bytes are a `T`.
+    // SAFETY: as in `sent`; any bytes are a valid `T`.
     unsafe {
         let _pinned = machine.pin(memory, bytes);
         let _finish = Finish(machine);
@@ -78,15 +79,15 @@ pub(super) fn fetched<M: Machine, T: Pod, U: Pod>(
     }
 }
 
-/// Makes room for whole tiles, if the host has the memory: a matrix of rows of `n` gets rows of `side`, and vias
-/// such a matrix of their own if they are wanted.
+/// Grows a matrix from rows of `n` to rows of `side`, whole tiles, if the host has the memory, and
+/// allocates vias of the same shape if they are wanted.
 pub(super) fn begun<E: Entry>(
     entries: &mut Vec<E>,
     n: usize,
     side: usize,
     vias: bool,
 ) -> Result<Option<Vec<u32>>> {
-    // Beside what was given.
+    // In addition to the given matrix.
     let whole = side as u128 * side as u128;
     let each = size_of::<E>() + if vias { size_of::<u32>() } else { 0 };
     memory::check(whole * each as u128 - (entries.len() * size_of::<E>()) as u128)?;
@@ -94,7 +95,7 @@ pub(super) fn begun<E: Entry>(
     Ok(vias.then(|| vec![DIRECT; side * side]))
 }
 
-/// What is handed back of relaxed matrices of rows of `side`.
+/// Converts relaxed matrices with rows of `side` to the result.
 pub(super) fn ended<E: Entry>(
     mut entries: Vec<E>,
     mut vias: Option<Vec<u32>>,
@@ -113,20 +114,20 @@ pub(super) fn ended<E: Entry>(
     Closed { entries, vias, relaxing }
 }
 
-/// Rows of `n` become rows of `side`.
+/// Grows rows of `n` to rows of `side`.
 fn widen<E: Entry>(entries: &mut Vec<E>, n: usize, side: usize) {
     if n == side {
         return;
     }
     entries.resize(side * side, E::UNREACHABLE);
-    // From the last row on, since each moves to behind where it was.
+    // From the last row, since each moves towards the end.
     for row in (0..n).rev() {
         entries.copy_within(row * n..(row + 1) * n, row * side);
         entries[row * side + n..(row + 1) * side].fill(E::UNREACHABLE);
     }
 }
 
-/// Back to rows of `n`.
+/// Shrinks rows back to `n`.
 fn narrow<T: Copy>(entries: &mut Vec<T>, n: usize, side: usize) {
     if n < side {
         for row in 0..n {
@@ -145,7 +146,7 @@ mod tests {
     fn matrices_come_back_as_they_went() {
         let emulated = Emulated::new(1, 32);
         let machine = emulated.machine();
-        // The larger one by pinned memory.
+        // The larger one uses pinned memory.
         for length in [4, 1024, SMALL / size_of::<u32>() + 4] {
             let given: Vec<u32> = (0..length as u32).collect();
             let buffer = sent::<_, _, [u32; 4]>(&machine, &given, length / 4).unwrap();

@@ -1,4 +1,4 @@
-//! The launches of a round, without vias or with them.
+//! The launches of a round, with or without vias.
 
 use std::ops::ControlFlow;
 
@@ -20,7 +20,7 @@ use crate::{
     backend::machine::{Machine, Queue},
 };
 
-/// The kernels of a kind of weight.
+/// The kernels for a type of weights.
 pub enum Kernels<M: Machine, C: Tiled<Unit: Pod>> {
     Plain {
         pivots: M::Loaded<ClosePivots<C>>,
@@ -37,7 +37,7 @@ pub enum Kernels<M: Machine, C: Tiled<Unit: Pod>> {
 }
 
 /// # Safety
-/// As [`Machine::launch`], or [`Machine::launch_beside`].
+/// As for [`Machine::launch`] or [`Machine::launch_beside`].
 unsafe fn launch<M: Machine, K: Kernel>(
     machine: &M,
     queue: Queue,
@@ -59,11 +59,11 @@ unsafe fn launch<M: Machine, K: Kernel>(
     }
 }
 
-// Whoever loads kernels with vias launches them with vias.
+// Kernels loaded with vias must be launched with vias.
 const NO_VIAS: &str = "kernels that renew vias were launched without any";
 
 impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
-    /// Makes them ready; those with vias, or those without.
+    /// Loads the kernels with or without vias.
     pub fn load(machine: &M, vias: bool) -> Result<Self> {
         if !vias {
             let (pivots, panels) = (machine.load()?, machine.load()?);
@@ -76,7 +76,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
         Ok(Self::Via { pivots: machine.load()?, panels: machine.load()?, outer, halvings })
     }
 
-    /// Vias for these kernels; `first` is which vertex the first pivot is.
+    /// The vias for these kernels; `first` is the vertex of the first pivot.
     pub fn vias(&self, vias: ReadWrite<u32>, first: u32) -> Vias {
         let halvings = match self {
             Self::Plain { .. } => 0,
@@ -85,10 +85,11 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
         Vias { vias, first, halvings }
     }
 
-    /// Closes the square of the pivots.
+    /// Closes the pivots' square.
     ///
     /// # Safety
-    /// As [`Machine::launch`], or [`Machine::launch_beside`]; vias if the kernels have them.
+    /// As for [`Machine::launch`] or [`Machine::launch_beside`]; vias must be given if the kernels
+    /// have them.
     pub unsafe fn close(
         &self,
         machine: &M,
@@ -110,10 +111,10 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
         }
     }
 
-    /// Makes panels, in so many blocks.
+    /// Computes panels, in this many blocks.
     ///
     /// # Safety
-    /// As [`Kernels::close`].
+    /// As for [`Kernels::close`].
     pub unsafe fn panels(
         &self,
         machine: &M,
@@ -136,10 +137,10 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
         }
     }
 
-    /// Relaxes tiles of a matrix of so many rows.
+    /// Relaxes tiles of a matrix with this many rows.
     ///
     /// # Safety
-    /// As [`Kernels::close`].
+    /// As for [`Kernels::close`].
     pub unsafe fn outer(
         &self,
         machine: &M,
@@ -164,14 +165,14 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
     }
 }
 
-/// Relaxes a matrix that has the rows of so many pairs of pivot blocks by these, one after the other. `prepare`
-/// launches a round's square and panels into [`Queue::Beside`], `relax` the relaxing of a part. `look` is
-/// told after each round how many are done, and may end it.
+/// Relaxes a matrix by its pairs of pivot blocks, one round after the other. `prepare` launches a
+/// round's square and panels into [`Queue::Beside`], `relax` the relaxations of a part. `look` is
+/// called after each round with the number done, and may stop the computation.
 ///
 /// # Safety
-/// What is launched may run in the order of these queues: beside `Part::Others` of a round comes `Part::Next`
-/// of the same, which leaves out its tiles, and the next round's square and panels, which need another place
-/// than this round's.
+/// The launches may run in the order of these queues. `Part::Others` of a round runs concurrently
+/// with `Part::Next` of the same round, which has different tiles, and with the next round's square
+/// and panels, which must be stored in a different place from this round's.
 pub unsafe fn rounds<M: Machine>(
     machine: &M,
     count: u32,

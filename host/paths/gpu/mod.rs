@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | this | the types of weights, and a matrix that the machine's memory holds |
-//! | `at_once` | one launch for a small one |
-//! | `copies` | from the host's memory to the machine's, and back |
+//! | this | the types of weights; a matrix that fits in the machine's memory |
+//! | `at_once` | one launch for a small matrix |
+//! | `copies` | copies between the host's and the machine's memory |
 //! | `kernels` | the launches of a round |
-//! | `streamed` | a matrix that it does not hold |
+//! | `streamed` | a matrix that does not fit |
 
 mod at_once;
 mod copies;
@@ -43,32 +43,33 @@ use crate::{
     memory,
 };
 
-/// Relaxations between two looks at whether to go on: a tenth of a second or so of a large GPU.
+/// Relaxations between two checks of whether to go on: about a tenth of a second on a large GPU.
 const RELAXATIONS: u64 = 1 << 40;
 
-/// The most vertices for which all pivots are one launch, unless it is said otherwise: where both ways take
-/// the same time on an H200.
+/// The most vertices that are done in one launch by default. At this size both ways take the same
+/// time on an H200.
 const SMALL: usize = 3072;
 
-/// A matrix of distances on a machine, while it is relaxed by one pair of pivot blocks after the other.
+/// A matrix of distances on a machine, relaxed by one pair of pivot blocks after the other.
 ///
-/// Most of a round is [`Outer`](flockwork_device::paths::kernels::outer::Outer) on all tiles. The tiles in
-/// the rows and columns of the *next* pivots come first, beside the rest; then the next pivots are closed
-/// and their panels made while the rest is still going on. So there are two sets of panels.
+/// Most of a round is [`Outer`](flockwork_device::paths::kernels::outer::Outer) on all tiles. The
+/// tiles in the rows and columns of the *next* pivots come first, in a second queue; then the next
+/// pivots are closed and their panels computed while the other tiles are still being relaxed. So
+/// there are two sets of panels.
 pub(super) struct KernelPaths<M: Machine, C: Tiled<Unit: Pod>> {
     machine: M,
     side: u32,
-    /// Of a symmetric matrix what is above the diagonal is left alone until the end.
+    /// If the matrix is symmetric, entries above the diagonal are not touched until the end.
     symmetric: bool,
     kernels: Kernels<M, C>,
     distances: M::Buffer<C::Unit>,
     vias: Option<M::Buffer<u32>>,
     squares: M::Buffer<C::Unit>,
-    /// For even and for odd rounds.
+    /// For even and odd rounds.
     sets: [Panels<M, C>; 2],
 }
 
-/// Left and right panel; if the matrix is symmetric, one is both.
+/// The left and right panel; if the matrix is symmetric, one serves as both.
 struct Panels<M: Machine, C: Tiled<Unit: Pod>> {
     left: M::Buffer<C::Unit>,
     right: Option<M::Buffer<C::Unit>>,
@@ -76,7 +77,7 @@ struct Panels<M: Machine, C: Tiled<Unit: Pod>> {
 
 /// A type of weights that machines have kernels for.
 pub trait OnKernels: Weight + Pod {
-    /// The most relaxations per second that a machine could do, for weights of which none is negative.
+    /// The most relaxations per second that a machine could perform, for non-negative weights.
     fn ceiling_on<M: Machine>(machine: M) -> Result<f64>;
 
     /// Closes a matrix on a machine.
@@ -151,7 +152,7 @@ impl OnKernels for u16 {
         if machine.has_pairs() && !closing.vias {
             return close::<M, U16, _>(machine, strategy, closing, watch);
         }
-        // The same sums and minima of the same numbers, one in a register.
+        // The same sums and minima of the same numbers, one per register.
         let Closing { n, entries, symmetric, vias } = closing;
         memory::check(n as u128 * n as u128 * size_of::<Wide>() as u128)?;
         let entries = entries.into_iter().map(|entry| Wide(entry.into())).collect();
@@ -164,7 +165,7 @@ impl OnKernels for u16 {
     }
 }
 
-/// Relaxations per second in registers: the best of some short launches that fill the machine.
+/// Relaxations per second in registers: the best of several short launches that fill the machine.
 fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
     const ROUNDS: u32 = 10_000;
     let kernel = machine.load::<InRegisters<C>>()?;
@@ -182,12 +183,12 @@ fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
     Ok(threads as f64 * f64::from(ROUNDS) * f64::from(C::AT_ONCE) / fastest.as_secs_f64())
 }
 
-/// A number of 16 bits with room for sums.
+/// A 16-bit number with room for sums.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
 struct Wide(i32);
 
-/// What a matrix is filled up with, and what is done with a result.
+/// The padding of a matrix, and the final conversion of a result.
 trait Entry: Pod + Send + Sync {
     const UNREACHABLE: Self;
     fn ended(self) -> Self;
@@ -209,7 +210,7 @@ impl Entry for Wide {
     }
 }
 
-/// Closes a matrix with the kernels of one kind of weight, which lies in memory as `E` does.
+/// Closes a matrix with the kernels of one type of weights, whose memory layout `E` has.
 fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     machine: M,
     strategy: Option<Strategy>,
@@ -251,7 +252,7 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
 }
 
 impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
-    /// Bytes of the machine's memory for `side` vertices.
+    /// Bytes of the machine's memory needed for `side` vertices.
     fn bytes(side: usize, symmetric: bool, vias: bool) -> u128 {
         let side = side as u128;
         let panels = (if symmetric { 2 } else { 4 }) * u128::from(SUPER) * side;
@@ -260,8 +261,8 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         distances / 4 * (C::UNITS * size_of::<C::Unit>()) as u128 + vias
     }
 
-    /// With a matrix of `side` rows of `side` distances, a multiple of [`SUPER`]; with such a matrix of vias
-    /// if they are wanted.
+    /// With a matrix of `side` rows of `side` distances, a multiple of [`SUPER`], and such a matrix
+    /// of vias if they are wanted.
     pub fn new<E: Pod>(
         machine: M,
         side: usize,
@@ -289,8 +290,8 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         })
     }
 
-    /// Relaxes by all pivots. `watch` is told after some rounds how many of how many are done, and may end
-    /// it; then the distances are of no use.
+    /// Relaxes by all pivots. `watch` is called after several rounds with the number done and their
+    /// total, and may stop the computation, which makes the distances useless.
     pub fn run(
         &self,
         watch: &mut dyn FnMut(u32, u32) -> ControlFlow<()>,
@@ -305,7 +306,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
             self.machine.finish()?;
             Ok(watch(done, count))
         };
-        // SAFETY: buffers as the kernels document.
+        // SAFETY: buffers are as the kernels document.
         let end = unsafe {
             rounds(
                 &self.machine,
@@ -322,7 +323,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         Ok(end)
     }
 
-    /// Copies distances, and vias, over those it was made with.
+    /// Copies distances, and vias, back over those given at creation.
     pub fn fetch<E: Pod>(&self, matrix: &mut [E], vias: Option<&mut [u32]>) -> Result<()> {
         let all = (self.side as usize).pow(2);
         fetched(&self.machine, &self.distances, all / 4 * C::UNITS, matrix)?;
@@ -333,7 +334,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
     }
 
     /// # Safety
-    /// As [`Machine::read_write`].
+    /// As for [`Machine::read_write`].
     unsafe fn renewed(&self) -> Option<Vias> {
         self.vias.as_ref().map(|vias| {
             // SAFETY: the caller's promise.
@@ -342,19 +343,19 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         })
     }
 
-    /// Closes the pivots of a round, and makes their panels.
+    /// Closes the pivots of a round and computes their panels.
     ///
     /// # Safety
-    /// As [`Machine::launch_beside`].
+    /// As for [`Machine::launch_beside`].
     unsafe fn prepare(&self, round: u32) -> Result<()> {
         let squares = self.side / PIVOT as u32;
-        // Of a symmetric matrix, the rows up to the diagonal and the columns below it.
+        // If the matrix is symmetric, only the rows up to the diagonal and the columns below it.
         let (of_rows, from, blocks) = if self.symmetric {
             (2 * round, 2 * round + 2, squares - 2)
         } else {
             (squares, 0, 2 * squares)
         };
-        // SAFETY: buffers as the kernels document; the rest is the caller's promise.
+        // SAFETY: buffers are as the kernels document; the rest is the caller's promise.
         unsafe {
             let Panels { left, right } = &self.sets[round as usize % 2];
             let pivots = Pivots::<C> {
@@ -375,9 +376,9 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
     /// Relaxes a part of the matrix by the pivots of a round.
     ///
     /// # Safety
-    /// As [`Machine::launch_beside`].
+    /// As for [`Machine::launch_beside`].
     unsafe fn relax(&self, queue: Queue, round: u32, part: Part) -> Result<()> {
-        // SAFETY: buffers as the kernels document; the rest is the caller's promise.
+        // SAFETY: buffers are as the kernels document; the rest is the caller's promise.
         unsafe {
             let Panels { left, right } = &self.sets[round as usize % 2];
             let arguments = Arguments::<C> {
@@ -398,13 +399,14 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         }
     }
 
-    /// Fills what is above the diagonal.
+    /// Mirrors the entries below the diagonal to above it.
     fn mirror(&self) -> Result<()> {
         let (machine, side, blocks) = (&self.machine, self.side, mirror::blocks(self.side));
         if blocks == 0 {
             return Ok(());
         }
-        // SAFETY: both are matrices of `side` by `side`; every buffer begins at a multiple of 16 bytes.
+        // SAFETY: both are matrices of `side` by `side`; every buffer starts at a multiple of 16
+        // bytes.
         unsafe {
             let matrix = machine.read_write(&self.distances);
             let arguments = mirror::Arguments::<C> { side, matrix };

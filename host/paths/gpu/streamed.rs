@@ -1,24 +1,23 @@
 //! A matrix that is larger than the machine's memory.
 //!
-//! It stays in the memory of the host, in *strips* of as many rows each, whole rows, and passes through the
-//! machine's memory once for every *band* of pivots. A band is the pivots of one strip:
+//! It stays in the host's memory, divided into *strips* of equally many whole rows, and passes
+//! through the machine's memory once for every *band* of pivots. A band is the pivots of one strip:
 //!
-//! 1. This strip is relaxed by its own pivots, round by round as a whole matrix is. The right panels and the
-//!    squares of all these rounds are kept.
-//! 2. Every other strip is brought, relaxed by the band's rounds in order, and taken back: first in the
-//!    columns of the band, which gives its left panels, and then in all others.
+//! 1. This strip is relaxed by its own pivots, round by round, like a whole matrix. The right
+//!    panels and squares of all these rounds are kept.
+//! 2. Every other strip is copied in, relaxed by the band's rounds in order, and copied back. It is
+//!    relaxed first in the band's columns, which yields its left panels, and then in all others.
 //!
-//! Every distance is relaxed by the same sums, of the same numbers, as if the matrix lay there as a whole, and
-//! by one pair of pivot blocks after the other: so the bits are the same.
+//! Every distance is relaxed by the same sums of the same numbers as if the whole matrix fitted,
+//! one pair of pivot blocks after the other, so the bits are the same.
 //!
-//! There is room for three strips: while one is relaxed, the last one is taken back and the next one brought;
-//! its own columns of the band are relaxed beside. For each number that is brought and taken back there are
-//! as many relaxations as a band has pivots; so the copies take no time of their own if these are a few
-//! thousand.
+//! There is room for three strips: while one is relaxed, the previous one is copied back and the
+//! next one copied in, whose columns in the band are relaxed concurrently. Each number copied takes
+//! part in as many relaxations as a band has pivots, so a few thousand pivots hide the copies.
 //!
-//! Of a symmetric matrix only squares on and below the diagonal are relaxed. The strips come in the order of
-//! their rows, each leaves its left panels among the right ones, and the strips above the band find theirs
-//! there.
+//! In a symmetric matrix only squares on and below the diagonal are relaxed. The strips come in the
+//! order of their rows, each stores its left panels among the right ones, and the strips above the
+//! band find theirs there.
 
 use std::ops::ControlFlow;
 
@@ -46,23 +45,24 @@ use crate::{
     paths::{Closed, Closing, Watch},
 };
 
-/// Strips that the machine has room for.
+/// Strips that fit in the machine's memory.
 const SLOTS: usize = 3;
 
-/// More rows in a strip need more memory, and have no advantage: the copies take a fraction of the time.
+/// More rows in a strip would need more memory without any advantage: copies already take a
+/// fraction of the time.
 const MOST_ROWS: usize = 8192;
 
-/// How a matrix is cut.
+/// How a matrix is divided into strips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cut {
     /// Rows and columns.
     side: usize,
-    /// Rows of a strip, of which the last may have fewer.
+    /// Rows of a strip; the last strip may have fewer.
     rows: usize,
 }
 
 impl Cut {
-    /// Into the largest strips of which `available` bytes hold what is needed. `weight` and `via` are bytes.
+    /// The largest strips for which `available` bytes suffice. `weight` and `via` are in bytes.
     fn new(side: usize, weight: usize, via: usize, available: u64) -> Result<Self> {
         let square = SUPER as usize;
         let fits =
@@ -73,7 +73,7 @@ impl Cut {
             let needed = Self { side, rows: square }.bytes(weight, via);
             return Err(Error::GpuMemory { needed, available });
         };
-        // As many strips, and all of about the same size.
+        // The same number of strips, but of about the same size.
         let rows = side.div_ceil(side.div_ceil(most)).next_multiple_of(square);
         Ok(Self { side, rows })
     }
@@ -90,19 +90,19 @@ impl Cut {
         self.side.div_ceil(self.rows)
     }
 
-    /// The first row of a strip, and how many it has.
+    /// The first row of a strip, and its number of rows.
     fn strip(self, strip: usize) -> (usize, usize) {
         let first = strip * self.rows;
         (first, self.rows.min(self.side - first))
     }
 
-    /// Rounds of a band, at most.
+    /// Most rounds of a band.
     fn rounds(self) -> usize {
         self.rows / SUPER as usize
     }
 
-    /// Left panels have rows as long as the matrix's, since the kernels want it so, but only as many columns as
-    /// a strip has rows: so several lie side by side.
+    /// Left panels have rows as long as the matrix's, as the kernels expect, but only as many
+    /// columns as a strip has rows. So several panels are placed side by side.
     fn side_by_side(self) -> usize {
         self.side / self.rows
     }
@@ -112,14 +112,14 @@ impl Cut {
         self.rounds().div_ceil(self.side_by_side()) * SUPER as usize
     }
 
-    /// The first distance of a round's left panel.
+    /// The index of the first distance of a round's left panel.
     fn left(self, round: usize) -> usize {
         let (down, across) = (round / self.side_by_side(), round % self.side_by_side());
         down * SUPER as usize * self.side + across * self.rows
     }
 }
 
-/// Closes a matrix on a machine with so many bytes of memory available.
+/// Closes a matrix on a machine with this many bytes of memory available.
 pub(super) fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     machine: &M,
     closing: Closing<E>,
@@ -149,8 +149,8 @@ fn close_in<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
             vias: all_vias.as_mut().map(|vias| vias.as_mut_ptr().cast()),
         };
         let mut streamed = Streamed::<M, C>::new(machine, &kernels, cut, symmetric, rows)?;
-        // SAFETY: both lie there until the end of this block. `Finish` is dropped before the pins and the
-        // buffers, and waits for whatever still uses any of them.
+        // SAFETY: both stay in place until the end of this block. `Finish` is dropped before the
+        // pins and the buffers, and waits for whatever still uses any of them.
         unsafe {
             let bytes = size_of_val::<[E]>(&entries);
             let _distances = machine.pin(rows.distances, bytes);
@@ -172,21 +172,21 @@ fn close_in<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     Ok(ended(entries, all_vias, n, side, relaxing))
 }
 
-/// Where the matrices of the host lie.
+/// Pointers to the host's matrices.
 #[derive(Clone, Copy)]
 struct Rows {
     distances: *mut u8,
     vias: Option<*mut u8>,
 }
 
-/// Room for a strip.
+/// Space for a strip.
 struct Slot<M: Machine, C: Tiled<Unit: Pod>> {
     distances: M::Buffer<C::Unit>,
     vias: Option<M::Buffer<u32>>,
-    /// Behind the copies that brought the last strip, and those that took it back.
+    /// After the copies in of the last strip, and after its copies back.
     brought: Option<M::Mark>,
     taken: Option<M::Mark>,
-    /// Behind the relaxing of the last strip, and behind that of its columns in the band.
+    /// After the relaxation of the last strip, and after that of its columns in the band.
     relaxed: Option<M::Mark>,
     begun: Option<M::Mark>,
 }
@@ -210,11 +210,11 @@ struct Streamed<'a, M: Machine, C: Tiled<Unit: Pod>> {
     /// The right panels of all rounds of a band, and their squares.
     right: M::Buffer<C::Unit>,
     squares: M::Buffer<C::Unit>,
-    /// The left panels of all rounds, for even and for odd jobs.
+    /// The left panels of all rounds, for even and odd jobs.
     left: [M::Buffer<C::Unit>; 2],
 }
 
-/// Units of so many distances.
+/// The units of this many distances.
 const fn units<C: Tiled>(distances: usize) -> usize {
     distances / 4 * C::UNITS
 }
@@ -257,16 +257,18 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         Job { band, strip: (band + nth) % strips, number }
     }
 
-    /// Relaxes by all bands. `watch` is told how many blocks of pivots of how many that is worth.
+    /// Relaxes by all bands. `watch` is called with the number of pivot blocks that corresponds to
+    /// the progress, and their total.
     ///
     /// # Safety
-    /// The matrices of the host lie there, and nobody uses them before all work of the machine is over.
+    /// The host's matrices stay in place, and nothing uses them before all work of the machine is
+    /// done.
     unsafe fn run(&mut self, watch: &mut Watch<'_>) -> Result<ControlFlow<()>> {
         let (machine, jobs) = (self.machine, self.jobs());
         let blocks = self.cut.side / SUPER as usize;
         let mut brought = 0;
         for number in 0..jobs {
-            // Two jobs are in the queues, so that one is always going on.
+            // Two jobs are queued, so that one is always running.
             if let Some(before) = number.checked_sub(2) {
                 machine.reach(self.mark(before, |slot| &slot.relaxed))?;
                 if watch((before + 1) * blocks / jobs, blocks).is_break() {
@@ -274,7 +276,8 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
                 }
             }
             let job = self.job(number);
-            // SAFETY: the queues wait for what they need, as each step says; the rest is the caller's promise.
+            // SAFETY: the queues wait for what they need, as each step says; the rest is the
+            // caller's promise.
             unsafe {
                 if brought == number {
                     self.bring(job)?;
@@ -285,7 +288,8 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
                     self.relax_band(job)?;
                     self.slot_mut(number).relaxed = Some(machine.mark(Queue::Launches)?);
                 }
-                // A strip that comes twice in a row must be taken back before it is brought again.
+                // A strip that comes twice in a row must be copied back before it is copied in
+                // again.
                 let next = self.job(number + 1);
                 if next.number < jobs && next.strip != job.strip {
                     self.bring(next)?;
@@ -299,7 +303,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
                 self.take_back(job)?;
             }
         }
-        // The end of the launches is behind the last copy.
+        // The end of the launches must come after the last copy.
         machine.wait(Queue::Launches, self.mark(jobs - 1, |slot| &slot.taken))?;
         machine.finish()?;
         Ok(watch(blocks, blocks))
@@ -313,18 +317,18 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         &mut self.slots[number % SLOTS]
     }
 
-    /// A mark of one of the last jobs, which has been set.
+    /// A mark of a recent job, which has been set.
     fn mark(&self, number: usize, which: fn(&Slot<M, C>) -> &Option<M::Mark>) -> &M::Mark {
         which(self.slot(number)).as_ref().expect("set by an earlier step of the job")
     }
 
-    /// Brings a job's strip, as soon as its slot is free and what the last band made of it is taken back.
+    /// Copies a job's strip in, once its slot is free and the last band's version is copied back.
     ///
     /// # Safety
-    /// As [`Streamed::run`].
+    /// As for [`Streamed::run`].
     unsafe fn bring(&mut self, job: Job) -> Result<()> {
         let (machine, number) = (self.machine, job.number);
-        // The copies back are in order: of those before, the last ones tell of all.
+        // Copies back are in order, so the last relevant one implies all before it.
         let last = (number.saturating_sub(SLOTS)..number)
             .rev()
             .find(|&before| before + SLOTS == number || self.job(before).strip == job.strip);
@@ -335,7 +339,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         let (at, count) = (first * self.cut.side, rows * self.cut.side);
         let each = C::UNITS * size_of::<C::Unit>() / 4;
         let slot = self.slot(number);
-        // SAFETY: the strip is a part of the matrix; nobody uses it or the slot until the mark.
+        // SAFETY: the strip is a part of the matrix; nothing uses it or the slot until the mark.
         unsafe {
             machine.copy_in(self.rows.distances.add(at * each), count * each, &slot.distances)?;
             if let (Some(vias), Some(buffer)) = (self.rows.vias, &slot.vias) {
@@ -347,10 +351,10 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         Ok(())
     }
 
-    /// Takes a job's strip back, when it is relaxed.
+    /// Copies a job's strip back, once it is relaxed.
     ///
     /// # Safety
-    /// As [`Streamed::run`].
+    /// As for [`Streamed::run`].
     unsafe fn take_back(&mut self, job: Job) -> Result<()> {
         let (machine, number) = (self.machine, job.number);
         machine.wait(Queue::Out, self.mark(number, |slot| &slot.relaxed))?;
@@ -358,7 +362,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         let (at, count) = (first * self.cut.side, rows * self.cut.side);
         let each = C::UNITS * size_of::<C::Unit>() / 4;
         let slot = self.slot(number);
-        // SAFETY: the strip is a part of the matrix; nobody uses it or the slot until the mark.
+        // SAFETY: the strip is a part of the matrix; nothing uses it or the slot until the mark.
         unsafe {
             machine.copy_out(&slot.distances, self.rows.distances.add(at * each), count * each)?;
             if let (Some(vias), Some(buffer)) = (self.rows.vias, &slot.vias) {
@@ -370,7 +374,8 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         Ok(())
     }
 
-    /// Pairs of pivot blocks in a job's band, and in how many columns of tiles they begin.
+    /// The number of pairs of pivot blocks in a job's band, and the column of tiles where they
+    /// begin.
     fn band(&self, job: Job) -> (u32, u32) {
         let (first, rows) = self.cut.strip(job.band);
         (rows as u32 / SUPER, first as u32 / SUPER)
@@ -379,17 +384,17 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
     /// The strip's distances without the first `columns` columns.
     ///
     /// # Safety
-    /// As [`Machine::read_write`].
+    /// As for [`Machine::read_write`].
     unsafe fn distances(&self, job: Job, columns: usize) -> ReadWrite<C::Unit> {
         // SAFETY: the caller's promise.
         let all = unsafe { self.machine.read_write(&self.slot(job.number).distances) };
         all.skip(units::<C>(columns))
     }
 
-    /// Its vias without these columns, if they are wanted.
+    /// The strip's vias without these columns, if they are wanted.
     ///
     /// # Safety
-    /// As [`Machine::read_write`].
+    /// As for [`Machine::read_write`].
     unsafe fn vias(&self, job: Job, columns: usize) -> Option<Vias> {
         let first = self.cut.strip(job.band).0 as u32;
         self.slot(job.number).vias.as_ref().map(|vias| {
@@ -399,10 +404,10 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         })
     }
 
-    /// Where a round's left panel of a strip begins: in which buffer, and at which unit.
+    /// Where a round's left panel of a strip begins: the buffer and the unit in it.
     fn left(&self, job: Job, round: u32) -> (&M::Buffer<C::Unit>, usize) {
         if self.symmetric {
-            // A part of the right one.
+            // A part of the right panel.
             let (right, start) = self.right(round);
             return (right, start + units::<C>(self.cut.strip(job.strip).0));
         }
@@ -413,10 +418,10 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         (&self.right, units::<C>(round as usize * SUPER as usize * self.cut.side))
     }
 
-    /// What makes a round's panels of a strip.
+    /// The arguments that compute a round's panels of a strip.
     ///
     /// # Safety
-    /// As [`Machine::read_write`].
+    /// As for [`Machine::read_write`].
     unsafe fn pivots(&self, job: Job, round: u32) -> Pivots<C> {
         let square = units::<C>(round as usize * SQUARES * PIVOT * PIVOT);
         let ((left, at_left), (right, at_right)) = (self.left(job, round), self.right(round));
@@ -433,10 +438,11 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         }
     }
 
-    /// What relaxes a part of a strip in a round: of all columns, as a directed graph's.
+    /// The arguments that relax a part of a strip in a round: over all columns, as for a directed
+    /// graph.
     ///
     /// # Safety
-    /// As [`Machine::read_write`] and [`Machine::read_only`].
+    /// As for [`Machine::read_write`] and [`Machine::read_only`].
     unsafe fn relaxing(&self, job: Job, round: u32, part: Part) -> Arguments<C> {
         let (band, offset) = self.band(job);
         let ((left, at_left), (right, at_right)) = (self.left(job, round), self.right(round));
@@ -459,10 +465,10 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         }
     }
 
-    /// Relaxes the band's own strip, as soon as it is there and all before is relaxed.
+    /// Relaxes the band's own strip, once it is copied in and everything before is relaxed.
     ///
     /// # Safety
-    /// As [`Streamed::run`].
+    /// As for [`Streamed::run`].
     unsafe fn relax_band(&self, job: Job) -> Result<()> {
         let (machine, kernels) = (self.machine, self.kernels);
         let (first, rows) = self.cut.strip(job.strip);
@@ -470,13 +476,15 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         machine.wait(Queue::Launches, self.mark(job.number, |slot| &slot.brought))?;
         let prepare = |round: u32| {
             let squares = rows / PIVOT as u32;
-            // Of a symmetric matrix, the rows up to the diagonal and the columns below it.
+            // If the matrix is symmetric, only the rows up to the diagonal and the columns below
+            // it.
             let (of_rows, from) = if self.symmetric {
                 (2 * (offset + round), 2 * round + 2)
             } else {
                 ((self.cut.side / PIVOT) as u32, 0)
             };
-            // SAFETY: buffers as the kernels document; each round has its own squares and panels.
+            // SAFETY: buffers are as the kernels document; each round has its own squares and
+            // panels.
             unsafe {
                 let pivots = self.pivots(job, round);
                 let square = Pivots { distances: self.distances(job, first), ..pivots };
@@ -494,7 +502,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
                 if !self.symmetric {
                     return kernels.outer(machine, queue, rows, &all, self.vias(job, 0));
                 }
-                // The columns before the band, of which none is a pivot's, and the band's triangle.
+                // The columns before the band, which contain no pivot, and the band's triangle.
                 let before = Arguments { across: offset, ..all };
                 let of_rows = if part == Part::Next { SUPER } else { rows };
                 kernels.outer(machine, queue, of_rows, &before, self.vias(job, 0))?;
@@ -509,18 +517,20 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
                 kernels.outer(machine, queue, rows, &triangle, self.vias(job, first))
             }
         };
-        // One band is short.
+        // A single band is short, so no check is needed.
         let mut go_on = |_| Ok(ControlFlow::Continue(()));
-        // SAFETY: what is launched beside is as `rounds` says, and reads only what earlier rounds wrote.
+        // SAFETY: concurrent launches are as `rounds` demands, and read only what earlier rounds
+        // wrote.
         unsafe { rounds(machine, band, prepare, relax, &mut go_on) }.map(drop)
     }
 
-    /// Relaxes another strip in the columns of the band and makes its left panels, beside the strip before; as
-    /// soon as it is there, the band's own strip is relaxed, and nobody uses the last but one's left panels.
-    /// Does nothing where there is nothing to do.
+    /// Relaxes another strip in the band's columns and computes its left panels, concurrently with
+    /// the strip before. It waits until the strip is copied in, the band's own strip is relaxed,
+    /// and the left panels of the job before the last are no longer used. Does nothing if there is
+    /// nothing to do.
     ///
     /// # Safety
-    /// As [`Streamed::run`].
+    /// As for [`Streamed::run`].
     unsafe fn begin(&mut self, job: Job) -> Result<()> {
         if job.strip == job.band || (self.symmetric && job.strip < job.band) {
             return Ok(());
@@ -529,11 +539,12 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         let rows = self.cut.strip(job.strip).1 as u32;
         let (band, offset) = self.band(job);
         machine.wait(Queue::Beside, self.mark(job.number, |slot| &slot.brought))?;
-        // The last job is the band's own, or is not launched yet and the one before tells.
+        // The last job is the band's own strip, or it is not launched yet and the one before it is
+        // decisive.
         let before = job.number - if self.job(job.number - 1).strip == job.band { 1 } else { 2 };
         machine.wait(Queue::Beside, self.mark(before, |slot| &slot.relaxed))?;
         for round in 0..band {
-            // SAFETY: buffers as the kernels document.
+            // SAFETY: buffers are as the kernels document.
             unsafe {
                 let (column, vias) = (offset + round, self.vias(job, 0));
                 let pivots = self.pivots(job, round);
@@ -551,10 +562,10 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         Ok(())
     }
 
-    /// Relaxes it in all other columns, as soon as that is done.
+    /// Relaxes the strip in all other columns, once `begin` is done.
     ///
     /// # Safety
-    /// As [`Streamed::run`].
+    /// As for [`Streamed::run`].
     unsafe fn relax_rest(&mut self, job: Job) -> Result<()> {
         let machine = self.machine;
         let (first, rows) = self.cut.strip(job.strip);
@@ -564,11 +575,11 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
             machine.wait(Queue::Launches, &begun)?;
         }
         for round in 0..band {
-            // SAFETY: buffers as the kernels document.
+            // SAFETY: buffers are as the kernels document.
             unsafe {
                 let all = self.relaxing(job, round, Part::Beyond);
                 let columns = if self.symmetric { first + rows } else { self.cut.side };
-                // Those of the band are not among them.
+                // The band's own columns are not among them.
                 let there = if self.symmetric && job.strip < job.band { 0 } else { band };
                 let across = columns as u32 / SUPER - there;
                 let arguments = Arguments { across, lower: self.symmetric, ..all };
@@ -584,7 +595,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
 #[derive(Clone, Copy)]
 struct Shared<T>(*mut T);
 
-// SAFETY: whoever uses the pointer answers for it.
+// SAFETY: whoever uses the pointer is responsible.
 unsafe impl<T> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Shared<T> {}
@@ -595,8 +606,8 @@ impl<T> Shared<T> {
     }
 }
 
-/// Copies what is below the diagonal to above it, of a matrix of `side` rows and columns, a multiple of
-/// [`PIVOT`].
+/// Copies the entries below the diagonal to above it, in a matrix of `side` rows and columns, a
+/// multiple of [`PIVOT`].
 fn mirror<T: Copy + Send + Sync>(entries: &mut [T], side: usize) {
     assert!(entries.len() == side * side && side.is_multiple_of(PIVOT));
     let matrix = Shared(entries.as_mut_ptr());
@@ -604,8 +615,9 @@ fn mirror<T: Copy + Send + Sync>(entries: &mut [T], side: usize) {
         for lower in upper..side / PIVOT {
             for row in upper * PIVOT..(upper + 1) * PIVOT {
                 for column in (lower * PIVOT).max(row + 1)..(lower + 1) * PIVOT {
-                    // SAFETY: both are entries of the matrix. Only entries above the diagonal are written,
-                    // each in the one task that has its row; only entries below it are read.
+                    // SAFETY: both are entries of the matrix. Only entries above the diagonal are
+                    // written, each by the one task that has its row; only entries below it are
+                    // read.
                     unsafe { *matrix.at(row * side + column) = *matrix.at(column * side + row) };
                 }
             }
@@ -626,8 +638,8 @@ mod tests {
         paths::{Closes, Kernels as OnCpu},
     };
 
-    /// Closes a matrix of random weights, of which some are none, in strips of so many rows; also with queues
-    /// that run in so many odd orders.
+    /// Closes a matrix of random weights, some of them missing, in strips of `rows` rows; and again
+    /// with queues in `delayed` different orders.
     fn same_as_cpu<C: Tiled<Unit: Pod>, W: OnCpu + Entry>(
         n: usize,
         rows: usize,
@@ -676,11 +688,11 @@ mod tests {
 
     #[test]
     fn strips_of_several_rounds_give_the_bits_of_the_cpu() {
-        // Two strips, of which the second is shorter, so that each comes twice in a row.
+        // Two strips, the second shorter, so that each comes twice in a row.
         same_as_cpu::<NonNegativeF32, f32>(380, 256, false, true, 0);
         same_as_cpu::<I32, i32>(384, 256, true, true, 0);
         same_as_cpu::<U16, u16>(300, 256, false, false, 0);
-        // Three, of which the middle one has strips above and below.
+        // Three strips, the middle one with strips above and below.
         same_as_cpu::<NonNegativeF32, f32>(520, 256, true, false, 0);
     }
 

@@ -1,4 +1,4 @@
-//! An emulator whose queues run late and in odd orders: a wait that is missing shows.
+//! An emulator whose queues run late and in random orders, so that a missing wait shows.
 
 use std::{cell::RefCell, collections::VecDeque};
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Nothing is done before someone waits for it; then the queues take turns as a seed says.
+/// Nothing runs before it is waited for; then the queues take turns in an order given by a seed.
 pub(in crate::paths) struct Delayed {
     machine: EmulatorMachine,
     state: RefCell<State>,
@@ -28,13 +28,13 @@ pub(in crate::paths) struct Delayed {
 
 struct State {
     queues: [VecDeque<Work>; 4],
-    /// How much was put into each queue, and how much of it is done.
+    /// The number of items put into each queue, and how many of them are done.
     put: [usize; 4],
     done: [usize; 4],
     bits: u64,
 }
 
-/// One thing in a queue.
+/// An item in a queue.
 enum Work {
     Launch { run: Run, blocks: u32, threads: u32, arguments: Vec<u128> },
     Copy { from: *const u8, to: *mut u8, bytes: usize },
@@ -43,19 +43,19 @@ enum Work {
 
 type Run = unsafe fn(&Emulator, u32, u32, &[u128]) -> Result<()>;
 
-/// A queue, and how much was put into it before.
+/// A queue, and the number of items put into it before.
 #[derive(Clone, Copy)]
 pub struct Mark(usize, usize);
 
 /// # Safety
-/// As [`Kernel::run`], with arguments of this kernel.
+/// As for [`Kernel::run`], with arguments of this kernel.
 unsafe fn run<K: Kernel>(
     emulator: &Emulator,
     blocks: u32,
     threads: u32,
     arguments: &[u128],
 ) -> Result<()> {
-    // SAFETY: arguments of this kernel have been copied there.
+    // SAFETY: arguments of this kernel were copied there.
     unsafe {
         let arguments = arguments.as_ptr().cast::<K::Arguments>().read_unaligned();
         emulator.launch::<K>(blocks, threads, &arguments)?;
@@ -83,13 +83,13 @@ impl Delayed {
         Ok(())
     }
 
-    /// Works until so much of a queue is done.
+    /// Works until this many items of a queue are done.
     fn work(&self, Mark(queue, count): Mark) -> Result<()> {
         while self.state.borrow().done[queue] < count {
             let (queue, work) = self.next();
             match work {
                 Work::Wait(_) => {}
-                // SAFETY: whoever put it there has promised that it may be done now.
+                // SAFETY: whoever queued it promised that it may run now.
                 Work::Launch { run, blocks, threads, arguments } => unsafe {
                     run(&self.machine.emulator, blocks, threads, &arguments)?;
                 },
@@ -103,7 +103,7 @@ impl Delayed {
         Ok(())
     }
 
-    /// Takes something from a queue that need not wait.
+    /// Takes an item from a queue that need not wait.
     fn next(&self) -> (usize, Work) {
         let mut state = self.state.borrow_mut();
         let ready = |state: &State, queue: usize| match state.queues[queue].front() {
@@ -111,7 +111,7 @@ impl Delayed {
             Some(Work::Wait(Mark(other, count))) => state.done[*other] >= *count,
             Some(_) => true,
         };
-        // Half of the time it stays with the queue that it was at.
+        // Half of the time it stays with the queue it was at.
         let bits = state.bits;
         state.bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let first = (if state.bits >> 63 == 0 { bits } else { state.bits } >> 40 & 3) as usize;
@@ -245,7 +245,7 @@ impl Machine for Delayed {
 fn copied<K: Kernel>(blocks: u32, threads: u32, arguments: &K::Arguments) -> Work {
     let bytes = size_of::<K::Arguments>();
     let mut copy = vec![0_u128; bytes.div_ceil(size_of::<u128>())];
-    // SAFETY: there is place for all bytes; they become arguments again before they are used.
+    // SAFETY: there is room for all bytes; they become arguments again before they are used.
     unsafe {
         let from = std::ptr::from_ref(arguments).cast::<u8>();
         copy.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(from, bytes);
