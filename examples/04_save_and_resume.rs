@@ -29,7 +29,7 @@ pub fn main() -> Result<()> {
     // come back from the file by their name.
     let saved = Checkpoint::read(&path)?;
     let problem = saved.problem()?;
-    let rest = saved.resume(&problem, &Cpu::new(0)?, None, |_| ControlFlow::Continue(()))?;
+    let rest = saved.resume(&problem, &Cpu::new(0)?, None, |_| {})?;
     println!("resumed, and done after {} at {:.3e}", rest.iterations, rest.value);
     // The same bits as if nothing had happened.
     assert_eq!((rest.value, rest.position), (whole.value, whole.position));

@@ -33,9 +33,15 @@ pub struct Limits {
     /// the box, is at most this [default: none].
     #[arg(long, value_name = "SHARE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     spread_tolerance: Option<Limit<f64>>,
-    /// When so many iterations have not improved the best [default: none].
-    #[arg(long, value_name = "ITERATIONS", value_parser = count_limit::<u32>, allow_hyphen_values = true)]
-    stagnation: Option<Limit<u32>>,
+    /// When so many iterations in a row have not improved the best [default: none].
+    #[arg(
+        long,
+        alias = "stagnation",
+        value_name = "ITERATIONS",
+        value_parser = count_limit::<u32>,
+        allow_hyphen_values = true
+    )]
+    stop_patience: Option<Limit<u32>>,
     /// When so many seconds have passed [default: none]. The only limit with which the result
     /// depends on the machine's speed.
     #[arg(long, value_parser = limit::<f64>, allow_hyphen_values = true)]
@@ -44,7 +50,7 @@ pub struct Limits {
         long,
         value_name = "ITERATIONS",
         help = format!(
-            "Look at target, tolerances, stagnation and restarts after so many iterations each \
+            "Look at target, tolerances, patience and restarts after so many iterations each \
              [default: {}]",
             Stop::default().check_every
         ),
@@ -67,7 +73,7 @@ impl Limits {
         set(&mut stop.target, self.target);
         set(&mut stop.fitness_tolerance, self.fitness_tolerance);
         set(&mut stop.spread_tolerance, self.spread_tolerance);
-        set(&mut stop.stagnation, self.stagnation);
+        set(&mut stop.patience, self.stop_patience);
         set(&mut stop.seconds, self.seconds);
     }
 }

@@ -1,9 +1,6 @@
 //! The result, and questions to it.
 
-use std::{
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use flockwork_device::paths::PIVOT;
 use rayon::prelude::*;
@@ -12,9 +9,9 @@ use serde::Serialize;
 use super::{
     Graph, Length, Matrix, Solver, Weight, check, cpu,
     route::{From, NONE, Routes},
-    solver::{Closed, Closing},
+    solver::{Closed, Closing, Watcher},
 };
-use crate::{Error, Result, backend::Cpu, memory};
+use crate::{Error, Result, Verdict, backend::Cpu, memory};
 
 /// What is to be computed.
 ///
@@ -106,22 +103,20 @@ impl Graph {
         solver: &impl Solver,
         options: Options,
     ) -> Result<Distances<W>> {
-        self.distances_while(solver, options, |_, _| ControlFlow::Continue(()))
+        self.distances_while(solver, options, |_, _| {})
     }
 
-    /// The same; `watch` is told from time to time how many blocks of vertices of how many are done, and
-    /// may end it.
+    /// The same; `watch` is told from time to time how many blocks of vertices of how many are done.
+    /// It returns nothing, or a [`ControlFlow`] that ends it if it breaks: see [`Watcher`].
     ///
     /// ```
     /// use flockwork::{Error, backend::Cpu, paths::{Graph, Options}};
     /// use std::ops::ControlFlow;
     ///
-    /// let graph = Graph::new(100, [(0, 1, 1.0)])?;
-    /// let stop = |done, of| {
-    ///     println!("{done} of {of}");
-    ///     ControlFlow::Break(())
-    /// };
-    /// let stopped = graph.distances_while::<f32>(&Cpu::new(1)?, Options::default(), stop);
+    /// let (graph, cpu) = (Graph::new(100, [(0, 1, 1.0)])?, Cpu::new(1)?);
+    /// let options = Options::default();
+    /// graph.distances_while::<f32>(&cpu, options, |done, of| println!("{done} of {of}"))?;
+    /// let stopped = graph.distances_while::<f32>(&cpu, options, |_, _| ControlFlow::Break(()));
     /// assert!(matches!(stopped, Err(Error::Interrupted)));
     /// # Ok::<(), Error>(())
     /// ```
@@ -132,7 +127,7 @@ impl Graph {
         &self,
         solver: &impl Solver,
         options: Options,
-        mut watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
+        mut watch: impl Watcher + Send,
     ) -> Result<Distances<W>> {
         let start = Instant::now();
         check::in_range::<W>(self)?;
@@ -147,6 +142,7 @@ impl Graph {
         let edges = keep.then(|| matrix.entries().to_vec());
         let entries = matrix.into_entries();
         let closing = Closing { n, entries, symmetric, vias: options.paths };
+        let mut watch = |done, of| watch(done, of).into_control_flow();
         let Closed { entries, vias, relaxing } = solver.close(closing, &mut watch)?;
         for vertex in 0..n {
             let distance = entries[vertex * n + vertex];

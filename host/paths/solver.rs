@@ -7,7 +7,7 @@ use super::{
     cpu::{self, Kernels},
 };
 use crate::{
-    Result,
+    Result, Verdict,
     backend::{AnyBackend, Choice, Cpu, Emulated},
 };
 
@@ -33,6 +33,30 @@ pub struct Closed<W> {
     pub vias: Option<Vec<u32>>,
     /// How long the relaxing took, without what brings the matrix to where it is relaxed, and back.
     pub relaxing: Duration,
+}
+
+/// What may watch distances being computed: a closure that is told how many blocks of vertices of how
+/// many are done, and returns nothing, or a [`ControlFlow`] that ends the computation if it breaks.
+///
+/// ```
+/// use flockwork::{backend::Cpu, paths::{Graph, Options, Watcher}};
+///
+/// /// Distances, and how often someone was told about them.
+/// fn watched(graph: &Graph, watch: impl Watcher + Send) -> flockwork::Result<Option<f32>> {
+///     let cpu = Cpu::new(1)?;
+///     Ok(graph.distances_while::<f32>(&cpu, Options::default(), watch)?.get(0, 1))
+/// }
+/// let graph = Graph::new(2, [(0, 1, 5.0)])?;
+/// assert_eq!(watched(&graph, |done, of| assert!(done <= of))?, Some(5.0));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+pub trait Watcher: FnMut(usize, usize) -> <Self as Watcher>::Verdict {
+    /// What it returns.
+    type Verdict: Verdict;
+}
+
+impl<F: FnMut(usize, usize) -> V, V: Verdict> Watcher for F {
+    type Verdict = V;
 }
 
 /// Told how many of how many blocks of pivots are done; may end it.
