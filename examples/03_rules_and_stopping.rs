@@ -2,8 +2,6 @@
 //!
 //! cargo run --release --example 03_rules_and_stopping
 
-use std::ops::ControlFlow;
-
 use flockwork::{
     Result,
     objective::Griewank,
@@ -44,18 +42,15 @@ pub fn main() -> Result<()> {
         .iterations(20_000)
         .target(1e-3)
         .restart(Restart { patience: 100, growth: 1.5, ..Restart::default() })
+        .max_velocity(0.3)
         // Options without a method of their own are fields of `Options`.
-        .with(|options| options.max_velocity = 0.3);
+        .with(|options| options.stop.seconds = Some(30.0));
     let mut restarts = 0;
-    // Called about twenty times a second; it may stop the run.
+    // Called about twenty times a second; a closure that returns `ControlFlow` may stop the run.
     let outcome = search.run_watched(|progress| {
         if progress.restarts > restarts {
             restarts = progress.restarts;
             println!("swarm {}: best so far {:.3e}", restarts + 1, progress.value);
-        }
-        match progress.elapsed.as_secs() {
-            0..30 => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
         }
     })?;
     println!(

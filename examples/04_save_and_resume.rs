@@ -29,7 +29,7 @@ pub fn main() -> Result<()> {
     // other functions are found by the name in the file.
     let saved = Checkpoint::read(&path)?;
     let problem = saved.problem()?;
-    let rest = saved.resume(&problem, &Cpu::new(0)?, None, |_| ControlFlow::Continue(()))?;
+    let rest = saved.resume(&problem, &Cpu::new(0)?, None, |_| {})?;
     println!("resumed, and done after {} at {:.3e}", rest.iterations, rest.value);
     // The same bits as without the interruption.
     assert_eq!((rest.value, rest.position), (whole.value, whole.position));

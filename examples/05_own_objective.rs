@@ -2,14 +2,12 @@
 //!
 //! cargo run --release --example 05_own_objective
 
-use std::ops::ControlFlow;
-
 use flockwork::{
     Result,
     backend::{Cpu, Emulated},
     math::{Real, Scalar},
     objective::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach},
-    swarm::{Options, Problem, Progress, minimize},
+    swarm::{Options, Problem},
 };
 
 /// A chain of masses between two posts, joined by springs: which heights have the least energy?
@@ -78,11 +76,10 @@ impl Objective for HangingChain {
 pub fn main() -> Result<()> {
     let problem = Problem::new(HangingChain, 8)?.shifted(2)?.rotated(3)?;
     let known = problem.optimum().expect("stated above");
-    let watch = |_: &Progress| ControlFlow::Continue(());
 
     // It runs on the CPU as it is, with all options.
     let options = Options { particles: 200, iterations: 600, ..Options::default() };
-    let outcome = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
+    let outcome = problem.optimize(&options, &Cpu::new(0)?)?;
     println!("the chain's least energy: {:.6}, by the formula {:.6}", outcome.value, known.value);
     assert!((outcome.value - known.value).abs() < 1e-3);
 
@@ -94,9 +91,9 @@ pub fn main() -> Result<()> {
     // that in the emulator, lane by lane, which also finds races and accesses out of bounds. That
     // is thousands of times slower, so the numbers here are small.
     let options = Options { particles: 50, iterations: 20, ..options };
-    let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
+    let cpu = problem.optimize(&options, &Cpu::new(0)?)?;
     let kernels = Emulated::new(1, 64).with(HangingChain);
-    let gpu = minimize(&problem, &options, &kernels, watch)?;
+    let gpu = problem.optimize(&options, &kernels)?;
     println!("20 iterations on the CPU {:.9}, in GPU kernels {:.9}", cpu.value, gpu.value);
     assert_eq!((cpu.value, cpu.position), (gpu.value, gpu.position));
     Ok(())

@@ -11,7 +11,7 @@
 //! let problem = Problem::new(Rastrigin, 4)?.shifted(7)?;
 //! let options = Options { particles: 512, iterations: 300, ..Options::default() };
 //! let backend = AnyBackend::select(Choice::Cpu, 0)?;
-//! let outcome = minimize(&problem, &options, &backend, |_| std::ops::ControlFlow::Continue(()))?;
+//! let outcome = minimize(&problem, &options, &backend, |_| {})?;
 //! assert!(outcome.value < 1e-6);
 //! # Ok::<(), flockwork::Error>(())
 //! ```
@@ -35,6 +35,7 @@ pub mod io;
 mod kernels;
 mod memory;
 mod names;
+mod observe;
 pub mod paths;
 pub mod plot;
 pub mod points;
@@ -42,6 +43,7 @@ pub mod swarm;
 
 pub use error::Error;
 pub use flockwork_device::{math, objective, random, registry};
+pub use observe::Verdict;
 
 /// The result of every fallible function here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -92,7 +92,7 @@ fn bad_numbers_get_a_sentence() {
         ("optimize sphere --target nan", &["target is NaN", "number"]),
         ("optimize sphere --fitness-tolerance=-1", &["fitness_tolerance is -1.0", "positive"]),
         ("optimize sphere --spread-tolerance=-1", &["spread_tolerance is -1.0"]),
-        ("optimize sphere --stagnation 0", &["stagnation is 0", "at least 1"]),
+        ("optimize sphere --stop-patience 0", &["stop patience is 0", "at least 1"]),
         ("optimize sphere --seconds=-1", &["seconds is -1.0"]),
         ("optimize sphere --check-every 0", &["check_every is 0", "at least 1"]),
         ("optimize sphere --restart-growth 2", &["--restart"]),
@@ -512,8 +512,8 @@ fn every_option_changes_the_result() {
         assert_ne!(found(&without), found(&with), "{shared} and {own}");
     }
     let stagnant = "optimize sphere -p 20 -i 3000 --backend cpu --no-shift";
-    let stopped = json(&format!("{stagnant} --stagnation 40"));
-    assert_eq!(stopped["result"]["stopped"], "stagnation");
+    let stopped = json(&format!("{stagnant} --stop-patience 40"));
+    assert_eq!(stopped["result"]["stopped"], "patience");
     let down = json("optimize cubic -p 20 -i 30 --backend cpu --minimise");
     let up = json("optimize cubic -p 20 -i 30 --backend cpu");
     assert_eq!([&down["goal"], &up["goal"]], ["minimum", "maximum"]);
@@ -533,7 +533,7 @@ fn what_ends_a_run_is_said() {
         ("--target 1e-3", "target", "the target was reached"),
         ("--fitness-tolerance 1e-3", "fitness_tolerance", "the own bests came close enough"),
         ("--spread-tolerance 1e-3", "spread_tolerance", "the particles came close enough"),
-        ("--stagnation 1 --check-every 1", "stagnation", "the best no longer improved"),
+        ("--stop-patience 1 --check-every 1", "patience", "the best no longer improved"),
         ("--seconds 0", "time", "the time was over"),
     ] {
         let object = json(&format!("{line} {limit}"));
@@ -652,12 +652,25 @@ fn a_resumed_run_is_the_uninterrupted_one() {
     }
 }
 
+/// Earlier names of options do the same, and are not shown.
+#[test]
+fn older_names_of_options_work() {
+    let line = "optimize sphere -p 20 -i 3000 --backend cpu";
+    let older = json(&format!("{line} --stagnation 40"));
+    same(&older, &json(&format!("{line} --stop-patience 40")), "--stagnation");
+    assert_eq!(older["options"]["stop"]["patience"], 40);
+    assert_eq!(older["result"]["stopped"], "patience");
+    let help = succeeds("optimize --help");
+    assert!(help.contains("--stop-patience") && !help.contains("--stagnation"));
+}
+
 #[test]
 fn a_run_that_a_condition_ended_stays_ended() {
     let folder = Folder::new();
     let file = folder.name("run.flockwork");
     let line = "optimize rastrigin -d 3 -p 60 -i 500 --backend cpu";
-    for limit in ["--target 1", "--stagnation 30", "--spread-tolerance 0.01", "--evaluations 5000"]
+    for limit in
+        ["--target 1", "--stop-patience 30", "--spread-tolerance 0.01", "--evaluations 5000"]
     {
         let ended = json(&format!("{line} {limit} --save {file}"));
         let again = json(&format!("resume {file} --backend cpu"));
@@ -810,7 +823,7 @@ fn kill_and_resume(times: u64) {
         "rastrigin -d 8 -p 200 -i 4000 --restart --restart-patience 200",
         "rosenbrock -d 6 -p 150 -i 4000 --precision f64 --rule standard-2011 --history 50",
         "ackley -d 6 -p 150 -i 4000 --rule comprehensive --start sobol --rotate",
-        "levy -d 7 -p 250 -i 6000 --neighbourhood random:3 --target 1e-30 --stagnation 3000",
+        "levy -d 7 -p 250 -i 6000 --neighbourhood random:3 --target 1e-30 --stop-patience 3000",
     ];
     let whole = kinds.map(|kind| json(&format!("optimize {kind} --backend cpu")));
     let folder = Folder::new();

@@ -530,7 +530,7 @@ mod gpu {
                 "conditions",
                 Options {
                     stop: Stop {
-                        stagnation: Some(60),
+                        patience: Some(60),
                         spread_tolerance: Some(1e-4),
                         evaluations: Some(90_000),
                         ..Stop::default()

@@ -35,7 +35,7 @@ fn options(method: Method) -> Options {
         precision: Some(Precision::F64),
         neighbourhood: Some(Neighbourhood::VonNeumann),
         stop: Stop { check_every: 5, ..Stop::default() },
-        polish: Some(Polish { after: 10, ..Polish::new(method) }),
+        polish: Some(Polish { patience: 10, ..Polish::new(method) }),
         ..Options::for_rule(Rule::Inertia)
     }
 }
@@ -149,7 +149,7 @@ fn the_same_bits_in_the_gpus_kernels() {
             let mut options =
                 Options { precision: Some(precision), iterations: 20, ..options(method) };
             options.stop.evaluations = Some(900);
-            let polish = Polish { after: 5, line_evaluations: 20, ..Polish::new(method) };
+            let polish = Polish { patience: 5, line_evaluations: 20, ..Polish::new(method) };
             options.polish = Some(polish);
             let emulated = Emulated::new(3, 32).with(Rosenbrock);
             let [one, other] =

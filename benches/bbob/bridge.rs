@@ -7,14 +7,13 @@
 
 use std::{
     io::{self, Read, Write},
-    ops::ControlFlow,
     sync::Mutex,
 };
 
 use flockwork::{
     Result,
     backend::Cpu,
-    swarm::{Options, Precision, Preset, Problem, Stop, minimize},
+    swarm::{Options, Precision, Preset, Problem, Stop},
 };
 
 /// Both ends of the conversation with the parent.
@@ -70,7 +69,7 @@ fn main() -> Result<()> {
                 std::process::exit(1);
             }
         })?;
-    minimize(&problem, &options, &Cpu::new(1)?, |_| ControlFlow::Continue(()))?;
+    problem.optimize(&options, &Cpu::new(1)?)?;
     let mut output = io::stdout();
     let end = output.write_all(&0u32.to_ne_bytes()).and_then(|()| output.flush());
     end.expect("the parent listens");

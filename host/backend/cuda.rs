@@ -38,10 +38,9 @@ const FEWEST_THREADS: u32 = 64;
 /// if let Ok(gpu) = Cuda::open(0) {
 ///     println!("{}", gpu.description());
 ///     let search = Search::new(Problem::new(Rastrigin, 4)?).iterations(100);
-///     let watch = |_: &flockwork::swarm::Progress| std::ops::ControlFlow::Continue(());
-///     let usual = search.clone().run_on(&gpu, watch)?;
+///     let usual = search.clone().run_on(&gpu, |_| {})?;
 ///     // The block's size changes no bit.
-///     let other = search.run_on(&gpu.with_block_threads(32), watch)?;
+///     let other = search.run_on(&gpu.with_block_threads(32), |_| {})?;
 ///     assert_eq!(usual.position, other.position);
 /// }
 /// # Ok::<(), flockwork::Error>(())

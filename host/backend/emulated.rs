@@ -31,15 +31,13 @@ const MULTIPROCESSORS: u32 = 3;
 /// times slower than the CPU back end, and the same bits.
 ///
 /// ```
-/// use std::ops::ControlFlow;
 /// use flockwork::{backend::{Cpu, Emulated}, objective::Sphere};
-/// use flockwork::swarm::{Options, Problem, Progress, minimize};
+/// use flockwork::swarm::{Options, Problem};
 ///
 /// let problem = Problem::new(Sphere, 2)?.shifted(1)?;
 /// let options = Options { particles: 40, iterations: 10, ..Options::default() };
-/// let watch = |_: &Progress| ControlFlow::Continue(());
-/// let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
-/// let kernels = minimize(&problem, &options, &Emulated::new(7, 32).with(Sphere), watch)?;
+/// let cpu = problem.optimize(&options, &Cpu::new(0)?)?;
+/// let kernels = problem.optimize(&options, &Emulated::new(7, 32).with(Sphere))?;
 /// assert_eq!(cpu.position, kernels.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
@@ -76,18 +74,16 @@ impl Emulated {
     /// suit that. The result is the same to the bit.
     ///
     /// ```
-    /// use std::ops::ControlFlow;
     /// use flockwork::{backend::{Cooperation, Cpu, Emulated}, objective::Sphere};
-    /// use flockwork::swarm::{Options, Problem, Progress, Rule, minimize};
+    /// use flockwork::swarm::{Options, Problem, Rule};
     ///
     /// let problem = Problem::new(Sphere, 64)?.shifted(1)?;
     /// let options = Options { particles: 40, iterations: 10, ..Options::for_rule(Rule::Inertia) };
-    /// let watch = |_: &Progress| ControlFlow::Continue(());
-    /// let cpu = minimize(&problem, &options, &Cpu::new(0)?, watch)?;
+    /// let cpu = problem.optimize(&options, &Cpu::new(0)?)?;
     /// // 20 KiB of positions, velocities and own bests for each of its three multiprocessors.
     /// let large = Emulated::new(7, 32).with_shared_memory(32 << 10);
     /// let warps = large.with_cooperation(Cooperation::Warp).with(Sphere);
-    /// assert_eq!(cpu.position, minimize(&problem, &options, &warps, watch)?.position);
+    /// assert_eq!(cpu.position, problem.optimize(&options, &warps)?.position);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn with_cooperation(mut self, cooperation: Cooperation) -> Self {
@@ -134,15 +130,13 @@ impl Emulated {
     /// As a GPU that has no units for products of matrices. The result is the same to the bit.
     ///
     /// ```
-    /// use std::ops::ControlFlow;
     /// use flockwork::backend::Emulated;
     /// use flockwork::fit::{Data, Fit, Linear};
     ///
     /// let data = Data::pairs((1..40).map(|i| (f64::from(i), 3.0 * f64::from(i) + f64::from(i % 3))))?;
     /// let fit = Fit::new(Linear, data)?.with(|o| (o.particles, o.iterations) = (40, 3));
-    /// let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
-    /// let newer = fit.run_on(&Emulated::new(1, 32).with_model(Linear), watch)?;
-    /// let older = fit.run_on(&Emulated::new(1, 32).without_matrices().with_model(Linear), watch)?;
+    /// let newer = fit.run_on(&Emulated::new(1, 32).with_model(Linear), |_| {})?;
+    /// let older = fit.run_on(&Emulated::new(1, 32).without_matrices().with_model(Linear), |_| {})?;
     /// assert_eq!(newer.outcome.position, older.outcome.position);
     /// # Ok::<(), flockwork::Error>(())
     /// ```

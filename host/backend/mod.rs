@@ -54,16 +54,15 @@ use crate::Result;
 /// Something that runs swarms.
 ///
 /// ```
-/// use std::ops::ControlFlow;
 /// use flockwork::backend::{Backend, Cpu};
-/// use flockwork::{objective::Levy, swarm::{Options, Problem, minimize}};
+/// use flockwork::{objective::Levy, swarm::{Options, Problem}};
 ///
 /// /// The best of three runs.
 /// fn best_of_three(backend: &impl Backend, problem: &Problem) -> flockwork::Result<f64> {
 ///     let mut best = f64::INFINITY;
 ///     for seed in 1..=3 {
 ///         let options = Options { seed, particles: 50, iterations: 100, ..Options::default() };
-///         let outcome = minimize(problem, &options, backend, |_| ControlFlow::Continue(()))?;
+///         let outcome = problem.optimize(&options, backend)?;
 ///         best = best.min(outcome.value);
 ///     }
 ///     Ok(best)

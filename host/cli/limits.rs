@@ -33,9 +33,16 @@ pub struct Limits {
     /// as a share of the box, is at most this [default: none].
     #[arg(long, value_name = "SHARE", value_parser = limit::<f64>, allow_hyphen_values = true)]
     spread_tolerance: Option<Limit<f64>>,
-    /// Stop after this many iterations without an improvement of the global best [default: none].
-    #[arg(long, value_name = "ITERATIONS", value_parser = count_limit::<u32>, allow_hyphen_values = true)]
-    stagnation: Option<Limit<u32>>,
+    /// Stop after this many iterations in a row without an improvement of the global best
+    /// [default: none].
+    #[arg(
+        long,
+        alias = "stagnation",
+        value_name = "ITERATIONS",
+        value_parser = count_limit::<u32>,
+        allow_hyphen_values = true
+    )]
+    stop_patience: Option<Limit<u32>>,
     /// Stop after this many seconds [default: none]. With this limit alone, the result depends on
     /// the machine's speed.
     #[arg(long, value_parser = limit::<f64>, allow_hyphen_values = true)]
@@ -44,7 +51,7 @@ pub struct Limits {
         long,
         value_name = "ITERATIONS",
         help = format!(
-            "Number of iterations between checks of target, tolerances, stagnation and restarts \
+            "Number of iterations between checks of target, tolerances, patience and restarts \
              [default: {}]",
             Stop::default().check_every
         ),
@@ -67,7 +74,7 @@ impl Limits {
         set(&mut stop.target, self.target);
         set(&mut stop.fitness_tolerance, self.fitness_tolerance);
         set(&mut stop.spread_tolerance, self.spread_tolerance);
-        set(&mut stop.stagnation, self.stagnation);
+        set(&mut stop.patience, self.stop_patience);
         set(&mut stop.seconds, self.seconds);
     }
 }

@@ -44,7 +44,7 @@ static LIVE_BYTES: AtomicU64 = AtomicU64::new(0);
 /// let before = live_allocations();
 /// if let Ok(gpu) = Cuda::open(0) {
 ///     let search = Search::new(Problem::new(Sphere, 3)?).iterations(10);
-///     search.run_on(&gpu, |_| std::ops::ControlFlow::Continue(()))?;
+///     search.run_on(&gpu, |_| {})?;
 /// }
 /// assert_eq!(live_allocations(), before);
 /// # Ok::<(), flockwork::Error>(())

@@ -23,7 +23,7 @@ use super::{
     statement::{Sought, USUAL_SHIFT},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Verdict,
     backend::{AnyBackend, Backend, Choice, Cpu, Simd},
     points,
     swarm::{
@@ -160,7 +160,27 @@ impl Fit {
     /// # Errors
     /// If an option is invalid, memory runs out, or the sum is finite nowhere.
     pub fn run(&self) -> Result<Fitted> {
-        self.run_on(&Cpu::new(0)?, |_| ControlFlow::Continue(()))
+        self.run_watched(|_| {})
+    }
+
+    /// Runs on all cores of the CPU; `observe` is called as by [`minimize`](crate::swarm::minimize) and
+    /// may stop the run.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Saturation};
+    ///
+    /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
+    /// let fit = Fit::new(Saturation, data)?;
+    /// let mut calls = 0;
+    /// let fitted = fit.run_watched(|_| calls += 1)?;
+    /// assert!(calls > 0 && fitted.values() == fit.run()?.values());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Fit::run`].
+    pub fn run_watched<V: Verdict>(&self, observe: impl FnMut(&Progress) -> V) -> Result<Fitted> {
+        self.run_on(&Cpu::new(0)?, observe)
     }
 
     /// Runs on a given back end; `observe` is called as by [`minimize`](crate::swarm::minimize).
@@ -172,8 +192,7 @@ impl Fit {
     ///
     /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
     /// let fit = Fit::new(Saturation, data)?;
-    /// let watch = |_: &flockwork::swarm::Progress| std::ops::ControlFlow::Continue(());
-    /// let one = fit.run_on(&Cpu::with_simd(1, Simd::Baseline)?, watch)?;
+    /// let one = fit.run_on(&Cpu::with_simd(1, Simd::Baseline)?, |_| {})?;
     /// assert_eq!(one.values(), fit.run()?.values());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -181,10 +200,10 @@ impl Fit {
     /// # Errors
     /// As for [`Fit::run`]; and on a GPU if the model is not built in ([`Error::ModelOnGpu`]) or
     /// the mode is asynchronous.
-    pub fn run_on(
+    pub fn run_on<V: Verdict>(
         &self,
         backend: &impl Backend,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: impl FnMut(&Progress) -> V,
     ) -> Result<Fitted> {
         self.run_kept(backend, None, None, observe)
     }
@@ -211,8 +230,7 @@ impl Fit {
     ///     _ => ControlFlow::Break(()),
     /// };
     /// fit.run_kept(&cpu, None, Some(saved), stop)?;
-    /// let watch = |_: &Progress| ControlFlow::Continue(());
-    /// let fitted = fit.run_kept(&cpu, Some(&Checkpoint::read(&path)?), None, watch)?;
+    /// let fitted = fit.run_kept(&cpu, Some(&Checkpoint::read(&path)?), None, |_| {})?;
     /// assert_eq!(fitted.values(), fit.run()?.values());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -221,23 +239,35 @@ impl Fit {
     /// As for [`Fit::run_on`]; if the file cannot be written; and if the saved search is not for
     /// the same parameters of the same model over the same data, with the same weights, loss and
     /// bounds.
-    pub fn run_kept(
+    pub fn run_kept<V: Verdict>(
         &self,
         backend: &impl Backend,
         resumed: Option<&Checkpoint>,
         saved: Option<Saved>,
-        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        mut observe: impl FnMut(&Progress) -> V,
+    ) -> Result<Fitted> {
+        let mut observe = |progress: &Progress| observe(progress).into_control_flow();
+        self.run_widening(backend, resumed, saved, &mut observe)
+    }
+
+    /// Widens the default bounds as often as the fit ends at them.
+    fn run_widening(
+        &self,
+        backend: &impl Backend,
+        resumed: Option<&Checkpoint>,
+        saved: Option<Saved>,
+        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Fitted> {
         if let Some((fit, units)) = self.in_units()? {
-            let fitted = fit.run_kept(backend, resumed, saved, observe)?;
+            let fitted = fit.run_widening(backend, resumed, saved, observe)?;
             return Ok(fitted.out_of_units(self, units));
         }
         if let Some((fit, origin)) = self.about_origin()? {
-            let fitted = fit.run_kept(backend, resumed, saved, observe)?;
+            let fitted = fit.run_widening(backend, resumed, saved, observe)?;
             return Ok(fitted.about_zero(self, origin));
         }
         let began = Instant::now();
-        let mut fitted = self.run_once(backend, resumed, saved, &mut observe)?;
+        let mut fitted = self.run_once(backend, resumed, saved, observe)?;
         for _ in 0..WIDENINGS {
             let ended =
                 matches!(fitted.outcome.stopped, StopReason::Time | StopReason::Interrupted);
@@ -246,7 +276,7 @@ impl Fit {
             if let Some(seconds) = &mut fit.options.stop.seconds {
                 *seconds = (*seconds - began.elapsed().as_secs_f64()).max(0.0);
             }
-            let mut wider = fit.run_once(backend, None, None, &mut observe)?;
+            let mut wider = fit.run_once(backend, None, None, observe)?;
             if wider.value >= fitted.value * (1.0 - 1e-9) {
                 break;
             }
@@ -797,7 +827,7 @@ impl Fit {
             } else {
                 fit.weighted(resample.weights.clone())?
             };
-            fit.run_on(backend, |_| ControlFlow::Continue(()))
+            fit.run_on(backend, |_| {})
         };
         resamples.iter().map(one).collect()
     }

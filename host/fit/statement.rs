@@ -132,6 +132,10 @@ impl Sought {
         self.given = true;
     }
 
+    fn fix(&mut self, value: f64) {
+        (self.fixed, self.given) = (Some(value), true);
+    }
+
     /// The limits that no widening passes: given bounds, zero, and where the model makes no sense.
     pub fn walls(&self) -> (f64, f64) {
         let (lower, upper) = self.reach;
@@ -407,8 +411,8 @@ impl Fit {
         steps.get(steps.len() / 2).copied().unwrap_or(0.0)
     }
 
-    /// Sets a size of the model, such as its degree or number of terms. Must precede bounds and
-    /// fixed values.
+    /// Sets a size of the model, such as its degree or number of terms. Bounds and fixed values given
+    /// so far hold.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Rational};
@@ -420,8 +424,8 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If the model has no such size or does not accept the number, or if bounds or fixed values
-    /// precede it.
+    /// If the model has no such size or does not accept the number, or if bounds or a value were given
+    /// for a parameter that it no longer has.
     pub fn size(mut self, name: &str, value: u32) -> Result<Self> {
         let info = self.model.info();
         let sizes = info.as_ref().map_or(&[][..], |info| info.sizes);
@@ -445,18 +449,18 @@ impl Fit {
                 ),
             });
         }
-        if self.sought.iter().any(|sought| sought.given) {
-            return Err(Error::Option {
-                option: size.name,
-                value: value.to_string(),
-                accepted: "given before bounds and fixed values, which it would discard".to_owned(),
-            });
-        }
         self.shape.sizes[nth] = value;
-        match info {
-            Some(info) => self.with_usual_bounds(&info),
-            None => Ok(self),
+        let Some(info) = info else { return Ok(self) };
+        let before = std::mem::take(&mut self.sought);
+        let mut fit = self.with_usual_bounds(&info)?;
+        for given in before.into_iter().filter(|sought| sought.given) {
+            let index = fit.index(&given.name)?;
+            match given.fixed {
+                Some(value) => fit.sought[index].fix(value),
+                None => fit.sought[index].bound(given.lower, given.upper),
+            }
         }
+        Ok(fit)
     }
 
     /// Sets the bounds of a parameter.
@@ -527,7 +531,7 @@ impl Fit {
                 accepted: "a finite number".to_owned(),
             });
         }
-        (self.sought[index].fixed, self.sought[index].given) = (Some(value), true);
+        self.sought[index].fix(value);
         Ok(self)
     }
 
@@ -974,7 +978,64 @@ impl std::fmt::Debug for Fit {
             .field("model", &self.name)
             .field("rows", &self.data.rows())
             .field("parameters", &self.sought)
+            .field("weighted", &!self.weights.is_empty())
             .field("loss", &self.loss)
+            .field("scale", &self.scale)
+            .field("options", &self.options)
+            .field("polish", &self.polish)
+            .field("starts", &self.starts)
+            .field("gram", &self.gram)
+            .field("inference", &self.inference)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::Rational;
+
+    #[test]
+    fn steps_do_not_depend_on_their_order() {
+        type Step = (&'static str, fn(Fit) -> Result<Fit>);
+        let steps: &[Step] = &[
+            ("size degree", |fit| fit.size("degree", 3)),
+            ("size denominator", |fit| fit.size("denominator", 1)),
+            ("bounds", |fit| fit.bounds("p0", -3.0, 3.0)),
+            ("fixed", |fit| fit.fixed("p1", 0.5)),
+            ("weighted", |fit| fit.weighted(vec![1.0, 2.0, 0.0, 1.0, 1.0, 1.0])),
+            ("loss", |fit| fit.loss(Loss::Huber, 0.25)),
+            ("polish", |fit| Ok(fit.polish(false))),
+            ("starts", |fit| Ok(fit.starts(3))),
+            ("gram", |fit| Ok(fit.gram(true))),
+            ("confidence", |fit| fit.confidence(0.9)),
+            ("profile", |fit| Ok(fit.profile(true))),
+            ("absolute_sigma", |fit| Ok(fit.absolute_sigma(true))),
+            ("with seed", |fit| Ok(fit.with(|options| options.seed = 7))),
+        ];
+        let data = Data::pairs((0..6).map(|i| (f64::from(i), f64::from(i * i + 1)))).unwrap();
+        let fit = || Fit::new(Rational, data.clone()).unwrap();
+        // All that a fit is made of.
+        let whole = |fit: &Fit| format!("{fit:?} {:?} {:?}", fit.shape, fit.weights);
+        for (a, first) in steps {
+            assert_ne!(whole(&first(fit()).unwrap()), whole(&fit()), "{a} changes nothing");
+            for (b, second) in steps {
+                let one = second(first(fit()).unwrap()).unwrap();
+                let other = first(second(fit()).unwrap()).unwrap();
+                assert_eq!(whole(&one), whole(&other), "{a} and {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_size_keeps_what_was_given_or_says_what_is_gone() {
+        let data = Data::pairs((0..6).map(|i| (f64::from(i), f64::from(i * i + 1)))).unwrap();
+        let fit = Fit::new(Rational, data).unwrap().size("degree", 3).unwrap();
+        let fit = fit.bounds("p3", 0.0, 1.0).unwrap().fixed("p0", 1.0).unwrap();
+        let wider = fit.clone().size("denominator", 3).unwrap();
+        let bounds = wider.all_bounds_of();
+        assert_eq!((bounds[0], bounds[3]), ((1.0, 1.0), (0.0, 1.0)));
+        let refused = fit.size("degree", 2).unwrap_err().to_string();
+        assert!(refused.contains("no parameter \"p3\"; it has: p0, p1, p2, "), "{refused}");
     }
 }

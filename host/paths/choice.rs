@@ -1,8 +1,6 @@
 //! The type to compute in.
 
-use std::ops::ControlFlow;
-
-use super::{Distances, Graph, Options, Solver, Weight, check};
+use super::{Distances, Graph, Options, Solver, Watcher, Weight, check};
 use crate::{Result, names::named};
 
 named! {
@@ -67,12 +65,11 @@ impl Weights {
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, Options, Weights}};
-/// use std::ops::ControlFlow;
 ///
 /// let graph = Graph::new(2, [(0, 1, 5.0)])?;
-/// let (cpu, watch) = (Cpu::new(1)?, |_, _| ControlFlow::Continue(()));
+/// let cpu = Cpu::new(1)?;
 /// let AnyDistances::U16(distances) =
-///     AnyDistances::compute(&graph, Weights::Auto, &cpu, Options::default(), watch)?
+///     AnyDistances::compute(&graph, Weights::Auto, &cpu, Options::default(), |_, _| {})?
 /// else {
 ///     panic!("they are whole and small");
 /// };
@@ -96,12 +93,10 @@ impl AnyDistances {
     ///
     /// ```
     /// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, Options, Weights}};
-    /// use std::ops::ControlFlow;
     ///
     /// let graph = Graph::new(2, [(0, 1, 5.0)])?;
-    /// let watch = |_, _| ControlFlow::Continue(());
     /// let (cpu, options) = (Cpu::new(1)?, Options::default());
-    /// let distances = AnyDistances::compute(&graph, Weights::F32, &cpu, options, watch)?;
+    /// let distances = AnyDistances::compute(&graph, Weights::F32, &cpu, options, |_, _| {})?;
     /// assert!(matches!(distances, AnyDistances::F32(_)));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -113,7 +108,7 @@ impl AnyDistances {
         weights: Weights,
         solver: &impl Solver,
         options: Options,
-        watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
+        watch: impl Watcher + Send,
     ) -> Result<Self> {
         Ok(match weights.settled(graph) {
             Weights::F32 => Self::F32(graph.distances_while(solver, options, watch)?),

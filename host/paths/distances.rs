@@ -1,9 +1,6 @@
 //! The result, and queries.
 
-use std::{
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use flockwork_device::paths::PIVOT;
 use rayon::prelude::*;
@@ -12,9 +9,9 @@ use serde::Serialize;
 use super::{
     Graph, Length, Matrix, Solver, Weight, check, cpu,
     route::{From, NONE, Routes},
-    solver::{Closed, Closing},
+    solver::{Closed, Closing, Watcher},
 };
-use crate::{Error, Result, backend::Cpu, memory};
+use crate::{Error, Result, Verdict, backend::Cpu, memory};
 
 /// What to compute.
 ///
@@ -107,22 +104,21 @@ impl Graph {
         solver: &impl Solver,
         options: Options,
     ) -> Result<Distances<W>> {
-        self.distances_while(solver, options, |_, _| ControlFlow::Continue(()))
+        self.distances_while(solver, options, |_, _| {})
     }
 
     /// Like [`Graph::distances`]; `watch` is called now and then with the number of pivot blocks
-    /// done and their total, and may stop the computation.
+    /// done and their total. It returns nothing, or a `ControlFlow` that may stop the computation: see
+    /// [`Watcher`].
     ///
     /// ```
     /// use flockwork::{Error, backend::Cpu, paths::{Graph, Options}};
     /// use std::ops::ControlFlow;
     ///
-    /// let graph = Graph::new(100, [(0, 1, 1.0)])?;
-    /// let stop = |done, of| {
-    ///     println!("{done} of {of}");
-    ///     ControlFlow::Break(())
-    /// };
-    /// let stopped = graph.distances_while::<f32>(&Cpu::new(1)?, Options::default(), stop);
+    /// let (graph, cpu) = (Graph::new(100, [(0, 1, 1.0)])?, Cpu::new(1)?);
+    /// let options = Options::default();
+    /// graph.distances_while::<f32>(&cpu, options, |done, of| println!("{done} of {of}"))?;
+    /// let stopped = graph.distances_while::<f32>(&cpu, options, |_, _| ControlFlow::Break(()));
     /// assert!(matches!(stopped, Err(Error::Interrupted)));
     /// # Ok::<(), Error>(())
     /// ```
@@ -133,7 +129,7 @@ impl Graph {
         &self,
         solver: &impl Solver,
         options: Options,
-        mut watch: impl FnMut(usize, usize) -> ControlFlow<()> + Send,
+        mut watch: impl Watcher + Send,
     ) -> Result<Distances<W>> {
         let start = Instant::now();
         check::in_range::<W>(self)?;
@@ -148,6 +144,7 @@ impl Graph {
         let edges = keep.then(|| matrix.entries().to_vec());
         let entries = matrix.into_entries();
         let closing = Closing { n, entries, symmetric, vias: options.paths };
+        let mut watch = |done, of| watch(done, of).into_control_flow();
         let Closed { entries, vias, relaxing } = solver.close(closing, &mut watch)?;
         for vertex in 0..n {
             let distance = entries[vertex * n + vertex];

@@ -50,7 +50,7 @@ pub use flockwork_device::paths::{PIVOT, Weight};
 pub use graph::{Edge, Graph};
 pub use matrix::Matrix;
 pub use random::{Random, random};
-pub use solver::Solver;
+pub use solver::{Solver, Watcher};
 
 pub(crate) use cpu::Kernels;
 pub(crate) use gpu::OnKernels;

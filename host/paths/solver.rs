@@ -7,7 +7,7 @@ use super::{
     cpu::{self, Kernels},
 };
 use crate::{
-    Result,
+    Result, Verdict,
     backend::{AnyBackend, Choice, Cpu, Emulated},
 };
 
@@ -33,6 +33,30 @@ pub struct Closed<W> {
     pub vias: Option<Vec<u32>>,
     /// The time for relaxations alone, without copies to and from where they run.
     pub relaxing: Duration,
+}
+
+/// A closure that watches a computation of distances: called with the number of pivot blocks done and
+/// their total, it returns nothing, or a [`ControlFlow`] that may stop the computation.
+///
+/// ```
+/// use flockwork::{backend::Cpu, paths::{Graph, Options, Watcher}};
+///
+/// /// A distance, computed under observation.
+/// fn watched(graph: &Graph, watch: impl Watcher + Send) -> flockwork::Result<Option<f32>> {
+///     let cpu = Cpu::new(1)?;
+///     Ok(graph.distances_while::<f32>(&cpu, Options::default(), watch)?.get(0, 1))
+/// }
+/// let graph = Graph::new(2, [(0, 1, 5.0)])?;
+/// assert_eq!(watched(&graph, |done, of| assert!(done <= of))?, Some(5.0));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+pub trait Watcher: FnMut(usize, usize) -> <Self as Watcher>::Verdict {
+    /// What it returns.
+    type Verdict: Verdict;
+}
+
+impl<F: FnMut(usize, usize) -> V, V: Verdict> Watcher for F {
+    type Verdict = V;
 }
 
 /// Called with the number of pivot blocks done and their total; may stop the computation.

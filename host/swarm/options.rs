@@ -315,8 +315,9 @@ pub struct Stop {
     /// The particles' root mean square distance from the best, in each dimension as a share of the
     /// box, is below this.
     pub spread_tolerance: Option<f64>,
-    /// So many iterations did not improve the best.
-    pub stagnation: Option<u32>,
+    /// So many iterations in a row did not improve the best.
+    #[serde(alias = "stagnation")]
+    pub patience: Option<u32>,
     /// So many seconds have passed. Looked at about twenty times a second.
     pub seconds: Option<f64>,
     /// How often the conditions are looked at, in iterations: at least 1.
@@ -330,7 +331,7 @@ impl Default for Stop {
             target: None,
             fitness_tolerance: None,
             spread_tolerance: None,
-            stagnation: None,
+            patience: None,
             seconds: None,
             check_every: 20,
         }
@@ -749,7 +750,7 @@ impl Options {
         self.check_combination()?;
         for (option, value) in [
             ("check_every", Some(self.stop.check_every)),
-            ("stagnation", self.stop.stagnation),
+            ("stop patience", self.stop.patience),
             ("history", self.history),
             ("frames", self.frames),
             ("patience", Some(self.patience)),

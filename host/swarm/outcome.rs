@@ -67,8 +67,9 @@ pub enum StopReason {
     FitnessTolerance,
     /// The particles came close enough to the best.
     SpreadTolerance,
-    /// The best had not improved for too many iterations.
-    Stagnation,
+    /// The best had not improved for as many iterations as [`Stop::patience`](super::Stop) says.
+    #[serde(alias = "stagnation")]
+    Patience,
     /// The time was over.
     Time,
     /// The observer said so.
@@ -78,6 +79,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
+    /// The earlier name of [`StopReason::Patience`].
+    #[deprecated(note = "it is called `Patience`, as the option is")]
+    #[allow(non_upper_case_globals)]
+    pub const Stagnation: Self = Self::Patience;
+
     /// What happened, in words.
     pub fn sentence(self) -> &'static str {
         match self {
@@ -86,7 +92,7 @@ impl StopReason {
             Self::Target => "the target was reached",
             Self::FitnessTolerance => "the own bests came close enough to the best",
             Self::SpreadTolerance => "the particles came close enough to the best",
-            Self::Stagnation => "the best no longer improved",
+            Self::Patience => "the best no longer improved",
             Self::Time => "the time was over",
             Self::Interrupted => "interrupted",
             Self::Certain => "certain without a swarm",

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::{Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, state::OwnBest};
 use crate::{
-    Result,
+    Result, Verdict,
     backend::{Backend, Number},
 };
 
@@ -18,7 +18,7 @@ impl Checkpoint {
     /// known, and is for the caller to see to.
     ///
     /// ```
-    /// use std::{ops::ControlFlow, time::Duration};
+    /// use std::time::Duration;
     /// use flockwork::{backend::Cpu, swarm::{Checkpoint, Problem, Search}};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
@@ -27,9 +27,7 @@ impl Checkpoint {
     /// let search = Search::new(valley()?.called("valley")).particles(30).iterations(20);
     /// search.save(&path, Duration::from_secs(60)).run()?;
     /// let saved = Checkpoint::read(&path)?.with_limits(|iterations, _| *iterations = 40);
-    /// let resume = |problem: &Problem| {
-    ///     saved.resume(problem, &Cpu::new(1)?, None, |_| ControlFlow::Continue(()))
-    /// };
+    /// let resume = |problem: &Problem| saved.resume(problem, &Cpu::new(1)?, None, |_| {});
     /// assert!(resume(&valley()?.called("ridge")).is_err());
     /// assert_eq!(resume(&valley()?.called("valley"))?.iterations, 40);
     /// # Ok::<(), flockwork::Error>(())
@@ -37,13 +35,14 @@ impl Checkpoint {
     ///
     /// # Errors
     /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.
-    pub fn resume(
+    pub fn resume<V: Verdict>(
         &self,
         problem: &Problem,
         backend: &impl Backend,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
+        let observe = |progress: &Progress| observe(progress).into_control_flow();
         Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
     }
 

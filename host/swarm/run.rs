@@ -25,7 +25,7 @@ use super::{
     state::{Ledger, OwnBest, State},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Verdict,
     backend::{Backend, Best, Cpu, Number, Plan, Record, Snapshot, Swarm},
     memory,
 };
@@ -36,8 +36,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Searches the best value of a problem with a swarm.
 ///
 /// `observe` is called after the start, then about twenty times a second (more rarely if one
-/// iteration takes longer) and at the end; the run ends early if it breaks. Cost: `particles *
-/// (iterations + 1)` evaluations; memory: three numbers for each particle and dimension.
+/// iteration takes longer) and at the end. It returns nothing, or a [`ControlFlow`] that ends the run
+/// early if it breaks; [`Problem::optimize`] does without it. Cost: `particles * (iterations + 1)`
+/// evaluations; memory: three numbers for each particle and dimension.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -46,8 +47,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 ///
 /// let problem = Problem::new(Sphere, 3)?.shifted(1)?;
 /// let options = Options { particles: 100, iterations: 10_000, ..Options::default() };
-/// // On two threads, until the value is good enough.
-/// let outcome = minimize(&problem, &options, &Cpu::new(2)?, |progress| {
+/// // On two threads.
+/// let cpu = Cpu::new(2)?;
+/// let whole = minimize(&problem, &options, &cpu, |progress| println!("{}", progress.value))?;
+/// assert_eq!(whole.stopped, StopReason::Iterations);
+/// // Until the value is good enough.
+/// let outcome = minimize(&problem, &options, &cpu, |progress| {
 ///     if progress.value < 1e-3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 /// })?;
 /// assert_eq!(outcome.stopped, StopReason::Interrupted);
@@ -57,13 +62,33 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// # Errors
 /// If an option or the problem makes no sense, if memory or the back end fails, or if the function
 /// was NaN or infinite at every point.
-pub fn minimize(
+pub fn minimize<V: Verdict>(
     problem: &Problem,
     options: &Options,
     backend: &impl Backend,
-    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    mut observe: impl FnMut(&Progress) -> V,
 ) -> Result<Outcome> {
-    run(problem, options, backend, None, observe)
+    run(problem, options, backend, None, |progress| observe(progress).into_control_flow())
+}
+
+impl Problem {
+    /// Searches the best value with a swarm: [`minimize`] without an observer.
+    ///
+    /// ```
+    /// use flockwork::{backend::Cpu, objective::Sphere, swarm::{Options, Problem}};
+    ///
+    /// let problem = Problem::new(Sphere, 3)?.shifted(1)?;
+    /// let options = Options { particles: 100, ..Options::default() };
+    /// let outcome = problem.optimize(&options, &Cpu::new(0)?)?;
+    /// assert!(outcome.value < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`minimize`].
+    pub fn optimize(&self, options: &Options, backend: &impl Backend) -> Result<Outcome> {
+        minimize(self, options, backend, |_| {})
+    }
 }
 
 /// As [`minimize`], and yields the own bests of all particles of all swarms with their fitness, in no
@@ -306,7 +331,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         stop.target.is_some()
             || stop.fitness_tolerance.is_some()
             || stop.spread_tolerance.is_some()
-            || stop.stagnation.is_some()
+            || stop.patience.is_some()
             || self.options.restart.is_some()
             || self.state.polisher.is_some()
     }
@@ -375,15 +400,15 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             }
         }
         let idle = self.iterations() - self.state.ledger.improved;
-        if stop.stagnation.is_some_and(|most| idle >= most) {
-            return self.end_polished(StopReason::Stagnation);
+        if stop.patience.is_some_and(|most| idle >= most) {
+            return self.end_polished(StopReason::Patience);
         }
         if again {
             return Ok(None);
         }
         let idle = iteration - self.state.ledger.swarm_improved;
         let Some(restart) = restart else {
-            if self.state.polisher.as_ref().is_some_and(|polisher| idle >= polisher.after()) {
+            if self.state.polisher.as_ref().is_some_and(|polisher| idle >= polisher.patience()) {
                 self.begin_polish()?;
             }
             return Ok(None);

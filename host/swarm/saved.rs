@@ -201,7 +201,7 @@ pub(super) fn write<T: Number>(
 /// search.save(&path, Duration::from_secs(60)).run_watched(stop)?;
 /// let saved = Checkpoint::read(&path)?;
 /// let backend = flockwork::backend::Cpu::new(0)?;
-/// let rest = saved.resume(&saved.problem()?, &backend, None, |_| ControlFlow::Continue(()))?;
+/// let rest = saved.resume(&saved.problem()?, &backend, None, |_| {})?;
 /// assert_eq!(rest.position, whole.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```

@@ -1,17 +1,72 @@
 //! A run as one sentence.
 
-use std::{ops::ControlFlow, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use super::{
-    Mode, Neighbourhood, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Rule,
-    Saved, Start, run,
+    Coefficients, Edge, Mode, Neighbourhood, Options, Outcome, Polish, Precision, Problem,
+    Progress, Randomness, Restart, Rule, Saved, Schedule, Start, run,
 };
 use crate::{
-    Result,
+    Result, Verdict,
     backend::{AnyBackend, Backend, Choice},
 };
 
+/// Every field of [`Options`] on its own: what was chosen, whatever else the options are.
+macro_rules! chosen {
+    ($($name:ident: $type:ty = $($path:ident).+,)*) => {
+        #[derive(Clone, Debug, Default)]
+        struct Chosen {
+            $($name: Option<$type>,)*
+        }
+
+        impl Chosen {
+            /// Takes what differs as chosen.
+            fn note(&mut self, before: &Options, after: &Options) {
+                $(if before.$($path).+ != after.$($path).+ {
+                    self.$name = Some(after.$($path).+.clone());
+                })*
+            }
+
+            fn apply(&self, options: &mut Options) {
+                $(if let Some(chosen) = &self.$name {
+                    options.$($path).+ = chosen.clone();
+                })*
+            }
+        }
+    };
+}
+chosen! {
+    particles: u32 = particles,
+    iterations: u32 = iterations,
+    seed: u64 = seed,
+    precision: Option<Precision> = precision,
+    rule: Rule = rule,
+    coefficients: Option<Coefficients> = coefficients,
+    schedule: Schedule = schedule,
+    randomness: Option<Randomness> = randomness,
+    neighbourhood: Option<Neighbourhood> = neighbourhood,
+    mode: Mode = mode,
+    edge: Edge = edge,
+    max_velocity: f64 = max_velocity,
+    patience: u32 = patience,
+    start: Start = start,
+    evaluations: Option<u64> = stop.evaluations,
+    target: Option<f64> = stop.target,
+    fitness_tolerance: Option<f64> = stop.fitness_tolerance,
+    spread_tolerance: Option<f64> = stop.spread_tolerance,
+    stop_patience: Option<u32> = stop.patience,
+    seconds: Option<f64> = stop.seconds,
+    check_every: u32 = stop.check_every,
+    restart: Option<Restart> = restart,
+    polish: Option<Polish> = polish,
+    history: Option<u32> = history,
+    frames: Option<u32> = frames,
+}
+
 /// A search, stated step by step and then run.
+///
+/// The order of the steps does not matter: what a step names holds, whatever [`Search::rule`] and
+/// [`Search::options`] say about it, before or after. Of two steps that name the same, the later holds.
 ///
 /// ```
 /// use flockwork::{objective::Rastrigin, swarm::{Problem, Search}};
@@ -25,7 +80,12 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Search {
     problem: Problem,
-    options: Options,
+    /// Where nothing else is said.
+    base: Options,
+    /// The rule whose published options go before those of `base`.
+    published: Option<Rule>,
+    /// What was said step by step, which goes before both.
+    chosen: Chosen,
     choice: Choice,
     saved: Option<Saved>,
 }
@@ -34,44 +94,48 @@ impl Search {
     /// A search with the default options, on the first GPU if there is one, or else on the CPU; a
     /// function without GPU kernels (a closure, an objective type of one's own) always on the CPU.
     pub fn new(problem: Problem) -> Self {
-        Self { problem, options: Options::default(), choice: Choice::Auto, saved: None }
+        let (base, choice) = (Options::default(), Choice::Auto);
+        Self { problem, base, published: None, chosen: Chosen::default(), choice, saved: None }
     }
 
-    /// With these options instead of those so far.
+    /// With these options instead of the default ones. What other steps name holds all the same.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Options, Preset, Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).iterations(10);
+    /// let outcome = search.options(Options::preset(Preset::Robust)).run()?;
+    /// assert_eq!((outcome.iterations, outcome.evaluations), (10, 40 * 11));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn options(mut self, options: Options) -> Self {
-        self.options = options;
+        self.base = options;
         self
     }
 
-    /// Changes any of the options.
+    /// Changes any of the options, as they stand so far. What it changes is chosen as by a step of
+    /// that name; what it sets to the value that it has already is not.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).iterations(20);
+    /// let outcome = search.with(|options| options.frames = Some(5)).run()?;
+    /// assert_eq!(outcome.frames.len(), 5);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Self {
-        change(&mut self.options);
+        let before = self.settled();
+        let mut after = before.clone();
+        change(&mut after);
+        self.chosen.note(&before, &after);
         self
     }
 
-    /// Number of particles.
-    pub fn particles(self, particles: u32) -> Self {
-        self.with(|options| options.particles = particles)
-    }
-
-    /// Number of iterations.
-    pub fn iterations(self, iterations: u32) -> Self {
-        self.with(|options| options.iterations = iterations)
-    }
-
-    /// Seed of all random numbers.
-    pub fn seed(self, seed: u64) -> Self {
-        self.with(|options| options.seed = seed)
-    }
-
-    /// Computes in 64-bit floating point, as is usual for closures.
-    pub fn f64(self) -> Self {
-        self.with(|options| options.precision = Some(Precision::F64))
-    }
-
-    /// Moves by this rule, with the coefficients, neighbourhood and edges it was published with.
-    pub fn rule(self, rule: Rule) -> Self {
-        self.with(|options| {
+    /// The options that all steps together come to.
+    fn settled(&self) -> Options {
+        let mut options = self.base.clone();
+        if let Some(rule) = self.published {
             let published = Options::for_rule(rule);
             options.rule = rule;
             options.coefficients = published.coefficients;
@@ -80,47 +144,173 @@ impl Search {
             options.neighbourhood = published.neighbourhood;
             options.edge = published.edge;
             options.max_velocity = published.max_velocity;
-        })
+        }
+        self.chosen.apply(&mut options);
+        options
+    }
+
+    /// Number of particles.
+    pub fn particles(mut self, particles: u32) -> Self {
+        self.chosen.particles = Some(particles);
+        self
+    }
+
+    /// Number of iterations.
+    pub fn iterations(mut self, iterations: u32) -> Self {
+        self.chosen.iterations = Some(iterations);
+        self
+    }
+
+    /// Seed of all random numbers.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.chosen.seed = Some(seed);
+        self
+    }
+
+    /// Computes in 64-bit floating point, as is usual for closures.
+    pub fn f64(mut self) -> Self {
+        self.chosen.precision = Some(Some(Precision::F64));
+        self
+    }
+
+    /// Moves by this rule, with the coefficients, neighbourhood and edges it was published with, but
+    /// for those that are chosen.
+    ///
+    /// ```
+    /// use flockwork::{objective::Griewank, swarm::{Neighbourhood, Problem, Rule, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Griewank, 3)?).particles(30).iterations(50);
+    /// // Said before or after, the ring holds.
+    /// let ring = Neighbourhood::Ring(1);
+    /// let before = search.clone().neighbourhood(ring).rule(Rule::FullyInformed).run()?;
+    /// let after = search.rule(Rule::FullyInformed).neighbourhood(ring).run()?;
+    /// assert_eq!(before.position, after.position);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn rule(mut self, rule: Rule) -> Self {
+        self.published = Some(rule);
+        self.chosen.rule = None;
+        self
+    }
+
+    /// The coefficients of the rule.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Coefficients, Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).coefficients(Coefficients::STANDARD);
+    /// assert!(search.iterations(200).run()?.value < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn coefficients(mut self, coefficients: Coefficients) -> Self {
+        self.chosen.coefficients = Some(Some(coefficients));
+        self
+    }
+
+    /// How the inertia weight goes.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Problem, Schedule, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).schedule(Schedule::Random);
+    /// assert!(search.iterations(200).run()?.value < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.chosen.schedule = Some(schedule);
+        self
+    }
+
+    /// What random coefficients are drawn for.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Problem, Randomness, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).randomness(Randomness::PerParticle);
+    /// assert!(search.iterations(200).run()?.value < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn randomness(mut self, randomness: Randomness) -> Self {
+        self.chosen.randomness = Some(Some(randomness));
+        self
     }
 
     /// Who informs whom.
-    pub fn neighbourhood(self, neighbourhood: Neighbourhood) -> Self {
-        self.with(|options| options.neighbourhood = Some(neighbourhood))
+    pub fn neighbourhood(mut self, neighbourhood: Neighbourhood) -> Self {
+        self.chosen.neighbourhood = Some(Some(neighbourhood));
+        self
+    }
+
+    /// What happens at the sides of the box.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Edge, Problem, Search};
+    ///
+    /// let slope = Problem::from_fn(vec![0.0; 2], vec![1.0; 2], |x| x[0] + x[1])?;
+    /// let outcome = Search::new(slope).edge(Edge::Clamp).iterations(50).run()?;
+    /// assert_eq!(outcome.position, [0.0, 0.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn edge(mut self, edge: Edge) -> Self {
+        self.chosen.edge = Some(edge);
+        self
+    }
+
+    /// Greatest speed in each dimension, as a fraction of the box: above 0, infinite for none.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).iterations(200);
+    /// assert!(search.clone().max_velocity(0.2).run()?.value < 1e-6);
+    /// assert!(search.max_velocity(-1.0).run().is_err());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn max_velocity(mut self, max_velocity: f64) -> Self {
+        self.chosen.max_velocity = Some(max_velocity);
+        self
     }
 
     /// Whether particles wait for each other.
-    pub fn mode(self, mode: Mode) -> Self {
-        self.with(|options| options.mode = mode)
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.chosen.mode = Some(mode);
+        self
     }
 
     /// Where the swarm starts.
-    pub fn start(self, start: Start) -> Self {
-        self.with(|options| options.start = start)
+    pub fn start(mut self, start: Start) -> Self {
+        self.chosen.start = Some(start);
+        self
     }
 
     /// Ends when the best value is this or better.
-    pub fn target(self, target: f64) -> Self {
-        self.with(|options| options.stop.target = Some(target))
+    pub fn target(mut self, target: f64) -> Self {
+        self.chosen.target = Some(Some(target));
+        self
     }
 
     /// Ends before there are more evaluations than this.
-    pub fn evaluations(self, evaluations: u64) -> Self {
-        self.with(|options| options.stop.evaluations = Some(evaluations))
+    pub fn evaluations(mut self, evaluations: u64) -> Self {
+        self.chosen.evaluations = Some(Some(evaluations));
+        self
     }
 
     /// Puts a new swarm in the place of one that no longer improves.
-    pub fn restart(self, restart: Restart) -> Self {
-        self.with(|options| options.restart = Some(restart))
+    pub fn restart(mut self, restart: Restart) -> Self {
+        self.chosen.restart = Some(Some(restart));
+        self
     }
 
     /// Finishes with something sharper.
-    pub fn polish(self, polish: Polish) -> Self {
-        self.with(|options| options.polish = Some(polish))
+    pub fn polish(mut self, polish: Polish) -> Self {
+        self.chosen.polish = Some(Some(polish));
+        self
     }
 
     /// Keeps a sample of the swarm after so many iterations each.
-    pub fn history(self, every: u32) -> Self {
-        self.with(|options| options.history = Some(every))
+    pub fn history(mut self, every: u32) -> Self {
+        self.chosen.history = Some(Some(every));
+        self
     }
 
     /// Runs on the CPU or on a GPU, as said.
@@ -146,14 +336,24 @@ impl Search {
     /// # Errors
     /// As [`minimize`](super::minimize).
     pub fn run(self) -> Result<Outcome> {
-        self.run_watched(|_| ControlFlow::Continue(()))
+        self.run_watched(|_| {})
     }
 
-    /// Runs, calling `observe` about twenty times a second; ends early if that breaks.
+    /// Runs, calling `observe` about twenty times a second. It returns nothing, or a
+    /// [`ControlFlow`](std::ops::ControlFlow) that ends the run early if it breaks.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?);
+    /// let outcome = search.run_watched(|progress| println!("{}", progress.value))?;
+    /// assert!(outcome.value < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`minimize`](super::minimize).
-    pub fn run_watched(self, observe: impl FnMut(&Progress) -> ControlFlow<()>) -> Result<Outcome> {
+    pub fn run_watched<V: Verdict>(self, observe: impl FnMut(&Progress) -> V) -> Result<Outcome> {
         let backend = AnyBackend::select_for(&self.problem, self.choice, 0)?;
         self.run_on(&backend, observe)
     }
@@ -162,11 +362,169 @@ impl Search {
     ///
     /// # Errors
     /// As [`minimize`](super::minimize).
-    pub fn run_on(
+    pub fn run_on<V: Verdict>(
         self,
         backend: &impl Backend,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
-        run::run(&self.problem, &self.options, backend, self.saved, observe)
+        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        run::run(&self.problem, &self.settled(), backend, self.saved, observe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        objective::Sphere,
+        swarm::{Method, Preset, Stop},
+    };
+
+    fn search() -> Search {
+        Search::new(Problem::new(Sphere, 2).unwrap())
+    }
+
+    /// Every step, and what must hold of a search that took it.
+    type Step = (&'static str, fn(Search) -> Search, fn(&Search, &Options) -> bool);
+
+    fn steps() -> Vec<Step> {
+        const FOUND: Coefficients =
+            Coefficients { inertia: 0.5, last_inertia: 0.25, cognitive: 1.0, social: 2.0 };
+        const NOT_SO_LONG: Restart = Restart {
+            patience: 9,
+            spread: 0.1,
+            growth: 2.0,
+            most_particles: 99,
+            length: Some(5),
+            large: None,
+        };
+        vec![
+            // These two give way to every other one.
+            ("options", |s| s.options(Options::preset(Preset::Thorough)), |_, _| true),
+            ("rule", |s| s.rule(Rule::Standard2011), |_, o| o.rule == Rule::Standard2011),
+            ("particles", |s| s.particles(7), |_, o| o.particles == 7),
+            ("iterations", |s| s.iterations(8), |_, o| o.iterations == 8),
+            ("seed", |s| s.seed(9), |_, o| o.seed == 9),
+            ("f64", Search::f64, |_, o| o.precision == Some(Precision::F64)),
+            ("coefficients", |s| s.coefficients(FOUND), |_, o| o.coefficients == Some(FOUND)),
+            // As they are by default: a rule that was published with others must not win.
+            (
+                "schedule",
+                |s| s.schedule(Schedule::Constant),
+                |_, o| o.schedule == Schedule::Constant,
+            ),
+            (
+                "randomness",
+                |s| s.randomness(Randomness::PerParticle),
+                |_, o| o.randomness == Some(Randomness::PerParticle),
+            ),
+            (
+                "neighbourhood",
+                |s| s.neighbourhood(Neighbourhood::Ring(2)),
+                |_, o| o.neighbourhood == Some(Neighbourhood::Ring(2)),
+            ),
+            ("edge", |s| s.edge(Edge::Absorb), |_, o| o.edge == Edge::Absorb),
+            ("max_velocity", |s| s.max_velocity(0.5), |_, o| o.max_velocity == 0.5),
+            ("mode", |s| s.mode(Mode::Asynchronous), |_, o| o.mode == Mode::Asynchronous),
+            ("start", |s| s.start(Start::Sobol), |_, o| o.start == Start::Sobol),
+            ("target", |s| s.target(0.25), |_, o| o.stop.target == Some(0.25)),
+            ("evaluations", |s| s.evaluations(500), |_, o| o.stop.evaluations == Some(500)),
+            ("restart", |s| s.restart(NOT_SO_LONG), |_, o| o.restart == Some(NOT_SO_LONG)),
+            (
+                "polish",
+                |s| s.polish(Polish::new(Method::Line)),
+                |_, o| o.polish == Some(Polish::new(Method::Line)),
+            ),
+            ("history", |s| s.history(3), |_, o| o.history == Some(3)),
+            ("with frames", |s| s.with(|o| o.frames = Some(4)), |_, o| o.frames == Some(4)),
+            (
+                "with stop.patience",
+                |s| s.with(|o| o.stop.patience = Some(40)),
+                |_, o| o.stop.patience == Some(40),
+            ),
+            ("on", |s| s.on(Choice::Cpu), |s, _| s.choice == Choice::Cpu),
+            (
+                "save",
+                |s| s.save("file", Duration::from_secs(1)),
+                |s, _| s.saved.as_ref().is_some_and(|saved| saved.path == PathBuf::from("file")),
+            ),
+        ]
+    }
+
+    #[test]
+    fn steps_do_not_depend_on_their_order() {
+        for (a, first, holds) in steps() {
+            assert!(holds(&first(search()), &first(search()).settled()), "{a}");
+            for (b, second, also_holds) in steps() {
+                if a == b {
+                    continue;
+                }
+                let (one, other) = (second(first(search())), first(second(search())));
+                assert_eq!(one.settled(), other.settled(), "{a} and {b}");
+                assert_eq!(format!("{one:?}"), format!("{other:?}"), "{a} and {b}");
+                assert!(holds(&one, &one.settled()), "{a}, then {b}");
+                assert!(also_holds(&one, &one.settled()), "{b} after {a}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rule_brings_what_it_was_published_with_but_for_what_is_chosen() {
+        let published = Options::for_rule(Rule::Comprehensive);
+        assert_eq!(search().rule(Rule::Comprehensive).settled(), published);
+        // In the place of those given.
+        let given = Options { edge: Edge::Wrap, seed: 5, ..Options::default() };
+        let both = Options { seed: 5, ..published.clone() };
+        assert_eq!(search().options(given.clone()).rule(Rule::Comprehensive).settled(), both);
+        assert_eq!(search().rule(Rule::Comprehensive).options(given).settled(), both);
+        let chosen = Options { max_velocity: 0.75, ..published };
+        let change = |o: &mut Options| o.max_velocity = 0.75;
+        assert_eq!(search().with(change).rule(Rule::Comprehensive).settled(), chosen);
+    }
+
+    #[test]
+    fn of_two_steps_that_name_the_same_the_later_holds() {
+        assert_eq!(search().seed(1).seed(2).settled().seed, 2);
+        assert_eq!(search().seed(1).with(|o| o.seed = 2).settled().seed, 2);
+        assert_eq!(search().with(|o| o.seed = 2).seed(3).settled().seed, 3);
+        let rules = search().with(|o| o.rule = Rule::BareBones).rule(Rule::FullyInformed);
+        assert_eq!(rules.settled(), Options::for_rule(Rule::FullyInformed));
+        assert_eq!(search().target(1.0).with(|o| o.stop.target = None).settled().stop.target, None);
+    }
+
+    /// No field is forgotten in the list of those that can be chosen.
+    #[test]
+    fn every_option_can_be_chosen() {
+        let all = Options {
+            particles: 3,
+            iterations: 4,
+            seed: 5,
+            precision: Some(Precision::F32),
+            rule: Rule::BareBones,
+            coefficients: Some(Coefficients::STANDARD),
+            schedule: Schedule::Linear,
+            randomness: Some(Randomness::PerParticle),
+            neighbourhood: Some(Neighbourhood::VonNeumann),
+            mode: Mode::Asynchronous,
+            edge: Edge::Wrap,
+            max_velocity: 0.1,
+            patience: 6,
+            start: Start::Sobol,
+            stop: Stop {
+                evaluations: Some(7),
+                target: Some(8.0),
+                fitness_tolerance: Some(9.0),
+                spread_tolerance: Some(10.0),
+                patience: Some(11),
+                seconds: Some(12.0),
+                check_every: 13,
+            },
+            restart: Some(Restart::default()),
+            polish: Some(Polish::default()),
+            history: Some(14),
+            frames: Some(15),
+        };
+        let changed = search().with(|options| *options = all.clone());
+        assert_eq!(changed.options(Options::default()).settled(), all);
     }
 }

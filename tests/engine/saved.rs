@@ -6,8 +6,8 @@ use flockwork::{
     backend::{Backend, Emulated},
     objective::{Rastrigin, Sphere},
     swarm::{
-        Checkpoint, Edge, Neighbourhood, Options, Outcome, Precision, Problem, Progress, Restart,
-        Rule, Saved, Schedule, Search, Start, Stop, Variable, minimize,
+        Checkpoint, Edge, Method, Neighbourhood, Options, Outcome, Polish, Precision, Problem,
+        Progress, Restart, Rule, Saved, Schedule, Search, Start, Stop, Variable, minimize,
     },
 };
 
@@ -123,8 +123,8 @@ fn every_option_goes_on_as_if_nothing_had_happened() {
             ("invisible", Options { edge: Edge::Invisible, ..usual.clone() }),
             ("linear", Options { schedule: Schedule::Linear, ..usual.clone() }),
             (
-                "stagnation",
-                Options { stop: Stop { stagnation: Some(4), ..usual.stop }, ..usual.clone() },
+                "patience",
+                Options { stop: Stop { patience: Some(4), ..usual.stop }, ..usual.clone() },
             ),
             (
                 "budget",
@@ -274,4 +274,55 @@ fn a_run_can_be_made_longer() {
     assert_eq!((again.iterations, again.evaluations_timed), (40, 0));
     let nonsense = Checkpoint::read(&path).unwrap().with_limits(|_, stop| stop.check_every = 0);
     refused(nonsense.resume(&problem, &cpu(1), None, watch));
+}
+
+/// Files of before idle iterations were called patience everywhere.
+#[test]
+fn older_names_are_read() {
+    fn renamed(value: &mut serde_json::Value) -> u32 {
+        let serde_json::Value::Object(fields) = value else { return 0 };
+        let older = match () {
+            _ if fields.contains_key("check_every") => Some("stagnation"),
+            _ if fields.contains_key("least_step") => Some("after"),
+            _ => None,
+        };
+        let mut count = fields.values_mut().map(renamed).sum();
+        if let Some((older, idle)) = older.zip(fields.remove("patience")) {
+            fields.insert(older.to_owned(), idle);
+            count += 1;
+        }
+        count
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let options = Options {
+        particles: 20,
+        iterations: 400,
+        stop: Stop { patience: Some(90), check_every: 1, ..Stop::default() },
+        polish: Some(Polish { patience: 8, ..Polish::new(Method::Line) }),
+        ..Options::default()
+    };
+    let problem = wavy_problem(3);
+    let whole = minimize(&problem, &options, &cpu(1), watch).unwrap();
+    begin(&problem, &options, &cpu(1), &path, 5);
+
+    // The layout: io::checkpoint.
+    let bytes = std::fs::read(&path).unwrap();
+    let length = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let (all, end) = (length(16), 32 + length(24));
+    let mut header = serde_json::from_slice(&bytes[32..end]).unwrap();
+    assert_eq!(renamed(&mut header), 2, "{header}");
+    let header = serde_json::to_vec(&header).unwrap();
+    let mut older = bytes[..16].to_vec();
+    older.extend((all - (end - 32) + header.len()).to_le_bytes());
+    older.extend(header.len().to_le_bytes());
+    older.extend(&header);
+    older.extend(&bytes[end..all - 8]);
+    older.extend(xxhash_rust::xxh3::xxh3_64(&older).to_le_bytes());
+    std::fs::write(&path, older).unwrap();
+
+    let saved = Checkpoint::read(&path).unwrap();
+    assert_eq!(*saved.options(), options.settled_for(&problem));
+    let rest = saved.resume(&problem, &cpu(1), None, |_| {}).unwrap();
+    assert_same(&rest, &whole, "with older names");
 }

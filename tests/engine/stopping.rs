@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use flockwork::{
     objective::{Rastrigin, Sphere},
-    swarm::{Options, Outcome, Problem, Restart, Rule, Start, Stop, StopReason, minimize},
+    swarm::{
+        Options, Outcome, Problem, Progress, Restart, Rule, Search, Start, Stop, StopReason,
+        minimize,
+    },
 };
 
 use crate::{assert_same, cpu, refused, run, watch, wavy, wavy_problem};
@@ -35,10 +38,10 @@ fn every_condition_ends_a_run_for_its_reason() {
         (Stop { target: Some(near), ..stop }, StopReason::Target),
         (Stop { fitness_tolerance: Some(1e-2), ..stop }, StopReason::FitnessTolerance),
         (Stop { spread_tolerance: Some(1e-3), ..stop }, StopReason::SpreadTolerance),
-        (Stop { stagnation: Some(30), ..stop }, StopReason::Stagnation),
+        (Stop { patience: Some(30), ..stop }, StopReason::Patience),
         // The first criterion to be met decides.
         (
-            Stop { target: Some(near), evaluations: Some(20_000), stagnation: Some(300), ..stop },
+            Stop { target: Some(near), evaluations: Some(20_000), patience: Some(300), ..stop },
             StopReason::Target,
         ),
         (
@@ -88,7 +91,7 @@ fn a_run_ends_at_the_first_check_that_meets_the_condition() {
     asked.stop.target = Some(history[10].best);
     assert_eq!(run_both(&problem, &asked).iterations, first(&|s| s.best <= history[10].best));
     asked.stop.target = None;
-    asked.stop.stagnation = Some(15);
+    asked.stop.patience = Some(15);
     let at = run_both(&problem, &asked).iterations as usize / 5;
     assert_eq!(history[at].best, history[at - 3].best);
     for before in 3..at {
@@ -136,7 +139,24 @@ fn time_and_the_observer_end_a_run() {
     assert!(calls.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1 && a.2 >= b.2), "{calls:?}");
 }
 
-/// The observer sees every sample, once.
+/// A closure that only watches returns nothing; one that returns `ControlFlow` changes no bit by it.
+#[test]
+fn an_observer_may_return_nothing() {
+    let (problem, options) = (wavy_problem(2), options(Stop::default()));
+    let mut calls = 0;
+    let watched = minimize(&problem, &options, &cpu(1), |_| calls += 1).unwrap();
+    assert!(calls > 0);
+    let asked = minimize(&problem, &options, &cpu(1), |_| ControlFlow::Continue(())).unwrap();
+    assert_same(&watched, &asked, "watched and asked");
+    let plain = problem.optimize(&options, &cpu(1)).unwrap();
+    assert_same(&plain, &asked, "without an observer");
+    // One that is chosen when the program runs, as before.
+    let dynamic: &mut dyn FnMut(&Progress) -> ControlFlow<()> = &mut |_| ControlFlow::Break(());
+    let ended = Search::new(problem).options(options).run_on(&cpu(1), dynamic).unwrap();
+    assert_eq!(ended.stopped, StopReason::Interrupted);
+}
+
+/// The observer is told every sample, once.
 #[test]
 fn the_observer_gets_every_sample_once() {
     let mut options = options(Stop::default());
@@ -156,7 +176,7 @@ fn no_budget_below_the_start_and_no_nonsense() {
     let message = refuse(Stop { evaluations: Some(49), ..Stop::default() });
     assert!(message.contains("at least the 50 that the start takes"), "{message}");
     assert!(refuse(Stop { check_every: 0, ..Stop::default() }).contains("check_every is 0"));
-    assert!(refuse(Stop { stagnation: Some(0), ..Stop::default() }).contains("stagnation is 0"));
+    assert!(refuse(Stop { patience: Some(0), ..Stop::default() }).contains("stop patience is 0"));
     for bad in [-1.0, f64::NAN] {
         assert!(refuse(Stop { seconds: Some(bad), ..Stop::default() }).contains("seconds"));
         assert!(refuse(Stop { spread_tolerance: Some(bad), ..Stop::default() }).contains("spread"));
@@ -251,9 +271,9 @@ fn restarts_respect_the_other_conditions() {
     }
     options.start = Start::Uniform;
     options.stop.evaluations = None;
-    options.stop.stagnation = Some(150);
+    options.stop.patience = Some(150);
     let outcome = run_both(&problem, &options);
-    assert_eq!(outcome.stopped, StopReason::Stagnation);
+    assert_eq!(outcome.stopped, StopReason::Patience);
     assert!(outcome.restarts > 0);
     let message = refused(run(
         &problem,

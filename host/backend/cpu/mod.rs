@@ -59,9 +59,8 @@ fn on_threads<R: Send>(
 /// let search = Search::new(Problem::new(Levy, 4)?).particles(64).iterations(50);
 /// let one = Cpu::with_simd(1, Simd::Baseline)?;
 /// println!("{}", one.description());
-/// let watch = |_: &flockwork::swarm::Progress| std::ops::ControlFlow::Continue(());
-/// let slow = search.clone().run_on(&one, watch)?;
-/// let fast = search.run_on(&Cpu::new(0)?, watch)?;
+/// let slow = search.clone().run_on(&one, |_| {})?;
+/// let fast = search.run_on(&Cpu::new(0)?, |_| {})?;
 /// assert_eq!(slow.position, fast.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```

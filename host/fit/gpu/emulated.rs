@@ -28,15 +28,13 @@ impl Emulated {
 /// The emulator as a back end for fits of one model, with the model's kernels.
 ///
 /// ```
-/// use std::ops::ControlFlow;
 /// use flockwork::backend::{Backend, Cpu, Emulated};
 /// use flockwork::fit::{Data, Fit, Saturation};
 ///
 /// let data = Data::pairs([(1.0, 4.0), (2.0, 6.3), (4.0, 8.6), (8.0, 9.8), (16.0, 10.0)])?;
 /// let fit = Fit::new(Saturation, data)?.with(|o| (o.particles, o.iterations) = (40, 3));
-/// let watch = |_: &flockwork::swarm::Progress| ControlFlow::Continue(());
-/// let kernels = fit.run_on(&Emulated::new(1, 32).with_model(Saturation), watch)?;
-/// assert_eq!(kernels.outcome.position, fit.run_on(&Cpu::new(0)?, watch)?.outcome.position);
+/// let kernels = fit.run_on(&Emulated::new(1, 32).with_model(Saturation), |_| {})?;
+/// assert_eq!(kernels.outcome.position, fit.run_on(&Cpu::new(0)?, |_| {})?.outcome.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]

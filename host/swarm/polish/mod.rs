@@ -71,7 +71,7 @@ named! {
 ///
 /// The method `pattern` works between the iterations of the swarm, whenever those since the last look
 /// found nothing better. The others begin where the swarm is at its end: when it would be replaced
-/// by a new one, or, without restarts, when it has not improved for [`Polish::after`] iterations or
+/// by a new one, or, without restarts, when it has not improved for [`Polish::patience`] iterations or
 /// its iterations are done. The swarm rests meanwhile, and then gets what they found. They end by
 /// themselves, or where the run may not evaluate any more.
 ///
@@ -89,8 +89,9 @@ named! {
 pub struct Polish {
     /// How.
     pub method: Method,
-    /// Without restarts: after so many iterations that did not improve the swarm's best.
-    pub after: u32,
+    /// Without restarts: begins after so many iterations in a row that did not improve the swarm's best.
+    #[serde(alias = "after")]
+    pub patience: u32,
     /// The least improvement of the value that matters, as a share of how far the values of the
     /// swarm's own bests lie apart where the polish begins: half of them, from the best. So a function
     /// in other units is searched in the same way.
@@ -114,7 +115,7 @@ impl Default for Polish {
     fn default() -> Self {
         Self {
             method: Method::Adaptive,
-            after: 50,
+            patience: 50,
             tolerance: 1e-16,
             step: 0.1,
             least_step: 1e-9,
@@ -136,7 +137,7 @@ impl Polish {
             Err(Error::Option { option, value, accepted: accepted.to_owned() })
         };
         for (option, value) in
-            [("polish after", self.after), ("polish line_evaluations", self.line_evaluations)]
+            [("polish patience", self.patience), ("polish line_evaluations", self.line_evaluations)]
         {
             if value == 0 {
                 return wrong(option, "0".to_owned(), "at least 1");
@@ -334,8 +335,8 @@ impl Polisher {
     }
 
     /// After how many idle iterations to begin.
-    pub fn after(&self) -> u32 {
-        self.polish.after
+    pub fn patience(&self) -> u32 {
+        self.polish.patience
     }
 
     /// The best of what is under way, or of what was.

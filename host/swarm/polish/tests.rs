@@ -102,7 +102,7 @@ fn what_cannot_be_polished_is_refused() {
     assert!(accepts(Method::Line, Variable::Periodic));
     assert!(!accepts(Method::Line, Variable::Integer));
     for wrong in [
-        Polish { after: 0, ..Polish::default() },
+        Polish { patience: 0, ..Polish::default() },
         Polish { tolerance: 0.0, ..Polish::default() },
         Polish { tolerance: f64::NAN, ..Polish::default() },
         Polish { step: 2.0, ..Polish::default() },
