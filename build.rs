@@ -12,6 +12,7 @@ mod ptx;
 mod rust_cuda;
 
 use std::{
+    collections::HashMap,
     env,
     fmt::Write as _,
     fs,
@@ -72,7 +73,8 @@ fn kernels(root: &Path, out: &Path) -> Result<String, String> {
             ));
         }
         let compiler = rust_cuda::compile(root, out)?;
-        embed(out, rust_cuda::TARGETS)?;
+        let facts = kept_facts(root, &hash)?;
+        embed(out, rust_cuda::TARGETS, Some(&facts))?;
         return Ok(format!("compiled from device/ by {compiler}"));
     }
     if choice.is_empty() {
@@ -95,22 +97,18 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
     }
     compiler.compile(root, out)?;
     write(&out.join("compiler"), &compiler.identity)?;
-    embed(out, TARGETS)?;
+    embed(out, TARGETS, None)?;
     Ok(format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display()))
 }
 
 /// The kernels kept in [`KEPT`], if they are those of `device/` as it is; `why` they are needed,
 /// and what to do if they will not do.
 fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<String, String> {
-    println!("cargo::rerun-if-changed={KEPT}");
-    let kept = root.join(KEPT);
-    let kept_hash = fs::read_to_string(kept.join("device.hash")).unwrap_or_default();
-    if kept_hash.trim() == hash {
-        // In pieces there, of which none is very large.
+    if kept_are_of(root, hash) {
         for target in TARGETS {
-            join(&kept.join(target.cpu), &out.join(format!("{}.ptx", target.cpu)))?;
+            write(&out.join(format!("{}.ptx", target.cpu)), &kept_text(root, target)?)?;
         }
-        embed(out, TARGETS)?;
+        embed(out, TARGETS, None)?;
         return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
     }
     Err(format!(
@@ -119,23 +117,48 @@ fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<
     ))
 }
 
+/// What the kernels state, by the ones kept in [`KEPT`]: for another compiler's PTX, which lacks it.
+fn kept_facts(root: &Path, hash: &str) -> Result<HashMap<String, ptx::Facts>, String> {
+    if !kept_are_of(root, hash) {
+        return Err(format!(
+            "what the kernels state of themselves is taken from {KEPT}, which is not of device/ as it \
+             is: run scripts/update-ptx"
+        ));
+    }
+    let [target] = TARGETS else { unreachable!("one target") };
+    ptx::facts(&kept_text(root, target)?)
+}
+
+/// Whether the kernels in [`KEPT`] are of the `device/` with this hash.
+fn kept_are_of(root: &Path, hash: &str) -> bool {
+    println!("cargo::rerun-if-changed={KEPT}");
+    let kept = fs::read_to_string(root.join(KEPT).join("device.hash")).unwrap_or_default();
+    kept.trim() == hash
+}
+
+/// The PTX kept for a target: in pieces, of which none is very large, in the order of their names.
+fn kept_text(root: &Path, target: &Target) -> Result<String, String> {
+    let folder = root.join(KEPT).join(target.cpu);
+    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let mut pieces: Vec<PathBuf> =
+        entries.map_err(|e| failed(&folder, e))?.iter().map(fs::DirEntry::path).collect();
+    pieces.sort();
+    pieces.iter().map(|path| fs::read_to_string(path).map_err(|e| failed(path, e))).collect()
+}
+
 fn write(file: &Path, text: &str) -> Result<(), String> {
     fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
-/// Puts a file together from the pieces of it in a folder, in the order of their names.
-fn join(folder: &Path, file: &Path) -> Result<(), String> {
-    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
-    let entries = fs::read_dir(folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut pieces: Vec<PathBuf> =
-        entries.map_err(|e| failed(folder, e))?.iter().map(fs::DirEntry::path).collect();
-    pieces.sort();
-    let read = |path: &PathBuf| fs::read_to_string(path).map_err(|e| failed(path, e));
-    write(file, &pieces.iter().map(read).collect::<Result<String, _>>()?)
-}
-
-/// Cuts the texts in `out` into one module per kernel and writes the table that the program embeds.
-fn embed(out: &Path, targets: &[Target]) -> Result<(), String> {
+/// Cuts the texts in `out` into one module per kernel and writes the table that the program embeds,
+/// and for each target a table of what the kernels state, which `scripts/check-ptx` reads. `facts` has
+/// it where the texts have not.
+fn embed(
+    out: &Path,
+    targets: &[Target],
+    facts: Option<&HashMap<String, ptx::Facts>>,
+) -> Result<(), String> {
     // Kernels that no longer exist must not linger.
     let kernels = out.join("kernels");
     let _ = fs::remove_dir_all(&kernels);
@@ -146,7 +169,11 @@ fn embed(out: &Path, targets: &[Target]) -> Result<(), String> {
         let folder = kernels.join(target.cpu);
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         let _ = writeln!(table, "    Image {{ target: {}, entries: &[", target.capability);
-        for module in ptx::modules(&text).map_err(|e| format!("{}: {e}", path.display()))? {
+        let failed = |e| format!("{}: {e}", path.display());
+        let facts = facts.map_or_else(|| ptx::facts(&text), |facts| Ok(facts.clone()));
+        let modules = facts.and_then(|facts| ptx::modules(&text, &facts)).map_err(failed)?;
+        write(&kernels.join(format!("{}.facts", target.cpu)), &ptx::table(&modules))?;
+        for module in modules {
             let file = folder.join(format!("{}.ptx", module.entry));
             write(&file, &module.text)?;
             let _ = writeln!(

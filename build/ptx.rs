@@ -13,64 +13,145 @@ pub struct Module {
     pub entry: String,
     /// The PTX text.
     pub text: String,
+    /// What the kernel states.
+    pub facts: Facts,
 }
 
-/// Kernels of which it is stated how large their blocks are at most, and for some how many a multiprocessor
-/// should hold, by the beginning and the end of their names: so a thread gets as many registers as that leaves.
-///
-/// Resident kernels would take twice as many, and then a multiprocessor could not be filled; what they do
-/// not need in the inner loop may go to local memory. Streaming ones would take fewer and wait for one load after the
-/// other; those in f32 are the ones that need none but the registers, on any architecture (but for what
-/// `scripts/check-ptx` says).
-const BLOCKS: &[(&str, &str, u32, Option<u32>)] = &[
-    ("fit_judge_", "", 512, None),
-    ("fit_matrix_ceiling_", "", 256, None),
-    ("fit_matrix_16_by_32_", "", 128, Some(3)),
-    ("fit_matrix_4_by_64_", "", 128, Some(3)),
-    ("fit_matrix_", "", 128, Some(2)),
-    ("floyd_warshall_", "", 1024, None),
-    ("paths_ceiling_", "", 256, Some(2)),
-    ("paths_closure_", "f64", 256, None),
-    ("paths_closure_", "", 256, Some(2)),
-    ("paths_mirror_", "", 256, None),
-    ("paths_outer_", "", 256, Some(2)),
-    ("paths_panels_via_", "", 256, None),
-    ("paths_panels_", "", 256, Some(2)),
-    ("paths_pivots_", "", 256, Some(1)),
-    ("swarm_quartet_", "_f32", 256, Some(3)),
-    ("swarm_quartet_", "_f64", 256, Some(2)),
-    ("swarm_resident_", "_f32", 1024, Some(1)),
-    ("swarm_resident_", "_f64", 512, Some(1)),
-    ("swarm_tiered_", "_f32", 1024, Some(1)),
-    ("swarm_tiered_", "_f64", 512, Some(1)),
-    ("swarm_together_", "_f32", 1024, Some(1)),
-    ("swarm_together_", "_f64", 512, Some(1)),
-    ("swarm_turns_", "_f32", 512, Some(1)),
-    ("swarm_turns_", "_f64", 256, Some(1)),
-    ("swarm_step_", "_f64", 512, Some(1)),
-    ("swarm_step_calibration_", "f32", 512, Some(2)),
-    ("swarm_step_cubic_", "f32", 512, Some(2)),
-    ("swarm_step_dixon_price_", "f32", 512, Some(2)),
-    ("swarm_step_ellipsoid_", "f32", 512, Some(2)),
-    ("swarm_step_lennard_jones_", "f32", 512, Some(2)),
-    ("swarm_step_levy_", "f32", 512, Some(2)),
-    ("swarm_step_rastrigin_", "f32", 512, Some(2)),
-    ("swarm_step_rosenbrock_", "f32", 512, Some(2)),
-    ("swarm_step_schwefel_", "f32", 512, Some(2)),
-    ("swarm_step_sphere_", "f32", 512, Some(2)),
-    ("swarm_step_styblinski_tang_", "f32", 512, Some(2)),
-];
+/// What a kernel states of itself: `kernel::Facts` in the device crate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// The parts of its name: empty where it has none.
+    pub family: String,
+    /// The objective function or the model inside.
+    pub objective: String,
+    /// The arithmetic.
+    pub precision: String,
+    /// The most threads of a block.
+    pub threads: Option<u32>,
+    /// The fewest blocks of a multiprocessor.
+    pub blocks: Option<u32>,
+    /// The least target, as 90, and the least version of PTX, if they are its own.
+    pub requires: Option<(u32, (u32, u32))>,
+    /// Whether the address of shared memory is kept.
+    pub keeps_shared_base: bool,
+    /// Bytes of stack that it may have, and accesses of local memory where it calculates.
+    pub local: (u32, u32),
+}
 
-/// Kernels whose instructions only later GPUs have, by the beginning and the end of their names, with the
-/// least header of their modules.
-const NEWER: &[(&str, &str, &str)] = &[
-    ("fit_matrix_", "", ".version 8.0\n.target sm_90\n.address_size 64"),
-    ("", "_u16", ".version 8.0\n.target sm_90\n.address_size 64"),
-];
+/// The variables beside the entries begin so.
+const FACTS: &str = "facts_";
 
-/// Kernels that keep the address of their shared memory, by the beginning of their names: those that access it
-/// all the time and in many places.
-const KEEPING: &[&str] = &["swarm_resident_", "swarm_tiered_", "swarm_together_", "swarm_turns_"];
+impl Facts {
+    /// From the bytes of `kernel::Facts::words`, for the kernel of that name.
+    fn parse(entry: &str, bytes: &[u8]) -> Result<Self, String> {
+        let words: Vec<u32> = bytes
+            .chunks(4)
+            .filter_map(|word| Some(u32::from_le_bytes(word.try_into().ok()?)))
+            .collect();
+        let &[
+            family,
+            objective,
+            precision,
+            threads,
+            blocks,
+            target,
+            major,
+            minor,
+            keeps,
+            stack,
+            hot,
+        ] = &words[..]
+        else {
+            return Err(format!("{FACTS}{entry} has {} bytes, which are no facts", bytes.len()));
+        };
+        let other_name = || format!("the parts of {FACTS}{entry} do not make up its name");
+        let mut rest = entry;
+        let mut part = |length: u32| {
+            let part = rest.get(..length as usize)?;
+            rest = &rest[length as usize..];
+            rest = rest.strip_prefix('_').unwrap_or(rest);
+            Some(part.to_owned())
+        };
+        let (Some(family), Some(objective), Some(precision)) =
+            (part(family), part(objective), part(precision))
+        else {
+            return Err(other_name());
+        };
+        let parts = [&*family, &*objective, &*precision];
+        if parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_") != entry
+        {
+            return Err(other_name());
+        }
+        let stated = |number: u32| (number > 0).then_some(number);
+        Ok(Self {
+            family,
+            objective,
+            precision,
+            threads: stated(threads),
+            blocks: stated(blocks),
+            requires: stated(target).map(|target| (target, (major, minor))),
+            keeps_shared_base: keeps != 0,
+            local: (stack, hot),
+        })
+    }
+
+    /// The directives that state its blocks, if it has some.
+    fn directives(&self) -> Option<String> {
+        let threads = self.threads?;
+        let blocks =
+            self.blocks.map_or(String::new(), |blocks| format!("\n.minnctapersm {blocks}"));
+        Some(format!(".maxntid {threads}, 1, 1{blocks}"))
+    }
+
+    /// The least header of its module, if that is its own.
+    fn header(&self) -> Option<String> {
+        let (target, (major, minor)) = self.requires?;
+        Some(format!(".version {major}.{minor}\n.target sm_{target}\n.address_size 64"))
+    }
+}
+
+/// What the kernels of a PTX text state, by their names.
+pub fn facts(text: &str) -> Result<HashMap<String, Facts>, String> {
+    let (_, items) = parse(text)?;
+    let stated = |item: &Item| {
+        let entry = item.symbol.strip_prefix(FACTS)?.to_owned();
+        Some(bytes(item).and_then(|bytes| Ok((entry.clone(), Facts::parse(&entry, &bytes)?))))
+    };
+    items.iter().filter_map(stated).collect()
+}
+
+/// What the kernels of the modules state, a line each, as `scripts/check-ptx` reads it.
+pub fn table(modules: &[Module]) -> String {
+    let mut table = String::from("kernel\tfamily\tobjective\tprecision\tstack\thot\n");
+    for Module { entry, facts, .. } in modules {
+        let Facts { family, objective, precision, local: (stack, hot), .. } = facts;
+        table += &format!("{entry}\t{family}\t{objective}\t{precision}\t{stack}\t{hot}\n");
+    }
+    table
+}
+
+/// The bytes of a variable: `.visible .global .align 4 .b8 name[44] = {1, 2};`, of which those at the
+/// end that are zero may be left out.
+fn bytes(item: &Item) -> Result<Vec<u8>, String> {
+    let line = item.lines.concat();
+    let inside = |open, close| {
+        let (_, rest) = line.split_once(open)?;
+        Some(rest.split_once(close)?.0)
+    };
+    let failed = || format!("no array of bytes: {line}");
+    let length = inside('[', ']').and_then(|length| length.trim().parse::<usize>().ok());
+    let values: Option<Vec<u8>> = inside('{', '}')
+        .unwrap_or_default()
+        .split(',')
+        .map(|byte| byte.trim().parse().ok())
+        .collect();
+    let (length, mut values) = length.zip(values).ok_or_else(failed)?;
+    if !line.contains(".b8 ") || values.len() > length {
+        return Err(failed());
+    }
+    values.resize(length, 0);
+    Ok(values)
+}
 
 /// An entry that reads the address of the block's shared memory once.
 ///
@@ -98,8 +179,8 @@ struct Item<'a> {
     lines: Vec<&'a str>,
 }
 
-/// The modules of a PTX text, in its order of entries.
-pub fn modules(text: &str) -> Result<Vec<Module>, String> {
+/// The modules of a PTX text, in its order of entries; `facts` has what each kernel states.
+pub fn modules(text: &str, facts: &HashMap<String, Facts>) -> Result<Vec<Module>, String> {
     let (header, items) = parse(text)?;
     let mut by_symbol: HashMap<&str, Vec<usize>> = HashMap::new();
     for (index, item) in items.iter().enumerate() {
@@ -125,25 +206,25 @@ pub fn modules(text: &str) -> Result<Vec<Module>, String> {
         while let Some(next) = open.pop() {
             open.extend(uses[next].iter().filter(|&&used| needed.insert(used)));
         }
-        let newer = NEWER
-            .iter()
-            .find(|(start, end, _)| item.symbol.starts_with(start) && item.symbol.ends_with(end));
+        let stated = facts
+            .get(item.symbol)
+            .ok_or_else(|| format!("no facts are stated of the kernel {}", item.symbol))?;
         let mut text =
-            newer.map_or_else(|| header.join("\n"), |(.., least)| raised(&header, least));
+            stated.header().map_or_else(|| header.join("\n"), |least| raised(&header, &least));
         for (_, part) in items.iter().enumerate().filter(|(i, _)| needed.contains(i)) {
             text.push_str("\n\n");
             let mut lines = part.lines.clone();
-            let bound = part.is_entry.then(|| directives(part.symbol)).flatten();
+            let bound = part.is_entry.then(|| stated.directives()).flatten();
             let body = lines.iter().position(|line| line.trim() == "{");
             if let (Some(bound), Some(body)) = (&bound, body) {
                 lines.insert(body, bound);
             }
             let lines = lines.join("\n");
-            let keeps = part.is_entry && KEEPING.iter().any(|start| part.symbol.starts_with(start));
+            let keeps = part.is_entry && stated.keeps_shared_base;
             text.push_str(&if keeps { with_kept_base(&lines) } else { lines });
         }
         text.push('\n');
-        modules.push(Module { entry: item.symbol.to_owned(), text });
+        modules.push(Module { entry: item.symbol.to_owned(), text, facts: stated.clone() });
     }
     if modules.is_empty() {
         return Err("no .entry in it".to_owned());
@@ -167,14 +248,6 @@ fn raised(header: &[&str], least: &str) -> String {
         stated.copied().filter(|stated| number(stated) > number(line)).unwrap_or(line)
     };
     least.lines().map(higher).collect::<Vec<_>>().join("\n")
-}
-
-/// The directives that state a kernel's blocks, if it has some.
-fn directives(entry: &str) -> Option<String> {
-    let (.., threads, blocks) =
-        BLOCKS.iter().find(|(start, end, ..)| entry.starts_with(start) && entry.ends_with(end))?;
-    let blocks = blocks.map_or(String::new(), |blocks| format!("\n.minnctapersm {blocks}"));
-    Some(format!(".maxntid {threads}, 1, 1{blocks}"))
 }
 
 fn parse(text: &str) -> Result<(Vec<&str>, Vec<Item<'_>>), String> {
@@ -269,9 +342,18 @@ mod tests {
 }
 ";
 
+    /// The facts of kernels that state nothing.
+    fn nothing(entries: &[&str]) -> HashMap<String, Facts> {
+        entries.iter().map(|entry| ((*entry).to_owned(), Facts::default())).collect()
+    }
+
+    fn one(entry: &str, facts: Facts) -> HashMap<String, Facts> {
+        HashMap::from([(entry.to_owned(), facts)])
+    }
+
     #[test]
     fn a_module_has_what_its_kernel_uses_and_no_more() {
-        let modules = modules(TEXT).unwrap();
+        let modules = modules(TEXT, &nothing(&["first", "second"])).unwrap();
         assert_eq!(modules.iter().map(|m| &*m.entry).collect::<Vec<_>>(), ["first", "second"]);
         let [first, second] = &modules[..] else { unreachable!() };
         assert!(first.text.starts_with(".version 7.0\n.target sm_70\n.address_size 64\n"));
@@ -284,18 +366,68 @@ mod tests {
         assert!(!second.text.contains("pool") && !second.text.contains("first"));
     }
 
+    /// As rustc writes `[10, 4, 3, 512, 2, 90, 8, 0, 1, 300, 0]`: what is zero at the end is left out.
+    const STATED: &str = "\
+.visible .global .align 4 .b8 facts_swarm_step_levy_f32[44] = {10, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0, 0, 0, \
+2, 0, 0, 2, 0, 0, 0, 90, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 44, 1};
+.visible .entry swarm_step_levy_f32(
+)
+{
+ret;
+}
+";
+
+    #[test]
+    fn what_a_kernel_states_is_read_and_left_out_of_its_module() {
+        let text = format!(".version 7.0\n.target sm_70\n.address_size 64\n{STATED}");
+        let facts = facts(&text).unwrap();
+        let levy = Facts {
+            family: "swarm_step".to_owned(),
+            objective: "levy".to_owned(),
+            precision: "f32".to_owned(),
+            threads: Some(512),
+            blocks: Some(2),
+            requires: Some((90, (8, 0))),
+            keeps_shared_base: true,
+            local: (300, 0),
+        };
+        assert_eq!(facts, one("swarm_step_levy_f32", levy.clone()));
+        let module = modules(&text, &facts).unwrap().remove(0);
+        assert_eq!(module.facts, levy);
+        let table = table(std::slice::from_ref(&module));
+        assert!(
+            table.ends_with("\nswarm_step_levy_f32\tswarm_step\tlevy\tf32\t300\t0\n"),
+            "{table}"
+        );
+        assert_eq!(
+            module.text,
+            ".version 8.0\n.target sm_90\n.address_size 64\n\n.visible .entry swarm_step_levy_f32(\n)\n\
+             .maxntid 512, 1, 1\n.minnctapersm 2\n{\nret;\n}\n"
+        );
+    }
+
+    #[test]
+    fn facts_that_are_missing_or_wrong_are_refused() {
+        let refusal = |text: &str| facts(text).unwrap_err();
+        assert!(refusal(&STATED.replace("[44]", "[48]")).contains("has 48 bytes"));
+        assert!(refusal(&STATED.replace("{10,", "{11,")).contains("do not make up its name"));
+        assert!(refusal(&STATED.replace("{10,", "{1000,")).contains("no array of bytes"));
+        assert!(refusal(&STATED.replace(".b8", ".b32")).contains("no array of bytes"));
+        let missing = modules(STATED, &nothing(&["swarm_step_levy_f64"])).unwrap_err();
+        assert!(missing.contains("no facts are stated of the kernel swarm_step_levy_f32"));
+    }
+
     #[test]
     fn some_kernels_read_where_their_shared_memory_begins_once() {
-        let text = |name: &str| {
-            format!(
-                ".version 7.0\n.target sm_70\n.address_size 64\n.extern .shared .align 16 .b8 \
-                 flockwork_shared[];\n.visible .entry {name}()\n{{\n.reg .b32 %r<9>;\nmov.u32 %r1, \
-                 flockwork_shared;\nmov.u32 %r2, flockwork_shared;\nret;\n}}\n"
-            )
+        let text = ".version 7.0\n.target sm_70\n.address_size 64\n.extern .shared .align 16 .b8 \
+                    flockwork_shared[];\n.visible .entry a()\n{\n.reg .b32 %r<9>;\nmov.u32 %r1, \
+                    flockwork_shared;\nmov.u32 %r2, flockwork_shared;\nret;\n}\n";
+        let module = |keeps_shared_base| {
+            let facts = one("a", Facts { keeps_shared_base, ..Facts::default() });
+            modules(text, &facts).unwrap().remove(0).text
         };
-        let module = |name: &str| modules(&text(name)).unwrap().remove(0).text;
-        assert_eq!(module("swarm_step_a_f32").matches(", flockwork_shared;").count(), 2);
-        let kept = module("swarm_resident_a_f32");
+        assert_eq!(module(false).matches(", flockwork_shared;").count(), 2);
+        let kept = module(true);
         assert!(
             kept.contains(
                 "{\n.reg .b32 %flockwork_base;\nmov.u32 %flockwork_base, flockwork_shared;\n\
@@ -307,23 +439,25 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_kernel_raises_what_its_module_states_and_lowers_nothing() {
+    fn a_kernel_raises_what_its_module_states_and_lowers_nothing() {
         let text =
-            |header: &str| format!("{header}\n.address_size 64\n.visible .entry a_u16()\n{{\n}}\n");
+            |header: &str| format!("{header}\n.address_size 64\n.visible .entry a()\n{{\n}}\n");
+        let facts = one("a", Facts { requires: Some((90, (8, 0))), ..Facts::default() });
         for (states, gets) in [
             (".version 7.0\n.target sm_70", ".version 8.0\n.target sm_90\n"),
             (".version 9.0\n.target sm_75", ".version 9.0\n.target sm_90\n"),
             (".version 10.1\n.target sm_100", ".version 10.1\n.target sm_100\n"),
         ] {
-            let modules = modules(&text(states)).unwrap();
+            let modules = modules(&text(states), &facts).unwrap();
             assert!(modules[0].text.starts_with(gets), "{states}: {}", modules[0].text);
         }
     }
 
     #[test]
     fn a_broken_text_is_refused() {
-        assert!(modules(".version 7.0\n.visible .entry a()\n{\n").unwrap_err().contains("inside"));
-        assert!(modules("}\n").unwrap_err().contains("unbalanced"));
-        assert!(modules(".version 7.0\n").unwrap_err().contains("no .entry"));
+        let refusal = |text: &str| modules(text, &nothing(&["a"])).unwrap_err();
+        assert!(refusal(".version 7.0\n.visible .entry a()\n{\n").contains("inside"));
+        assert!(refusal("}\n").contains("unbalanced"));
+        assert!(refusal(".version 7.0\n").contains("no .entry"));
     }
 }

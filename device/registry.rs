@@ -32,7 +32,7 @@ use crate::{
         },
     },
     for_each_model, for_each_objective,
-    kernel::{Kernel, Name},
+    kernel::{Facts, Kernel, Name, same},
     lineage::{boudoudouh, cupso, floyd_warshall, hosala},
     objective::{self, Info, Objective},
     paths::kernels::{
@@ -248,9 +248,27 @@ macro_rules! assert_names {
     )* };
 }
 
+/// What [`Hints`](objective::Hints) say of a kernel is of one that exists.
+macro_rules! assert_hints {
+    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => {
+        const _: () = {
+            let hints = <objective::$objective as Objective>::HINTS.local;
+            let mut nth = 0;
+            while nth < hints.len() {
+                let (family, precision, _) = hints[nth];
+                let exists = false $(|| same(family, stringify!($family)))*;
+                assert!(exists, "a hint names a family that no kernel belongs to");
+                assert!(same(precision, "f32") || same(precision, "f64"), "no such precision");
+                nth += 1;
+            }
+        };
+    };
+}
+
 macro_rules! assert_all_names {
     ($($module:ident: $objective:ident,)*) => { $(
         for_each_family!(assert_names $module: $objective);
+        for_each_family!(assert_hints $module: $objective);
     )* };
 }
 for_each_objective!(assert_all_names);
@@ -334,22 +352,16 @@ const fn is_entry(name: Name, entry: &str) -> bool {
     at == entry.len()
 }
 
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut equal = a.len() == b.len();
-    let mut i = 0;
-    while equal && i < a.len() {
-        equal = a[i] == b[i];
-        i += 1;
-    }
-    equal
-}
-
-/// Exports one kernel in the PTX.
+/// Exports one kernel in the PTX, and beside it what the build must know of it: `build/ptx.rs` reads
+/// it, and leaves it out of the kernel's module.
 #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 macro_rules! export_one {
     ($kernel:ty, $($part:ident)*) => {
         const _: () = {
+            #[used]
+            #[unsafe(export_name = concat!("facts_", export_name!($($part)*)))]
+            static FACTS: [u32; Facts::WORDS] = Facts::of::<$kernel>().words();
+
             #[unsafe(export_name = export_name!($($part)*))]
             #[allow(improper_ctypes_definitions)]
             unsafe extern "ptx-kernel" fn entry(arguments: <$kernel as Kernel>::Arguments) {
@@ -361,7 +373,8 @@ macro_rules! export_one {
 }
 
 /// As Rust-CUDA has it: its attribute exports a function under its own name, and passes a `repr(C)` struct
-/// by value, as the host launches it. (A slice would become two parameters.)
+/// by value, as the host launches it. (A slice would become two parameters.) Its linker drops whatever no
+/// kernel uses, `#[used]` or not, so the build has the facts from the PTX of the other compiler.
 #[cfg(feature = "rust-cuda")]
 macro_rules! export_one {
     ($kernel:ty, $first:ident $($part:ident)*) => {
@@ -469,45 +482,45 @@ macro_rules! export_published {
 #[cfg(target_arch = "nvptx64")]
 for_each_published_kernel!(export_published);
 
-macro_rules! names_of {
+macro_rules! facts_of {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(
-        $visit(<$kernel<objective::$objective, f32> as Kernel>::NAME);
-        $visit(<$kernel<objective::$objective, f64> as Kernel>::NAME);
+        $visit(Facts::of::<$kernel<objective::$objective, f32>>());
+        $visit(Facts::of::<$kernel<objective::$objective, f64>>());
     )* };
 }
 
-macro_rules! model_names {
+macro_rules! model_facts {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $model:ident) => { $(
-        $visit(<$kernel<fit::$model, f32> as Kernel>::NAME);
-        $visit(<$kernel<fit::$model, f64> as Kernel>::NAME);
+        $visit(Facts::of::<$kernel<fit::$model, f32>>());
+        $visit(Facts::of::<$kernel<fit::$model, f64>>());
     )* };
 }
 
-macro_rules! plain_names {
+macro_rules! plain_facts {
     ([$($family:ident: $kernel:ident),*] $visit:ident) => { $(
-        $visit(<$kernel<f32> as Kernel>::NAME);
-        $visit(<$kernel<f64> as Kernel>::NAME);
+        $visit(Facts::of::<$kernel<f32>>());
+        $visit(Facts::of::<$kernel<f64>>());
     )* };
 }
 
-macro_rules! double_names {
+macro_rules! double_facts {
     ([$($family:ident: $kernel:ident),*] $visit:ident) => { $(
-        $visit(<$kernel<f64> as Kernel>::NAME);
+        $visit(Facts::of::<$kernel<f64>>());
     )* };
 }
 
-macro_rules! weight_names {
+macro_rules! weight_facts {
     ([$($family:ident: $kernel:ident),*] $cells:tt $visit:ident) => { $(
-        weight_names!(@ $kernel $cells $visit);
+        weight_facts!(@ $kernel $cells $visit);
     )* };
     (@ $kernel:ident [$($name:ident: $cell:ident),*] $visit:ident) => { $(
-        $visit(<$kernel<cell::$cell> as Kernel>::NAME);
+        $visit(Facts::of::<$kernel<cell::$cell>>());
     )* };
 }
 
-macro_rules! published_names {
+macro_rules! published_facts {
     ([$($entry:ident: $kernel:ty),* $(,)?] $visit:ident) => { $(
-        $visit(<$kernel as Kernel>::NAME);
+        $visit(Facts::of::<$kernel>());
     )* };
 }
 
@@ -521,22 +534,36 @@ macro_rules! published_names {
 /// assert!(of_ackley > 0);
 /// ```
 pub fn for_each_kernel(mut visit: impl FnMut(Name)) {
+    for_each_facts(|facts| visit(facts.name));
+}
+
+/// As [`for_each_kernel`], with what every kernel's launches are held to.
+///
+/// ```
+/// use flockwork_device::registry::for_each_facts;
+///
+/// let mut bounded = 0;
+/// for_each_facts(|facts| bounded += u32::from(facts.launch.threads.is_some()));
+/// println!("{bounded} kernels state the largest of their blocks");
+/// assert!(bounded > 0);
+/// ```
+pub fn for_each_facts(mut visit: impl FnMut(Facts)) {
     macro_rules! visit_all {
         ($($module:ident: $objective:ident,)*) => { $(
-            for_each_family!(names_of visit, $objective);
+            for_each_family!(facts_of visit, $objective);
         )* };
     }
     for_each_objective!(visit_all);
     macro_rules! visit_models {
         ($($module:ident: $model:ident,)*) => { $(
-            for_each_model_family!(model_names visit, $model);
+            for_each_model_family!(model_facts visit, $model);
         )* };
     }
     for_each_model!(visit_models);
-    for_each_plain_family!(plain_names visit);
-    for_each_double_family!(double_names visit);
-    for_each_weight_family!(weight_names visit);
-    for_each_published_kernel!(published_names visit);
+    for_each_plain_family!(plain_facts visit);
+    for_each_double_family!(double_facts visit);
+    for_each_weight_family!(weight_facts visit);
+    for_each_published_kernel!(published_facts visit);
 }
 
 macro_rules! infos {

@@ -1,6 +1,7 @@
 //! Products of small matrices, on units of their own.
 //!
-//! Only a kernel whose module is for sm_90 may use [`multiply_add`]: see `NEWER` in `build/ptx.rs`.
+//! Only a kernel whose module is for sm_90 may use [`multiply_add`]: its
+//! [`LAUNCH`](crate::kernel::Kernel::LAUNCH) requires it.
 
 use super::target;
 use crate::math::Scalar;

@@ -1,7 +1,7 @@
 //! Two unsigned numbers of 16 bits in the halves of a word, on sm_90 and later.
 //!
-//! Only a kernel whose module is for such a GPU may use [`add`] and [`least`]: see `NEWER` in
-//! `build/ptx.rs`.
+//! Only a kernel whose module is for such a GPU may use [`add`] and [`least`]: its
+//! [`LAUNCH`](crate::kernel::Kernel::LAUNCH) requires it.
 
 use super::target;
 

@@ -1,7 +1,7 @@
 //! The function of Dixon and Price.
 
-use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach};
-use crate::math::Real;
+use super::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point, Reach};
+use crate::{kernel::Local, math::Real};
 
 /// A curved valley: each coordinate squared and doubled wants to be the one before it. The minimum's
 /// coordinates go from 1 towards 1/2. The last of them may have either sign: the negative one is
@@ -33,6 +33,10 @@ impl Objective for DixonPrice {
     };
 
     const REACH: Reach = Reach::Next;
+
+    // One register more than others is left in local memory.
+    const HINTS: Hints =
+        Hints { local: &[("swarm_turns", "f32", Local { stack: 256, hot: 5 })], ..Hints::DEFAULT };
 
     type Partial<T: Real> = T;
 

@@ -1,7 +1,7 @@
 //! Levy's function.
 
-use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
-use crate::math::Real;
+use super::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point};
+use crate::{kernel::Local, math::Real};
 
 /// A bowl with ripples whose height grows with the distance from the minimum.
 ///
@@ -30,6 +30,10 @@ impl Objective for Levy {
         optimum: Optimum::At { coordinate: 1.0, value: 0.0 },
         data: Data::None,
     };
+
+    // On sm_80 the step is one register short.
+    const HINTS: Hints =
+        Hints { local: &[("swarm_step", "f32", Local { stack: 16, hot: 1 })], ..Hints::DEFAULT };
 
     type Partial<T: Real> = T;
 

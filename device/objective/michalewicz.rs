@@ -2,8 +2,8 @@
 
 use core::f64::consts::{FRAC_1_PI, PI};
 
-use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point};
-use crate::math::Real;
+use super::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point};
+use crate::{kernel::Local, math::Real};
 
 /// Steep, narrow valleys on a flat plain: n! of them in the box, with m = 10. A function that gives
 /// a search little to follow.
@@ -37,6 +37,16 @@ impl Objective for Michalewicz {
         goal: Goal::Minimise,
         optimum: Optimum::Place { coordinate: |_, dimension| least(dimension).0, value },
         data: Data::None,
+    };
+
+    // With 64 registers a thread, the step in `f32` would spill some on sm_75 and sm_80.
+    // In `f64` its two sines leave a register or two in local memory.
+    const HINTS: Hints = Hints {
+        bounded_step: false,
+        local: &[
+            ("swarm_step", "f64", Local { stack: 24, hot: 1 }),
+            ("swarm_tiered", "f64", Local { stack: 256, hot: 5 }),
+        ],
     };
 
     type Partial<T: Real> = T;

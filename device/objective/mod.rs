@@ -21,6 +21,7 @@ mod tests;
 
 use crate::{
     gpu::memory::ReadOnly,
+    kernel::{Local, Name, same},
     math::{Partial, Real, Scalar},
 };
 
@@ -129,6 +130,10 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
 
     /// Which coordinates a term reads.
     const REACH: Reach = Reach::Own;
+
+    /// How its kernels are compiled. Begin with the default: `scripts/check-ptx` says if it does not
+    /// suit the function.
+    const HINTS: Hints = Hints::DEFAULT;
 
     /// What a term yields. A sum yields `T`; two sums at once `(T, T)`; for another combination
     /// than addition, implement [`Partial`] for a type of your own.
@@ -304,6 +309,55 @@ pub enum Reach {
     Next,
     /// Any.
     All,
+}
+
+/// How the kernels of a function are compiled, where that depends on the function.
+///
+/// ```
+/// use flockwork_device::objective::{Griewank, Hints, Objective, Sphere};
+///
+/// assert_eq!(Sphere::HINTS, Hints::DEFAULT);
+/// assert!(Hints::DEFAULT.bounded_step && !Griewank::HINTS.bounded_step);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hints {
+    /// Whether the registers of the fused step in `f32` are bounded: two blocks of 512 threads fit on
+    /// a multiprocessor, and a thread has 64 registers. That is faster as long as nothing has to move
+    /// to local memory for it, on any architecture.
+    pub bounded_step: bool,
+    /// Kernels that may keep more in local memory than their families may: family, precision, and
+    /// what.
+    pub local: &'static [(&'static str, &'static str, Local)],
+}
+
+impl Hints {
+    /// The step's registers are bounded, and each kernel keeps in local memory what its family may.
+    pub const DEFAULT: Self = Self { bounded_step: true, local: &[] };
+
+    /// What the function's kernel of that name may keep in local memory, if its family may keep
+    /// `of_family`.
+    ///
+    /// ```
+    /// use flockwork_device::kernel::{Local, Name};
+    /// use flockwork_device::objective::Hints;
+    ///
+    /// let more = Local { stack: 16, hot: 1 };
+    /// let hints = Hints { local: &[("swarm_step", "f32", more)], ..Hints::DEFAULT };
+    /// let name = Name { family: "swarm_step", objective: "mine", precision: "f32" };
+    /// assert_eq!(hints.local(name, Local::NONE), more);
+    /// assert_eq!(hints.local(Name { precision: "f64", ..name }, Local::NONE), Local::NONE);
+    /// ```
+    pub const fn local(&self, name: Name, of_family: Local) -> Local {
+        let mut nth = 0;
+        while nth < self.local.len() {
+            let (family, precision, local) = self.local[nth];
+            if same(family, name.family) && same(precision, name.precision) {
+                return local;
+            }
+            nth += 1;
+        }
+        of_family
+    }
 }
 
 /// What a function is, for people.

@@ -275,12 +275,6 @@ impl Machine for GpuMachine {
         Ok(self.gpu.kernel_for::<K>(threads, steady)?)
     }
 
-    fn stated<K: Kernel>(&self) -> Result<Capacity> {
-        let room = self.room();
-        let threads = self.gpu.stated_threads::<K>()?.unwrap_or(room.threads).min(room.threads);
-        Ok(Capacity { threads, ..room })
-    }
-
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {
         self.flush()?;
         Ok(self.gpu.upload(elements)?)

@@ -319,7 +319,11 @@ impl Machine for EmulatorMachine {
     }
 
     fn capacity<K: Kernel>(&self, _: &PhantomData<fn() -> K>) -> Capacity {
-        self.room()
+        let room = self.room();
+        Capacity {
+            threads: K::LAUNCH.threads.map_or(room.threads, |most| most.min(room.threads)),
+            ..room
+        }
     }
 
     fn resident_blocks<K: Kernel>(

@@ -118,9 +118,12 @@ pub trait Machine {
     /// What it has for launches of any kernel: none has more.
     fn room(&self) -> Capacity;
 
-    /// What it has for launches of a kernel by what is stated of its blocks, before it is made ready.
+    /// What it has for launches of a kernel by what that [states](Kernel::LAUNCH), before it is made
+    /// ready.
     fn stated<K: Kernel>(&self) -> Result<Capacity> {
-        Ok(self.room())
+        let room = self.room();
+        let threads = K::LAUNCH.threads.map_or(room.threads, |most| most.min(room.threads));
+        Ok(Capacity { threads, ..room })
     }
 
     /// What it has for launches of a kernel.

@@ -66,17 +66,11 @@ impl Gpu {
         threads: Option<u32>,
         steady: Steady,
     ) -> Result<LoadedKernel<K>> {
-        let threads = threads.map(|threads| threads.next_multiple_of(128));
+        let threads = threads
+            .map(|threads| threads.next_multiple_of(128))
+            .filter(|&threads| K::LAUNCH.threads.is_some_and(|most| threads < most));
         let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads, steady)?;
         Ok(LoadedKernel { loaded, _kernel: PhantomData })
-    }
-
-    /// How many threads kernel `K` states that its blocks have at most, if it does: without compiling it.
-    ///
-    /// # Errors
-    /// [`CudaError::NoKernel`].
-    pub fn stated_threads<K: Kernel>(&self) -> Result<Option<u32>> {
-        self.modules().stated_threads(&K::NAME.to_string())
     }
 
     /// The kernel of that name, which is passed so many bytes of arguments.

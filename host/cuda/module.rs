@@ -81,9 +81,6 @@ impl Modules {
         threads: Option<u32>,
         steady: Steady,
     ) -> Result<Arc<Loaded>> {
-        let text = self.text(name)?;
-        let stated = text::stated_threads(text);
-        let threads = threads.filter(|&threads| stated.is_some_and(|most| threads < most));
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
             slots.entry((name.to_owned(), threads, steady)).or_default().clone()
@@ -92,7 +89,7 @@ impl Modules {
         if let Some(loaded) = &*slot {
             return Ok(loaded.clone());
         }
-        let mut text = Cow::Borrowed(text);
+        let mut text = Cow::Borrowed(self.text(name)?);
         if let Some(threads) = threads {
             text = text::narrowed(&text, threads).into();
         }
@@ -101,11 +98,6 @@ impl Modules {
         }
         let loaded = Loaded::load(name, &text, steady, &self.device, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
-    }
-
-    /// The most threads per block that a kernel declares, if it does.
-    pub(super) fn stated_threads(&self, name: &str) -> Result<Option<u32>> {
-        Ok(text::stated_threads(self.text(name)?))
     }
 
     fn text(&self, name: &str) -> Result<&'static str> {

@@ -9,12 +9,7 @@ use std::ops::Range;
 
 use flockwork_device::kernel::Steady;
 
-/// The threads that a module's text states a block to have at most, if it does.
-pub(super) fn stated_threads(text: &str) -> Option<u32> {
-    text[stated(text)?].parse().ok()
-}
-
-/// Where that number stands.
+/// Where a module's text states how many threads a block has at most, if it does.
 fn stated(text: &str) -> Option<Range<usize>> {
     const DIRECTIVE: &str = "\n.maxntid ";
 
@@ -110,9 +105,7 @@ mod tests {
     #[test]
     fn fewer_threads_than_stated_can_be_stated() {
         let text = ".entry a(\n)\n.maxntid 1024, 1, 1\n{\n}\n";
-        assert_eq!(stated_threads(text), Some(1024));
         assert_eq!(narrowed(text, 256), text.replace("1024", "256"));
-        assert_eq!(stated_threads("no PTX"), None);
         assert_eq!(narrowed("no PTX", 32), "no PTX");
     }
 

@@ -9,10 +9,12 @@ use crate::{
         memory::ReadWrite,
         thread, unroll, warp,
     },
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Local, Name, Requires},
     math::Scalar,
 };
 
+/// Threads of a block.
+pub const THREADS: u32 = 256;
 /// Chains of operations that do not wait for each other.
 const CHAINS: u64 = 8;
 /// Operations of a chain in a round.
@@ -95,6 +97,13 @@ impl<T: Scalar> Kernel for MatrixCeiling<T> {
     type Arguments = Arguments<T>;
 
     const NAME: Name = Name { family: "fit_matrix_ceiling", objective: "", precision: T::NAME };
+
+    const LAUNCH: Launch = Launch {
+        threads: Some(THREADS),
+        requires: Some(Requires::SM_90),
+        local: Local { stack: 16, hot: 0 },
+        ..Launch::DEFAULT
+    };
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::pile::{self, Pile};
 use crate::{
     gpu::{block, memory::ReadOnly, shared::Shared, thread, warp},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
     math::Scalar,
     swarm::{
         best::Candidate,
@@ -78,6 +78,8 @@ impl<T: Scalar> Kernel for Judge<T> {
     type Arguments = Arguments<T>;
 
     const NAME: Name = Name { family: "fit_judge", objective: "", precision: T::NAME };
+
+    const LAUNCH: Launch = Launch { threads: Some(512), ..Launch::DEFAULT };
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
         Memory::<T>::of(threads, arguments.level).renewed.end()

@@ -15,7 +15,7 @@ use crate::{
         shared::Shared,
         thread, unroll, warp,
     },
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Local, Name, Requires},
     math::Scalar,
 };
 
@@ -467,6 +467,24 @@ impl<T: Scalar, const STEPS: usize, const TILES: usize, const DEPTH: usize> Kern
         },
         objective: "",
         precision: T::NAME,
+    };
+
+    // Some leave in local memory what they do not calculate with, so that more blocks fit.
+    const LAUNCH: Launch = {
+        let (blocks, stack) = match (STEPS, TILES) {
+            (1, 4) => (3, 0),
+            (2, 1) => (2, 8),
+            (4, 2) => (3, 32),
+            (4, 4) => (2, 16),
+            _ => (2, 0),
+        };
+        Launch {
+            threads: Some(THREADS),
+            blocks: Some(blocks),
+            requires: Some(Requires::SM_90),
+            local: Local { stack, hot: 0 },
+            ..Launch::DEFAULT
+        }
     };
 
     fn shared_bytes(_: u32, arguments: &Self::Arguments) -> u32 {

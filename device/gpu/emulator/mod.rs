@@ -149,11 +149,11 @@ impl Emulator {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<Report, Fault> {
-        if threads == 0 || !threads.is_multiple_of(warp::LANES) || threads > MOST_THREADS {
+        let most = K::LAUNCH.threads.unwrap_or(MOST_THREADS);
+        if threads == 0 || !threads.is_multiple_of(warp::LANES) || threads > most {
             return Err(Fault::Launch {
                 reason: std::format!(
-                    "{threads} threads in a block; it must be a multiple of 32 from 32 to \
-                     {MOST_THREADS}"
+                    "{threads} threads in a block; it must be a multiple of 32 from 32 to {most}"
                 ),
             });
         }

@@ -1,12 +1,12 @@
 //! v1: what is relaxed lies in device memory.
 
-use super::{Arguments, through};
+use super::{Arguments, LAUNCH, through};
 use crate::{
     gpu::{
         atomic::{Order, Scope},
         block, thread,
     },
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// Relaxes one tile. A thread for each entry of the whole matrix, in the matrix's order, in blocks of as many as a
@@ -101,6 +101,7 @@ impl Kernel for Everywhere {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_0");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -138,6 +139,7 @@ impl Kernel for One {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_1");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -151,6 +153,7 @@ impl Kernel for Diagonal {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_2_diagonal");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -164,6 +167,7 @@ impl Kernel for CrossOfAll {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_2_cross");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -186,6 +190,7 @@ impl Kernel for RestOfAll {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_2_rest");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -201,6 +206,7 @@ impl Kernel for Cross {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_3_cross");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -220,6 +226,7 @@ impl Kernel for Row {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_4_row");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -233,6 +240,7 @@ impl Kernel for Column {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_4_column");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {
@@ -246,6 +254,7 @@ impl Kernel for Rest {
     type Arguments = Arguments;
 
     const NAME: Name = named("floyd_warshall_v1_3_rest");
+    const LAUNCH: Launch = LAUNCH;
 
     #[inline(always)]
     unsafe fn run(arguments: &Arguments) {

@@ -41,8 +41,12 @@ pub use shared::{
 
 use crate::{
     gpu::{memory::ReadWrite, thread},
+    kernel::Launch,
     paths::Weight,
 };
+
+/// A block has a thread for each distance of a tile.
+const LAUNCH: Launch = Launch { threads: Some(1024), ..Launch::DEFAULT };
 
 /// Bytes from which a multiple is where rows of a pitched matrix begin.
 pub const PITCH: u32 = 512;

@@ -4,10 +4,10 @@
 //! row apart: with 32 to a row all in one bank. v2_2 has what is read so by columns alone the other way round,
 //! and the tile of phase 1, which is read by rows and columns, with rows that are one longer.
 
-use super::{Arguments, through};
+use super::{Arguments, LAUNCH, through};
 use crate::{
     gpu::{block, shared::Shared, thread},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// A tile in shared memory, row by row or column by column.
@@ -131,6 +131,7 @@ impl<const PADDED: bool> Kernel for Close<PADDED> {
 
     const NAME: Name =
         named(["floyd_warshall_v2_0_diagonal", "floyd_warshall_v2_2_diagonal"], PADDED);
+    const LAUNCH: Launch = LAUNCH;
 
     fn shared_bytes(_: u32, arguments: &Arguments) -> u32 {
         let edge = arguments.edge.get();
@@ -161,6 +162,7 @@ impl<const TRANSPOSED: bool> Kernel for AlongRow<TRANSPOSED> {
     type Arguments = Arguments;
 
     const NAME: Name = named(["floyd_warshall_v2_0_row", "floyd_warshall_v2_2_row"], TRANSPOSED);
+    const LAUNCH: Launch = LAUNCH;
 
     fn shared_bytes(_: u32, arguments: &Arguments) -> u32 {
         two_tiles(arguments)
@@ -192,6 +194,7 @@ impl<const TRANSPOSED: bool> Kernel for AlongColumn<TRANSPOSED> {
 
     const NAME: Name =
         named(["floyd_warshall_v2_0_column", "floyd_warshall_v2_2_column"], TRANSPOSED);
+    const LAUNCH: Launch = LAUNCH;
 
     fn shared_bytes(_: u32, arguments: &Arguments) -> u32 {
         two_tiles(arguments)
@@ -222,6 +225,7 @@ impl<const TRANSPOSED: bool> Kernel for Others<TRANSPOSED> {
     type Arguments = Arguments;
 
     const NAME: Name = named(["floyd_warshall_v2_0_rest", "floyd_warshall_v2_2_rest"], TRANSPOSED);
+    const LAUNCH: Launch = LAUNCH;
 
     fn shared_bytes(_: u32, arguments: &Arguments) -> u32 {
         two_tiles(arguments)

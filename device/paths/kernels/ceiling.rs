@@ -2,10 +2,14 @@
 
 use core::marker::PhantomData;
 
-use super::{cell::Cell, outer::Tiled};
+use super::{
+    cell::Cell,
+    launch,
+    outer::{THREADS, Tiled},
+};
 use crate::{
     gpu::{memory::ReadWrite, thread},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Local, Name},
 };
 
 /// What [`InRegisters`] is passed.
@@ -36,6 +40,12 @@ impl<C: Tiled> Kernel for InRegisters<C> {
     type Arguments = Arguments<C>;
 
     const NAME: Name = Name { family: "paths_ceiling", objective: "", precision: C::NAME };
+
+    const LAUNCH: Launch = Launch {
+        // The measurement of `f64` keeps what it needs before and after its loop.
+        local: Local { stack: if size_of::<C::Scalar>() == 8 { 48 } else { 32 }, hot: 0 },
+        ..launch::<C>(THREADS, Some(2))
+    };
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {

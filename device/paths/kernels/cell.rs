@@ -2,11 +2,14 @@
 
 use core::hint;
 
-use crate::gpu::{
-    memory::Word,
-    pair,
-    shared::Shared,
-    warp::{self, Shuffle},
+use crate::{
+    gpu::{
+        memory::Word,
+        pair,
+        shared::Shared,
+        warp::{self, Shuffle},
+    },
+    kernel::Requires,
 };
 
 /// A kind of weight, as kernels calculate with it.
@@ -26,6 +29,9 @@ pub trait Cell: Sized + Send + Sync + 'static {
 
     /// In the names of its kernels.
     const NAME: &'static str;
+
+    /// What the instructions of its kernels need.
+    const REQUIRES: Option<Requires> = None;
 
     /// Units in a quad: 1 or 2.
     const UNITS: usize;
@@ -313,6 +319,8 @@ impl Cell for U16 {
     type Unit = [u32; 2];
     type Wide = I32;
     const NAME: &'static str = "u16";
+    // Two sums, and two minima, are one instruction.
+    const REQUIRES: Option<Requires> = Some(Requires::SM_90);
     const UNITS: usize = 1;
     const EIGHT_ROWS: bool = true;
 

@@ -5,11 +5,12 @@ use core::marker::PhantomData;
 use super::{
     PIVOT,
     cell::Cell,
+    launch,
     square::{self, Lefts, Lines, Patch, Square, Window},
 };
 use crate::{
     gpu::{block, grid, memory::ReadWrite, shared::Shared, thread, unroll},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// What [`Closure`] is passed.
@@ -123,6 +124,9 @@ impl<C: Cell> Kernel for Closure<C> {
 
     const NAME: Name = Name { family: "paths_closure", objective: "", precision: C::NAME };
     const COOPERATIVE: bool = true;
+
+    const LAUNCH: Launch =
+        launch::<C>(square::THREADS, if size_of::<C::Scalar>() == 8 { None } else { Some(2) });
 
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         memory::<C>().2.end()

@@ -2,10 +2,16 @@
 
 use core::marker::PhantomData;
 
-use super::{PIVOT, SUPER, cell::Cell, square::Window, triangle};
+use super::{
+    PIVOT, SUPER,
+    cell::Cell,
+    launch,
+    square::{self, Window},
+    triangle,
+};
 use crate::{
     gpu::{memory::ReadWrite, thread},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// What [`Mirror`] is passed.
@@ -38,6 +44,8 @@ impl<C: Cell> Kernel for Mirror<C> {
     type Arguments = Arguments<C>;
 
     const NAME: Name = Name { family: "paths_mirror", objective: "", precision: C::NAME };
+
+    const LAUNCH: Launch = launch::<C>(square::THREADS, None);
 
     #[inline(always)]
     unsafe fn run(&Arguments { side, matrix }: &Self::Arguments) {

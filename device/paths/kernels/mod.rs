@@ -33,7 +33,21 @@ pub mod triangle;
 
 use self::{cell::Cell, outer::Part};
 use super::PIVOT;
-use crate::gpu::memory::{ReadOnly, ReadWrite};
+use crate::{
+    gpu::memory::{ReadOnly, ReadWrite},
+    kernel::{Launch, Local},
+};
+
+/// The launch of blocks of `threads` threads, of which a multiprocessor should hold that many.
+const fn launch<C: Cell>(threads: u32, blocks: Option<u32>) -> Launch {
+    Launch {
+        threads: Some(threads),
+        blocks,
+        requires: C::REQUIRES,
+        local: Local { stack: 32, hot: 0 },
+        ..Launch::DEFAULT
+    }
+}
 
 /// Vertices of the two pivot blocks of a round.
 pub const SUPER: u32 = 2 * PIVOT as u32;

@@ -9,7 +9,7 @@ pub use self::renewal::{MOST_HALVINGS, shared_bytes as shared_bytes_with_vias};
 use super::{
     Arguments, SUPER, Vias,
     cell::{Cell, F32, F64, I32, NonNegativeF32},
-    triangle,
+    launch, triangle,
 };
 use crate::{
     gpu::{
@@ -19,7 +19,7 @@ use crate::{
         thread, unroll,
         warp::{self, Shuffle},
     },
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// Threads of a block.
@@ -176,6 +176,8 @@ impl<C: Tiled> Kernel for Outer<C> {
 
     const NAME: Name = Name { family: "paths_outer", objective: "", precision: C::NAME };
 
+    const LAUNCH: Launch = launch::<C>(THREADS, Some(2));
+
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         C::shared_bytes()
     }
@@ -193,6 +195,8 @@ impl<C: Cell> Kernel for OuterVia<C> {
     type Arguments = (Arguments<C>, Vias);
 
     const NAME: Name = Name { family: "paths_outer_via", objective: "", precision: C::NAME };
+
+    const LAUNCH: Launch = launch::<C>(THREADS, Some(2));
 
     fn shared_bytes(_: u32, (_, vias): &Self::Arguments) -> u32 {
         renewal::shared_bytes::<C>(vias.halvings)

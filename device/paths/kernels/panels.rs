@@ -5,11 +5,12 @@ use core::marker::PhantomData;
 use super::{
     Crossing, PIVOT, Pivots, SUPER, Vias,
     cell::Cell,
+    launch,
     square::{self, Lefts, Patch, Renewal, Square, Window},
 };
 use crate::{
     gpu::{block, thread},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// Relaxes the rows and columns of the two pivot blocks by both, and leaves in [`Pivots::left`] and
@@ -36,6 +37,8 @@ impl<C: Cell> Kernel for Panels<C> {
 
     const NAME: Name = Name { family: "paths_panels", objective: "", precision: C::NAME };
 
+    const LAUNCH: Launch = launch::<C>(square::THREADS, Some(2));
+
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         memory::<C>().1.end()
     }
@@ -51,6 +54,8 @@ impl<C: Cell> Kernel for PanelsVia<C> {
     type Arguments = (Crossing<C>, Vias);
 
     const NAME: Name = Name { family: "paths_panels_via", objective: "", precision: C::NAME };
+
+    const LAUNCH: Launch = launch::<C>(square::THREADS, None);
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
         Panels::shared_bytes(threads, &arguments.0)

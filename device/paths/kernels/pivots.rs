@@ -5,11 +5,12 @@ use core::marker::PhantomData;
 use super::{
     PIVOT, Pivots, SUPER, Vias,
     cell::Cell,
+    launch,
     square::{self, Lefts, Lines, Renewal, Square, Window},
 };
 use crate::{
     gpu::block,
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Launch, Name},
 };
 
 /// Closes the square of the two pivot blocks, a and b, and leaves in [`Pivots::squares`] what the
@@ -38,6 +39,8 @@ impl<C: Cell> Kernel for ClosePivots<C> {
 
     const NAME: Name = Name { family: "paths_pivots", objective: "", precision: C::NAME };
 
+    const LAUNCH: Launch = launch::<C>(square::THREADS, Some(1));
+
     fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
         memory::<C>().2.end()
     }
@@ -53,6 +56,8 @@ impl<C: Cell> Kernel for ClosePivotsVia<C> {
     type Arguments = (Pivots<C>, Vias);
 
     const NAME: Name = Name { family: "paths_pivots_via", objective: "", precision: C::NAME };
+
+    const LAUNCH: Launch = launch::<C>(square::THREADS, Some(1));
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
         ClosePivots::shared_bytes(threads, &arguments.0)

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     gpu::warp::{self, Shuffle},
-    kernel::{Kernel, Name, Steady},
+    kernel::{Kernel, Launch, Local, Name, Steady},
     math::{Partial, Scalar},
     objective::{
         Objective, Point, Reach,
@@ -48,6 +48,20 @@ impl<O: Objective, T: Scalar> Kernel for Quartet<O, T> {
 
     const NAME: Name =
         Name { family: "swarm_quartet", objective: O::INFO.name, precision: T::NAME };
+
+    // Some leave in local memory what they need between groups of dimensions.
+    const LAUNCH: Launch = {
+        let (blocks, local) = match size_of::<T>() {
+            8 => (2, Local { stack: 24, hot: 1 }),
+            _ => (3, Local { stack: 48, hot: 0 }),
+        };
+        Launch {
+            threads: Some(256),
+            blocks: Some(blocks),
+            local: O::HINTS.local(Self::NAME, local),
+            ..Launch::DEFAULT
+        }
+    };
 
     fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         publish::shared_bytes::<T>(threads)

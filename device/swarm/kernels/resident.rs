@@ -37,7 +37,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Kernel, Name, Steady},
+    kernel::{Kernel, Launch, Local, Name, Steady},
     math::{Partial, Scalar},
     objective::{Objective, Point, Reach, evaluation::term_of, sum::of_runs},
     swarm::{
@@ -240,6 +240,20 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
     };
 
     const COOPERATIVE: bool = true;
+
+    // Unbounded, a thread would take twice as many registers, and the block would not fill a
+    // multiprocessor: what is needed between iterations may lie in local memory.
+    const LAUNCH: Launch = {
+        let local =
+            if SHARED { Local { stack: 768, hot: 8 } } else { Local { stack: 256, hot: 4 } };
+        Launch {
+            threads: Some(if size_of::<T>() == 8 { 512 } else { 1024 }),
+            blocks: Some(1),
+            keeps_shared_base: true,
+            local: O::HINTS.local(Self::NAME, local),
+            ..Launch::DEFAULT
+        }
+    };
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
         let Common { objective, view, .. } = &arguments.common;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     gpu::{memory::ReadOnly, warp},
-    kernel::{Kernel, Name, Steady},
+    kernel::{Kernel, Launch, Local, Name, Steady},
     math::Scalar,
     objective::Objective,
     swarm::{
@@ -52,6 +52,22 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
     type Arguments = Arguments<O, T>;
 
     const NAME: Name = Name { family: "swarm_step", objective: O::INFO.name, precision: T::NAME };
+
+    // A streaming kernel would take fewer registers than these bounds allow, and wait for one load
+    // after the other.
+    const LAUNCH: Launch = {
+        let (threads, blocks) = match size_of::<T>() {
+            8 => (Some(512), Some(1)),
+            _ if O::HINTS.bounded_step => (Some(512), Some(2)),
+            _ => (None, None),
+        };
+        Launch {
+            threads,
+            blocks,
+            local: O::HINTS.local(Self::NAME, Local::NONE),
+            ..Launch::DEFAULT
+        }
+    };
 
     fn shared_bytes(threads: u32, _: &Self::Arguments) -> u32 {
         publish::shared_bytes::<T>(threads)

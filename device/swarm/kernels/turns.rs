@@ -32,7 +32,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Kernel, Name, Steady},
+    kernel::{Kernel, Launch, Local, Name, Steady},
     math::{Partial, Scalar},
     objective::{Objective, Reach},
     swarm::{
@@ -121,6 +121,15 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
     const NAME: Name = Name { family: "swarm_turns", objective: O::INFO.name, precision: T::NAME };
 
     const COOPERATIVE: bool = true;
+
+    // As in `Iterations`; a thread has a whole particle, and takes twice as many registers.
+    const LAUNCH: Launch = Launch {
+        threads: Some(if size_of::<T>() == 8 { 256 } else { 512 }),
+        blocks: Some(1),
+        keeps_shared_base: true,
+        local: O::HINTS.local(Self::NAME, Local { stack: 256, hot: 4 }),
+        ..Launch::DEFAULT
+    };
 
     fn shared_bytes(threads: u32, arguments: &Self::Arguments) -> u32 {
         let dims = arguments.common.view.dims;

@@ -587,10 +587,8 @@ fn ceiling<M: Machine, K: Kernel<Arguments = ceiling::Arguments<T>>, T: Number>(
     (rounds, factor, expected): (u32, f64, f64),
     of_thread: u64,
 ) -> Result<f64> {
-    const THREADS: u32 = 256;
-
     let kernel = machine.load::<K>()?;
-    let threads = (blocks * THREADS) as usize;
+    let threads = (blocks * ceiling::THREADS) as usize;
     let ends = machine.zeroed::<T>(threads)?;
     let (start, factor) = (T::nearest(1.0), T::nearest(factor));
     // SAFETY: the buffer has an element for each thread and outlives the launches.
@@ -600,7 +598,7 @@ fn ceiling<M: Machine, K: Kernel<Arguments = ceiling::Arguments<T>>, T: Number>(
     };
     let mut launch = || {
         // SAFETY: as above.
-        unsafe { machine.launch(&kernel, blocks, THREADS, &arguments) }
+        unsafe { machine.launch(&kernel, blocks, ceiling::THREADS, &arguments) }
     };
     launch()?;
     let found = machine.download(&ends, threads)?;
