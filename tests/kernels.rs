@@ -2,12 +2,7 @@
 //! and small.
 #![cfg(feature = "cuda")]
 
-// Its tests use the rest.
-#[allow(dead_code, missing_docs)]
-#[path = "../build/ptx.rs"]
-mod ptx;
-
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flockwork::{kernel_images, registry};
 
@@ -34,26 +29,30 @@ fn every_target_has_exactly_the_kernels_of_the_registry() {
 }
 
 #[test]
-fn every_module_has_one_kernel_and_is_small() {
+fn every_module_has_one_kernel_as_it_states_itself_and_is_small() {
+    let mut stated = BTreeMap::new();
+    registry::for_each_facts(|facts| {
+        stated.insert(facts.name.to_string(), facts.launch);
+    });
     let mut total = 0;
     for image in kernel_images() {
         for (name, text) in image.entries {
             let what = format!("{name} for sm_{}", image.target);
+            let number = |directive: &str| -> Option<u32> {
+                let line = text.lines().find_map(|line| line.strip_prefix(directive))?;
+                let end = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
+                line[..end].parse().ok()
+            };
             assert_eq!(text.matches(".entry ").count(), 1, "{what}");
             assert!(text.contains(&format!(".entry {name}(")), "{what}");
-            // Some kernels are for later GPUs than the image: `NEWER` in build/ptx.rs.
-            let target =
-                text.lines().find_map(|line| line.strip_prefix(".target sm_")).expect(&what);
-            let newer = name.ends_with("_u16") || name.starts_with("fit_matrix_");
-            assert_eq!(
-                target,
-                if newer { "90".to_owned() } else { image.target.to_string() },
-                "{what}"
-            );
+            assert!(!text.contains("facts_"), "{what}");
+            let launch = &stated[*name];
+            // Some kernels are for later GPUs than the image.
+            let target = launch.requires.map_or(0, |requires| requires.target).max(image.target);
+            assert_eq!(number(".target sm_"), Some(target), "{what}");
+            assert_eq!(number(".maxntid "), launch.threads, "{what}");
+            assert_eq!(number(".minnctapersm "), launch.blocks, "{what}");
             assert!(text.len() < MOST_BYTES_OF_ONE, "{what} has {} bytes", text.len());
-            let again = ptx::modules(text).unwrap();
-            assert_eq!(again.len(), 1, "{what}");
-            assert_eq!(again[0].entry, *name);
             total += text.len();
         }
     }
