@@ -1,7 +1,7 @@
 //! Compiles `device/` to PTX and hands it to `host/` as bytes.
 //!
 //! See `build/compile.rs` for which compiler does it, `build/rust_cuda.rs` for the other one,
-//! `build/ptx.rs` for how the text is cut into one module per kernel, and `docs/architecture.md` for
+//! `build/ptx.rs` for how the text is cut into one module per kernel, and `docs/architecture/build.md` for
 //! why.
 
 #[path = "build/compile.rs"]

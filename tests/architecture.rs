@@ -1,4 +1,4 @@
-//! Checks that the imports in `host/` agree with the layers listed in docs/architecture.md.
+//! Checks that the imports in `host/` agree with the layers listed in docs/architecture/layers.md.
 
 use std::{
     collections::BTreeMap,
@@ -8,7 +8,7 @@ use std::{
 
 /// The modules of each line of the list, from top to bottom.
 fn layers() -> Vec<Vec<String>> {
-    let document = read(&root().join("docs/architecture.md"));
+    let document = read(&root().join("docs/architecture/layers.md"));
     let (_, after) = document.split_once("```layers\n").expect("a list of layers");
     let (list, _) = after.split_once("```").expect("an end of the list");
     list.lines().map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()

@@ -380,7 +380,7 @@ fn whole<T: Scalar>(case: &Case, capacity: Capacity, team: Option<Team>) -> Opti
 }
 
 /// Warps of a multiprocessor that are time-sliced at least: with one, the kernel takes longer than
-/// streaming ones. Measured, see benches/README.md.
+/// streaming ones. Measured, see docs/measurements/gpu-swarms.md.
 const LEAST_SLICED: u32 = 2;
 
 /// A chunk on the chip for each warp, and others in turn; `None` if there is no room for one, or for so
@@ -411,7 +411,7 @@ fn time_sliced<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
 }
 
 /// Dimensions up to which a thread for each particle in device memory is as fast as four: measured, see
-/// benches/README.md.
+/// docs/measurements/gpu-swarms.md.
 const FEW_FOR_FOUR: u32 = 36;
 
 /// Threads for each multiprocessor up to which four have a particle whatever a term reads: measured likewise.
@@ -430,7 +430,7 @@ fn by_fours(room: Capacity, reach: Reach, particles: u32, dims: u32) -> bool {
 const LEFT_TO_CACHE: u32 = 7;
 
 /// [`tiered`] gains something where one part in this many of a swarm, or more, fits on the chip: measured, see
-/// benches/README.md.
+/// docs/measurements/gpu-swarms.md.
 const WORTH_A_TIER: u64 = 4;
 
 /// Warps' particles that fit on a multiprocessor at least where [`tiered`] gains something: with few particles
@@ -477,12 +477,13 @@ const LEAST_PARTS: u32 = 8;
 /// Particles that a multiprocessor has at most if they are shared: with more, a thread for each fills it.
 const SHARED_PARTICLES: u32 = 128;
 
-/// Who cooperates, where threads do. The rule of [`Cooperation::Auto`], from measurements (`flockwork bench
-/// evaluation`, benches/README.md): threads share particles until there are [`SHARING_THREADS`] for each
-/// multiprocessor, and at least [`LEAST_PARTS`] share one if a multiprocessor has no more than
-/// [`SHARED_PARTICLES`], and a particle four dimensions for each; as many particles lie side by side as make a
-/// block of that size, but fewer if a quarter of the multiprocessors had nothing to do. Where that does not
-/// fit, a thread for each; where that does not either, narrower teams.
+/// Who cooperates, where threads do. The rule of [`Cooperation::Auto`], from measurements (`flockwork
+/// bench evaluation`, docs/measurements/cooperative.md): threads share particles until there are
+/// [`SHARING_THREADS`] for each multiprocessor, and at least [`LEAST_PARTS`] share one if a
+/// multiprocessor has no more than [`SHARED_PARTICLES`], and a particle four dimensions for each; as
+/// many particles lie side by side as make a block of that size, but fewer if a quarter of the
+/// multiprocessors had nothing to do. Where that does not fit, a thread for each; where that does not
+/// either, narrower teams.
 impl Case {
     /// As many threads for a particle as have something to do: no more than groups of dimensions, or terms.
     fn useful_parts(&self) -> u32 {

@@ -14,12 +14,29 @@ use flockwork::{
     swarm::{AskTell, Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
 };
 
-/// README's Rust programs: those with a `main`.
-fn programs_of_readme() -> Vec<String> {
-    let readme =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
-    let blocks = readme.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
-    blocks.filter(|block| block.contains("fn main()")).map(str::to_owned).collect()
+/// The programs in Rust of README and of the book: those with a `main`.
+fn programs_of_documents() -> Vec<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    let mut programs = Vec::new();
+    for page in pages {
+        let text = fs::read_to_string(page).unwrap();
+        let blocks = text.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+        programs.extend(blocks.filter(|block| block.contains("fn main()")).map(str::to_owned));
+    }
+    programs
 }
 
 /// More than README has room for.
@@ -56,8 +73,8 @@ pub fn main() -> Result<(), flockwork::Error> {
 fn a_crate_of_ones_own_runs_in_both_profiles() {
     let folder = tempfile::tempdir().unwrap();
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let mut programs = programs_of_readme();
-    assert!(programs.len() >= 4);
+    let mut programs = programs_of_documents();
+    assert!(programs.len() >= 7);
     programs.push(FURTHER.to_owned());
     let mut source = String::new();
     for (nth, program) in programs.iter().enumerate() {
