@@ -277,7 +277,10 @@ fn what_makes_no_sense_gets_a_sentence() {
         (fit().bounds("c9", 0.0, 1.0).err(), "has no parameter \"c9\"; it has: c0, c1, c2"),
         (fit().bounds("c1", 1.0, 1.0).err(), "the box is 1.0 to 1.0 for c1"),
         (fit().all_bounds(&[(0.0, 1.0)]).err(), "the list of bounds has 1 entries"),
-        (fit().bounds("c1", 0.0, 1.0).unwrap().size("degree", 1).err(), "before bounds"),
+        (
+            fit().bounds("c2", 0.0, 1.0).unwrap().size("degree", 1).err(),
+            "has no parameter \"c2\"; it has: c0, c1",
+        ),
         (fit().fixed("c1", f64::NAN).err(), "a finite number"),
         (fit().weighted(vec![1.0]).err(), "the list of weights has 1 entries"),
         (fit().weighted(vec![1.0, -1.0]).err(), "weight is -1.0 in row 1"),

@@ -270,7 +270,7 @@ mod tests {
                 of("<f8", "(1, 3)", &[0; 24]),
                 "it is an array of 1 rows and 3 columns; a point has 2",
             ),
-            (of("<f8", "(2, 2)", &[0; 31]), "it has 31 bytes of numbers, which are not 2 rows"),
+            (of("<f8", "(2, 2)", &[0; 31]), "it has 31 bytes of numbers, which is not 2 rows"),
             (of("<f8", "(2, 2)", &[0; 33]), "it has 33 bytes"),
             (of("<f8", "(0, 2)", &[]), "it has no points"),
             (of("<f8", "(9999999999999999, 999999999999)", &[]), "it has 0 bytes of numbers"),
