@@ -446,7 +446,7 @@ mod tests {
             (
                 "save",
                 |s| s.save("file", Duration::from_secs(1)),
-                |s, _| s.saved.as_ref().is_some_and(|saved| saved.path == PathBuf::from("file")),
+                |s, _| s.saved.as_ref().is_some_and(|saved| saved.path.as_os_str() == "file"),
             ),
         ]
     }
