@@ -287,7 +287,9 @@ fn older_names_are_read() {
             _ => None,
         };
         let mut count = fields.values_mut().map(renamed).sum();
-        if let Some((older, idle)) = older.zip(fields.remove("patience")) {
+        if let Some(older) = older
+            && let Some(idle) = fields.remove("patience")
+        {
             fields.insert(older.to_owned(), idle);
             count += 1;
         }
