@@ -14,8 +14,8 @@
 //! ```
 //! use flockwork::{objective::Sphere, points, swarm::{Problem, Search, Start}};
 //!
-//! // Sobol points, mapped to the box from -5 to 5, for half of the swarm; the rest starts at
-//! random. let cube = points::sobol(64, 2, 1)?;
+//! // Sobol points, mapped to the box from -5 to 5, for half of the swarm; the rest is random.
+//! let cube = points::sobol(64, 2, 1)?;
 //! let rows = cube.chunks(2).map(|point| point.iter().map(|u| 10.0 * u - 5.0).collect());
 //! let search = Search::new(Problem::new(Sphere, 2)?.with_bounds(vec![-5.0; 2], vec![5.0; 2])?);
 //! let outcome = search.particles(128).iterations(50).start(Start::Points(rows.collect())).run()?;
