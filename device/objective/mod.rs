@@ -341,10 +341,10 @@ impl Hints {
     /// use flockwork_device::kernel::{Local, Name};
     /// use flockwork_device::objective::Hints;
     ///
-    /// let more = Local { stack: 16, hot: 1 };
-    /// let hints = Hints { local: &[("swarm_step", "f32", more)], ..Hints::DEFAULT };
+    /// const MORE: Local = Local { stack: 16, hot: 1 };
+    /// let hints = Hints { local: &[("swarm_step", "f32", MORE)], ..Hints::DEFAULT };
     /// let name = Name { family: "swarm_step", objective: "mine", precision: "f32" };
-    /// assert_eq!(hints.local(name, Local::NONE), more);
+    /// assert_eq!(hints.local(name, Local::NONE), MORE);
     /// assert_eq!(hints.local(Name { precision: "f64", ..name }, Local::NONE), Local::NONE);
     /// ```
     pub const fn local(&self, name: Name, of_family: Local) -> Local {

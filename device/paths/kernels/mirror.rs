@@ -32,7 +32,7 @@ impl<C: Cell> Clone for Arguments<C> {
 impl<C: Cell> Copy for Arguments<C> {}
 
 /// Copies what is below the diagonal to above it, in squares of [`SUPER`] by [`SUPER`]; those on the diagonal
-/// are whole already. A block of [`square::THREADS`](super::square::THREADS) threads for each quarter of one.
+/// are whole already. A block of [`square::THREADS`] threads for each quarter of one.
 pub struct Mirror<C>(PhantomData<C>);
 
 /// Blocks of a launch of [`Mirror`].
