@@ -319,11 +319,7 @@ impl Machine for EmulatorMachine {
     }
 
     fn capacity<K: Kernel>(&self, _: &PhantomData<fn() -> K>) -> Capacity {
-        let room = self.room();
-        Capacity {
-            threads: K::LAUNCH.threads.map_or(room.threads, |most| most.min(room.threads)),
-            ..room
-        }
+        self.stated::<K>()
     }
 
     fn resident_blocks<K: Kernel>(

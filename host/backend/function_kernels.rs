@@ -77,7 +77,7 @@ pub(crate) trait FunctionKernels<M: Machine, T> {
     fn terms(&self, context: &Context<T>) -> (u32, u32);
 
     /// What the machine has for launches of a kernel.
-    fn capacity(&mut self, machine: &M, kernel: ChipKernel) -> Result<Capacity>;
+    fn capacity(&self, machine: &M, kernel: ChipKernel) -> Capacity;
 
     /// Launches a kernel with particles on the chip.
     ///
@@ -164,7 +164,7 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         (self.objective.terms(context), <O::Partial<T> as Shuffle>::WORDS)
     }
 
-    fn capacity(&mut self, machine: &M, kernel: ChipKernel) -> Result<Capacity> {
+    fn capacity(&self, machine: &M, kernel: ChipKernel) -> Capacity {
         // Which blocks it is compiled for follows from this.
         match kernel {
             ChipKernel::Resident => machine.stated::<Resident<O, T>>(),

@@ -120,10 +120,10 @@ pub trait Machine {
 
     /// What it has for launches of a kernel by what that [states](Kernel::LAUNCH), before it is made
     /// ready.
-    fn stated<K: Kernel>(&self) -> Result<Capacity> {
+    fn stated<K: Kernel>(&self) -> Capacity {
         let room = self.room();
         let threads = K::LAUNCH.threads.map_or(room.threads, |most| most.min(room.threads));
-        Ok(Capacity { threads, ..room })
+        Capacity { threads, ..room }
     }
 
     /// What it has for launches of a kernel.

@@ -177,7 +177,7 @@ struct Candidate {
 }
 
 /// The candidates in the order in which they are tried: the faster one first, where both fit.
-fn candidates<T: Scalar>(is_asynchronous: bool) -> [Candidate; 5] {
+fn candidates<T: Scalar>(is_asynchronous: bool) -> Vec<Candidate> {
     use ChipKernel::{Cooperative, Resident, Tiered, TimeSliced};
 
     let cooperative_first =
@@ -192,11 +192,10 @@ fn candidates<T: Scalar>(is_asynchronous: bool) -> [Candidate; 5] {
         // faster even where all particles fit.
         let many = sliced(|case| case.may_be_alone() && !are_few(case.load.dims));
         let few = sliced(|case| case.may_be_alone() && are_few(case.load.dims));
-        [cooperative_first, many, resident, few, cooperative_last]
+        vec![cooperative_first, many, resident, few, cooperative_last]
     } else {
         let tiered = Candidate { kernel: Tiered, when: Case::may_be_alone, shape: tiered::<T> };
-        let none = Candidate { kernel: Tiered, when: |_| false, shape: |_, _| None };
-        [cooperative_first, resident, cooperative_last, tiered, none]
+        vec![cooperative_first, resident, cooperative_last, tiered]
     }
 }
 
@@ -205,18 +204,15 @@ fn candidates<T: Scalar>(is_asynchronous: bool) -> [Candidate; 5] {
 ///
 /// # Errors
 /// If what was asked for cannot be, with a sentence that says why and what can.
-pub fn choose<T: Scalar>(
-    case: &Case,
-    mut capacity: impl FnMut(ChipKernel) -> Result<Capacity>,
-) -> Result<Launch> {
+pub fn choose<T: Scalar>(case: &Case, capacity: impl Fn(ChipKernel) -> Capacity) -> Result<Launch> {
     let asked = case.asked_strategy();
-    if case.is_fusible && !matches!(asked, Some(Strategy::Streaming | Strategy::General)) {
+    if case.is_fusible {
         for Candidate { kernel, when, shape } in candidates::<T>(case.is_asynchronous) {
             let strategy = kernel.strategy(case.is_asynchronous);
             if asked.is_some_and(|asked| asked != strategy) || !when(case) {
                 continue;
             }
-            if let Some(shape) = shape(case, capacity(kernel)?) {
+            if let Some(shape) = shape(case, capacity(kernel)) {
                 return Ok(Launch::OnChip(kernel, shape));
             }
         }
@@ -602,14 +598,15 @@ mod tests {
 
     /// The choice in f32 on a machine of this capacity.
     fn launch(case: Case) -> Launch {
-        choose::<f32>(&case, |kernel| {
-            Ok(if kernel == ChipKernel::TimeSliced { HALF } else { case.room })
+        choose::<f32>(&case, |kernel| match kernel {
+            ChipKernel::TimeSliced => HALF,
+            _ => case.room,
         })
         .unwrap()
     }
 
     fn refused(case: Case) -> String {
-        choose::<f32>(&case, |_| Ok(case.room)).unwrap_err().to_string()
+        choose::<f32>(&case, |_| case.room).unwrap_err().to_string()
     }
 
     /// Blocks, threads and chunks of a launch with a thread for each particle.

@@ -102,7 +102,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     /// The same of kernels for a function, whatever it is.
     pub fn of_kernels(
         machine: M,
-        mut function: Box<dyn FunctionKernels<M, T>>,
+        function: Box<dyn FunctionKernels<M, T>>,
         plan: Plan<T>,
         threads: u32,
         asked: Asked,
@@ -138,7 +138,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let parts =
             if launch_of_few == Launch::Streaming(Order::Sixteens) { quartet::PARTS } else { 1 };
         let smallest = plan.particles.div_ceil(warp::LANES / parts);
-        let publishers = blocks.max(smallest).max(machine.room().blocks);
+        let publishers = blocks.max(smallest).max(case.room.blocks);
         Ok(Self {
             buffers: Buffers::new(&machine, &plan, function.reach(), publishers)?,
             chip: None,
@@ -168,20 +168,15 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     /// Iterations from number `first` on in launches of one or two for each, put together.
     fn few(&mut self, first: u32, iterations: u32) -> Result<()> {
         let end = first + iterations;
-        let is_fused = match self.launch_of_few {
-            Launch::Streaming(order) => {
-                self.arrange(order)?;
-                true
-            }
-            _ => false,
-        };
         let machine = self.machine.clone();
-        machine.batch(&mut || {
-            (first..end).try_for_each(|iteration| match is_fused {
-                true => self.step(iteration),
-                false => self.general(iteration, iteration + 1 < end),
+        if let Launch::Streaming(order) = self.launch_of_few {
+            self.arrange(order)?;
+            machine.batch(&mut || (first..end).try_for_each(|iteration| self.step(iteration)))
+        } else {
+            machine.batch(&mut || {
+                (first..end).try_for_each(|iteration| self.general(iteration, iteration + 1 < end))
             })
-        })
+        }
     }
 
     fn keep_record(&mut self) -> Result<()> {

@@ -14,7 +14,12 @@ use crate::cli::parse::{choice, positive};
 #[derive(Args)]
 pub struct Swarm {
     /// Measure only this strategy; may be given several times.
-    #[arg(long = "only", visible_alias = "way", value_name = "STRATEGY", value_parser = choice(MEASURED, Strategy::name))]
+    #[arg(
+        long,
+        visible_alias = "way",
+        value_name = "STRATEGY",
+        value_parser = choice(MEASURED, Strategy::name)
+    )]
     only: Vec<Strategy>,
     /// Sample the swarm every N iterations, as `optimize --history` does.
     #[arg(long, value_name = "N", value_parser = positive::<u32>)]
