@@ -1,11 +1,18 @@
 //! Compiles `device/` to PTX and hands it to `host/` as bytes.
 //!
 //! See `build/compile.rs` for which compiler does it, `build/rust_cuda.rs` for the other one,
-//! `build/ptx.rs` for how the text is cut into one module per kernel, and `docs/architecture/build.md` for
-//! why.
+//! `build/ptx.rs` for how the text is cut into one module per kernel, `build/archive.rs` for how those are
+//! compressed, and `docs/architecture/build.md` for why.
+
+/// Reading an archive is the library's.
+#[path = "host/cuda/archive.rs"]
+#[allow(dead_code, reason = "the library reads the texts")]
+mod archive;
 
 #[path = "build/compile.rs"]
 mod compile;
+#[path = "build/archive.rs"]
+mod packing;
 #[path = "build/ptx.rs"]
 mod ptx;
 #[path = "build/rust_cuda.rs"]
@@ -13,16 +20,15 @@ mod rust_cuda;
 
 use std::{
     collections::HashMap,
-    env,
-    fmt::Write as _,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
+use archive::Archive;
 use compile::{Compiler, TARGETS, Target};
 
-/// The PTX that is kept for machines without a fitting compiler.
+/// The kernels that are kept for machines without a fitting compiler.
 const KEPT: &str = "data/ptx";
 /// Names a compiler for the device build, or says `prebuilt`.
 const CHOICE: &str = "FLOCKWORK_DEVICE_RUSTC";
@@ -32,7 +38,7 @@ const INSTALL: &str = " Install a compiler with the sources of its `core`: on De
     GPU support: `--no-default-features`.";
 
 fn main() -> ExitCode {
-    for path in ["build.rs", "build", "device"] {
+    for path in ["build.rs", "build", "device", "host/cuda/archive.rs"] {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed={CHOICE}");
@@ -56,8 +62,8 @@ fn main() -> ExitCode {
 
 /// Leaves the kernels in `out`, ready to be embedded, and says where they came from.
 fn kernels(root: &Path, out: &Path) -> Result<String, String> {
-    let hash = compile::source_hash(&root.join("device"))?;
-    write(&out.join("device.hash"), &format!("{hash}\n"))?;
+    let hash = compile::source_hash(root)?;
+    write(&out.join("device.hash"), format!("{hash}\n"))?;
     // What `scripts/update-ptx` knows the compiler by; the kept kernels have none here.
     let _ = fs::remove_file(out.join("compiler"));
 
@@ -74,7 +80,8 @@ fn kernels(root: &Path, out: &Path) -> Result<String, String> {
         }
         let compiler = rust_cuda::compile(root, out)?;
         let facts = kept_facts(root, &hash)?;
-        embed(out, rust_cuda::TARGETS, Some(&facts))?;
+        pack(out, rust_cuda::TARGETS, Some(&facts))?;
+        embed(out, rust_cuda::TARGETS)?;
         return Ok(format!("compiled from device/ by {compiler}"));
     }
     if choice.is_empty() {
@@ -97,7 +104,8 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
     }
     compiler.compile(root, out)?;
     write(&out.join("compiler"), &compiler.identity)?;
-    embed(out, TARGETS, None)?;
+    pack(out, TARGETS, None)?;
+    embed(out, TARGETS)?;
     Ok(format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display()))
 }
 
@@ -106,9 +114,9 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
 fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<String, String> {
     if kept_are_of(root, hash) {
         for target in TARGETS {
-            write(&out.join(format!("{}.ptx", target.cpu)), &kept_text(root, target)?)?;
+            write(&archive_of(out, target), kept_archive(root, target)?)?;
         }
-        embed(out, TARGETS, None)?;
+        embed(out, TARGETS)?;
         return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
     }
     Err(format!(
@@ -126,7 +134,12 @@ fn kept_facts(root: &Path, hash: &str) -> Result<HashMap<String, ptx::Facts>, St
         ));
     }
     let [target] = TARGETS else { unreachable!("one target") };
-    ptx::facts(&kept_text(root, target)?)
+    let bytes = kept_archive(root, target)?;
+    let kernels = Archive::read(&bytes)?.kernels;
+    kernels
+        .into_iter()
+        .map(|kernel| Ok((kernel.name, ptx::Facts::from_line(&kernel.facts)?)))
+        .collect()
 }
 
 /// Whether the kernels in [`KEPT`] are of the `device/` with this hash.
@@ -136,55 +149,49 @@ fn kept_are_of(root: &Path, hash: &str) -> bool {
     kept.trim() == hash
 }
 
-/// The PTX kept for a target: in pieces, of which none is very large, in the order of their names.
-fn kept_text(root: &Path, target: &Target) -> Result<String, String> {
-    let folder = root.join(KEPT).join(target.cpu);
-    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
-    let entries = fs::read_dir(&folder).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let mut pieces: Vec<PathBuf> =
-        entries.map_err(|e| failed(&folder, e))?.iter().map(fs::DirEntry::path).collect();
-    pieces.sort();
-    pieces.iter().map(|path| fs::read_to_string(path).map_err(|e| failed(path, e))).collect()
+/// The archive kept for a target.
+fn kept_archive(root: &Path, target: &Target) -> Result<Vec<u8>, String> {
+    let path = archive_of(&root.join(KEPT), target);
+    fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))
+/// Where the kernels of a target lie in a folder.
+fn archive_of(folder: &Path, target: &Target) -> PathBuf {
+    folder.join(format!("{}.kernels", target.cpu))
 }
 
-/// Cuts the texts in `out` into one module per kernel and writes the table that the program embeds,
-/// and for each target a table of what the kernels state, which `scripts/check-ptx` reads. `facts` has
-/// it where the texts have not.
-fn embed(
+fn write(file: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
+    fs::write(file, content).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+/// Cuts the texts in `out` into one module per kernel and compresses them into an archive for each
+/// target. `facts` has what the kernels state where the texts have not.
+fn pack(
     out: &Path,
     targets: &[Target],
     facts: Option<&HashMap<String, ptx::Facts>>,
 ) -> Result<(), String> {
-    // Kernels that no longer exist must not linger.
-    let kernels = out.join("kernels");
-    let _ = fs::remove_dir_all(&kernels);
-    let mut table = String::from("&[\n");
     for target in targets {
         let path = out.join(format!("{}.ptx", target.cpu));
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let folder = kernels.join(target.cpu);
-        fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let _ = writeln!(table, "    Image {{ target: {}, entries: &[", target.capability);
         let failed = |e| format!("{}: {e}", path.display());
+        let text = fs::read_to_string(&path).map_err(|e| failed(e.to_string()))?;
         let facts = facts.map_or_else(|| ptx::facts(&text), |facts| Ok(facts.clone()));
         let modules = facts.and_then(|facts| ptx::modules(&text, &facts)).map_err(failed)?;
-        write(&kernels.join(format!("{}.facts", target.cpu)), &ptx::table(&modules))?;
-        for module in modules {
-            let file = folder.join(format!("{}.ptx", module.entry));
-            write(&file, &module.text)?;
-            let _ = writeln!(
-                table,
-                "        ({:?}, include_str!({:?})),",
-                module.entry,
-                file.display().to_string()
-            );
-        }
-        table.push_str("    ] },\n");
+        write(&archive_of(out, target), packing::write(modules).map_err(failed)?)?;
     }
-    table.push(']');
-    write(&out.join("images.rs"), &table)
+    Ok(())
+}
+
+/// Writes the table of the archives in `out` that the program embeds.
+fn embed(out: &Path, targets: &[Target]) -> Result<(), String> {
+    let images: String = targets
+        .iter()
+        .map(|target| {
+            let file = archive_of(out, target).display().to_string();
+            format!("        Image::new({}, include_bytes!({file:?})),\n", target.capability)
+        })
+        .collect();
+    let count = targets.len();
+    let table = format!("{{\n    static ALL: [Image; {count}] = [\n{images}    ];\n    &ALL\n}}\n");
+    write(&out.join("images.rs"), table)
 }

@@ -35,6 +35,9 @@ const FLAGS: &[&str] = &[
     "-Clinker-flavor=llbc",
 ];
 
+/// What decides how the compiled text is cut and packed.
+const PACKING: [&str; 3] = ["build/archive.rs", "build/ptx.rs", "host/cuda/archive.rs"];
+
 /// A rustc with the sources of its own `core`.
 pub struct Compiler {
     /// The program.
@@ -234,15 +237,17 @@ pub fn is_for_the_outer_build(variable: &OsStr) -> bool {
         || name.starts_with("CARGO") && !reach.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// A number that changes when anything that decides the PTX changes, but for the compiler: the
-/// device crate's files, the targets they are compiled for, the flags. FNV-1a, 64 bits, in hexadecimal.
-pub fn source_hash(device: &Path) -> Result<String, String> {
-    let mut files = Vec::new();
-    collect(device, &mut files).map_err(|e| format!("{}: {e}", device.display()))?;
+/// A number that changes when anything that decides the kernels changes, but for the compiler: the
+/// device crate's files, how they are cut and packed, the targets they are compiled for, the flags.
+/// FNV-1a, 64 bits, in hexadecimal.
+pub fn source_hash(root: &Path) -> Result<String, String> {
+    let device = root.join("device");
+    let mut files: Vec<_> = PACKING.iter().map(|file| root.join(file)).collect();
+    collect(&device, &mut files).map_err(|e| format!("{}: {e}", device.display()))?;
     files.sort();
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
     for file in files {
-        let name = file.strip_prefix(device).expect("found inside");
+        let name = file.strip_prefix(root).expect("found inside");
         hash.add(name.to_string_lossy().replace('\\', "/").as_bytes());
         hash.add(&fs::read(&file).map_err(|e| format!("{}: {e}", file.display()))?);
     }

@@ -95,6 +95,43 @@ impl Facts {
         })
     }
 
+    /// As fields separated by tabs: 0 stands for what is not stated.
+    pub fn to_line(&self) -> String {
+        let Self { family, objective, precision, local: (stack, hot), .. } = self;
+        let (threads, blocks) = (self.threads.unwrap_or(0), self.blocks.unwrap_or(0));
+        let (target, (major, minor)) = self.requires.unwrap_or_default();
+        let keeps = u32::from(self.keeps_shared_base);
+        format!(
+            "{family}\t{objective}\t{precision}\t{threads}\t{blocks}\t{target}\t{major}\t{minor}\t{keeps}\t{stack}\t\
+             {hot}"
+        )
+    }
+
+    /// From what [`to_line`](Self::to_line) made.
+    pub fn from_line(line: &str) -> Result<Self, String> {
+        let failed = || format!("no facts of a kernel: {line}");
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [family, objective, precision, numbers @ ..] = &fields[..] else {
+            return Err(failed());
+        };
+        let numbers: Option<Vec<u32>> = numbers.iter().map(|number| number.parse().ok()).collect();
+        let numbers = numbers.ok_or_else(failed)?;
+        let &[threads, blocks, target, major, minor, keeps, stack, hot] = &numbers[..] else {
+            return Err(failed());
+        };
+        let stated = |number: u32| (number > 0).then_some(number);
+        Ok(Self {
+            family: (*family).to_owned(),
+            objective: (*objective).to_owned(),
+            precision: (*precision).to_owned(),
+            threads: stated(threads),
+            blocks: stated(blocks),
+            requires: stated(target).map(|target| (target, (major, minor))),
+            keeps_shared_base: keeps != 0,
+            local: (stack, hot),
+        })
+    }
+
     /// The directives that state its blocks, if it has some.
     fn directives(&self) -> Option<String> {
         let threads = self.threads?;
@@ -118,16 +155,6 @@ pub fn facts(text: &str) -> Result<HashMap<String, Facts>, String> {
         Some(bytes(item).and_then(|bytes| Ok((entry.clone(), Facts::parse(&entry, &bytes)?))))
     };
     items.iter().filter_map(stated).collect()
-}
-
-/// What the kernels of the modules state, a line each, as `scripts/check-ptx` reads it.
-pub fn table(modules: &[Module]) -> String {
-    let mut table = String::from("kernel\tfamily\tobjective\tprecision\tstack\thot\n");
-    for Module { entry, facts, .. } in modules {
-        let Facts { family, objective, precision, local: (stack, hot), .. } = facts;
-        table += &format!("{entry}\t{family}\t{objective}\t{precision}\t{stack}\t{hot}\n");
-    }
-    table
 }
 
 /// The bytes of a variable: `.visible .global .align 4 .b8 name[44] = {1, 2};`, of which those at the
@@ -394,11 +421,9 @@ ret;
         assert_eq!(facts, one("swarm_step_levy_f32", levy.clone()));
         let module = modules(&text, &facts).unwrap().remove(0);
         assert_eq!(module.facts, levy);
-        let table = table(std::slice::from_ref(&module));
-        assert!(
-            table.ends_with("\nswarm_step_levy_f32\tswarm_step\tlevy\tf32\t300\t0\n"),
-            "{table}"
-        );
+        let line = levy.to_line();
+        assert_eq!(line, "swarm_step\tlevy\tf32\t512\t2\t90\t8\t0\t1\t300\t0");
+        assert_eq!(Facts::from_line(&line), Ok(levy));
         assert_eq!(
             module.text,
             ".version 8.0\n.target sm_90\n.address_size 64\n\n.visible .entry swarm_step_levy_f32(\n)\n\

@@ -60,12 +60,12 @@ pub fn kernel_origin() -> &'static str {
     kernels::ORIGIN
 }
 
-/// The GPU kernels inside the program: the name and text of every module, for each target.
+/// The GPU kernels inside the program, for each target.
 ///
 /// ```
 /// let newest = flockwork::kernel_images().last().expect("one for each target");
-/// println!("{} kernels for sm_{}", newest.entries.len(), newest.target);
-/// assert!(newest.target >= 70);
+/// println!("{} kernels for sm_{}", newest.names().count(), newest.target());
+/// assert!(newest.target() >= 70);
 /// ```
 #[cfg(feature = "cuda")]
 pub fn kernel_images() -> &'static [cuda::Image] {

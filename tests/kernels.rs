@@ -20,12 +20,11 @@ fn every_target_has_exactly_the_kernels_of_the_registry() {
     assert!(registered.contains("swarm_step_rastrigin_f32"));
     assert!(!kernel_images().is_empty());
     for image in kernel_images() {
-        let names: BTreeSet<String> =
-            image.entries.iter().map(|(name, _)| (*name).to_owned()).collect();
-        assert_eq!(names, registered, "sm_{}", image.target);
-        assert_eq!(names.len(), image.entries.len(), "a name twice in sm_{}", image.target);
+        let names: BTreeSet<String> = image.names().map(str::to_owned).collect();
+        assert_eq!(names, registered, "sm_{}", image.target());
+        assert_eq!(names.len(), image.names().count(), "a name twice in sm_{}", image.target());
     }
-    assert!(kernel_images().is_sorted_by_key(|image| image.target));
+    assert!(kernel_images().is_sorted_by_key(|image| image.target()));
 }
 
 #[test]
@@ -36,8 +35,9 @@ fn every_module_has_one_kernel_as_it_states_itself_and_is_small() {
     });
     let mut total = 0;
     for image in kernel_images() {
-        for (name, text) in image.entries {
-            let what = format!("{name} for sm_{}", image.target);
+        for name in image.names() {
+            let text = image.text(name).expect("it is there");
+            let what = format!("{name} for sm_{}", image.target());
             let number = |directive: &str| -> Option<u32> {
                 let line = text.lines().find_map(|line| line.strip_prefix(directive))?;
                 let end = line.find(|c: char| !c.is_ascii_digit()).unwrap_or(line.len());
@@ -46,9 +46,9 @@ fn every_module_has_one_kernel_as_it_states_itself_and_is_small() {
             assert_eq!(text.matches(".entry ").count(), 1, "{what}");
             assert!(text.contains(&format!(".entry {name}(")), "{what}");
             assert!(!text.contains("facts_"), "{what}");
-            let launch = &stated[*name];
+            let launch = &stated[name];
             // Some kernels are for later GPUs than the image.
-            let target = launch.requires.map_or(0, |requires| requires.target).max(image.target);
+            let target = launch.requires.map_or(0, |requires| requires.target).max(image.target());
             assert_eq!(number(".target sm_"), Some(target), "{what}");
             assert_eq!(number(".maxntid "), launch.threads, "{what}");
             assert_eq!(number(".minnctapersm "), launch.blocks, "{what}");

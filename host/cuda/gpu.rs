@@ -41,7 +41,7 @@ impl Gpu {
         let image = Image::newest(images, device.capability).ok_or_else(|| CudaError::NoImage {
             device: device.name.clone(),
             capability: device.capability,
-            oldest: images.iter().map(|image| image.target).min(),
+            oldest: images.iter().map(Image::target).min(),
         })?;
         let context = Arc::new(Context::retain(ordinal)?);
         let modules = Modules::new(image, &device, context.clone());

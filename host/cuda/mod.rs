@@ -31,6 +31,7 @@
 //! codes that CUDA 11.4 does not have, and ask the driver to format an error where there may be
 //! no driver.
 
+mod archive;
 mod binding;
 mod buffer;
 mod context;

@@ -3,17 +3,17 @@
 //! The driver compiles a module when it is loaded, which takes some 10 to 100 ms. So each kernel is
 //! a separate module, loaded when first used and kept as long as its GPU is open.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CString, c_int, c_void};
 use std::fmt;
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cust::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
 use flockwork_device::kernel::Steady;
 
+use super::archive::Archive;
 use super::context::Context;
 use super::device::Device;
 use super::driver::{self, call};
@@ -23,32 +23,71 @@ use super::version::{Capability, Version};
 
 /// Every kernel, compiled to PTX for one target and all later ones.
 ///
+/// The texts are compressed. Reading one takes up to 10 ms.
+///
 /// ```
 /// for image in flockwork::kernel_images() {
-///     let bytes: usize = image.entries.iter().map(|(_, text)| text.len()).sum();
-///     println!("sm_{}: {bytes} bytes of PTX", image.target);
-///     assert!(image.entries.iter().all(|(name, text)| text.contains(name)));
+///     println!("{} kernels for sm_{}", image.names().count(), image.target());
+///     let name = image.names().next().expect("at least one");
+///     let text = image.text(name).expect("it is there");
+///     assert!(text.contains(&format!(".entry {name}(")));
 /// }
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Image {
-    /// The number in the target's name: 90 for `sm_90`.
-    pub target: u32,
-    /// Each entry's name, and the text of a PTX module with it and all it needs.
-    pub entries: &'static [(&'static str, &'static str)],
+    target: u32,
+    bytes: &'static [u8],
+    /// `bytes`, once its index has been read.
+    archive: OnceLock<Archive<'static>>,
 }
 
 impl Image {
+    /// The kernels of an archive that the build wrote.
+    pub(crate) const fn new(target: u32, bytes: &'static [u8]) -> Self {
+        Self { target, bytes, archive: OnceLock::new() }
+    }
+
+    /// The number in the target's name: 90 for `sm_90`.
+    ///
+    /// ```
+    /// assert!(flockwork::kernel_images().iter().all(|image| image.target() >= 70));
+    /// ```
+    pub fn target(&self) -> u32 {
+        self.target
+    }
+
+    /// The kernels' names.
+    ///
+    /// ```
+    /// let newest = flockwork::kernel_images().last().expect("one for each target");
+    /// assert!(newest.names().any(|name| name == "swarm_step_rastrigin_f32"));
+    /// ```
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.archive().kernels.iter().map(|kernel| &*kernel.name)
+    }
+
+    /// The text of a PTX module with a kernel and all that it needs; `None` if there is no such kernel.
+    ///
+    /// ```
+    /// let newest = flockwork::kernel_images().last().expect("one for each target");
+    /// let text = newest.text("swarm_step_rastrigin_f32").expect("it is there");
+    /// assert!(text.starts_with(".version "));
+    /// assert_eq!(newest.text("no_such_kernel"), None);
+    /// ```
+    pub fn text(&self, name: &str) -> Option<String> {
+        Some(self.archive().text(name)?.expect("the build wrote the archive"))
+    }
+
+    fn archive(&self) -> &Archive<'static> {
+        self.archive.get_or_init(|| Archive::read(self.bytes).expect("the build wrote the archive"))
+    }
+
     /// The one of `images` with the newest target that a GPU of `capability` can run.
     pub(super) fn newest(images: &'static [Self], capability: Capability) -> Option<&'static Self> {
         images
             .iter()
             .filter(|image| image.target <= capability.target())
             .max_by_key(|image| image.target)
-    }
-
-    fn text(&self, name: &str) -> Option<&'static str> {
-        self.entries.iter().find(|(entry, _)| *entry == name).map(|(_, text)| *text)
     }
 }
 
@@ -89,22 +128,18 @@ impl Modules {
         if let Some(loaded) = &*slot {
             return Ok(loaded.clone());
         }
-        let mut text = Cow::Borrowed(self.text(name)?);
+        let mut text = self.image.text(name).ok_or_else(|| CudaError::NoKernel {
+            name: name.to_owned(),
+            target: Capability::of_target(self.image.target),
+        })?;
         if let Some(threads) = threads {
-            text = text::narrowed(&text, threads).into();
+            text = text::narrowed(&text, threads);
         }
         if !steady.is_empty() {
-            text = text::with_constants(&text, name, &steady).into();
+            text = text::with_constants(&text, name, &steady);
         }
         let loaded = Loaded::load(name, &text, steady, &self.device, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
-    }
-
-    fn text(&self, name: &str) -> Result<&'static str> {
-        self.image.text(name).ok_or_else(|| CudaError::NoKernel {
-            name: name.to_owned(),
-            target: Capability::of_target(self.image.target),
-        })
     }
 
     /// The kernels loaded so far and the time each took, by name.
@@ -311,11 +346,7 @@ fn version_needed(text: &str) -> Option<Version> {
 mod tests {
     use super::*;
 
-    static IMAGES: [Image; 3] = [
-        Image { target: 70, entries: &[("a", "old a"), ("b", "old b")] },
-        Image { target: 90, entries: &[("a", "new a")] },
-        Image { target: 80, entries: &[] },
-    ];
+    static IMAGES: [Image; 3] = [Image::new(70, b""), Image::new(90, b""), Image::new(80, b"")];
 
     #[test]
     fn the_newest_image_that_runs_is_taken() {
@@ -327,12 +358,6 @@ mod tests {
         assert_eq!(target(89), Some(80));
         assert_eq!(target(90), Some(90));
         assert_eq!(target(120), Some(90));
-    }
-
-    #[test]
-    fn entries_are_found_by_their_whole_name() {
-        assert_eq!(IMAGES[0].text("b"), Some("old b"));
-        assert_eq!(IMAGES[1].text("b"), None);
     }
 
     #[test]
