@@ -5,6 +5,7 @@
 pub mod asynchronous;
 pub mod fits;
 pub mod paths;
+pub mod program;
 
 use std::fmt::Write as _;
 
