@@ -10,14 +10,28 @@ use flockwork::{
 
 use crate::common::paths::{Kind, random, same_in_all, same_with, undirected};
 
+/// With each strategy, and so much shared memory for a block: room to note which pivots made a
+/// distance less, and none.
+fn both_strategies(seed: u64) -> [Emulated; 2] {
+    let emulated = Emulated::new(seed, 32);
+    [
+        emulated.with_strategy(Strategy::Streaming).with_shared_memory(96 << 10),
+        emulated.with_strategy(Strategy::Resident).with_shared_memory(80 << 10),
+    ]
+}
+
 fn check(n: usize, degree: f64, kind: Kind, seed: u64) {
     let graph = random(n, degree, kind, seed);
-    let what = format!("{kind:?}, {n} vertices, degree {degree}, seed {seed}");
-    // Room to note which pivots made a distance less, and none.
-    for (strategy, room) in [(Strategy::Streaming, 96 << 10), (Strategy::Resident, 80 << 10)] {
-        let emulated = Emulated::new(seed, 32).with_strategy(strategy).with_shared_memory(room);
-        same_in_all(&graph, kind, &emulated, &format!("{what}, {strategy}")).unwrap();
+    for emulated in both_strategies(seed) {
+        let what = format!("{kind:?}, {n} vertices, degree {degree}, {emulated:?}");
+        same_in_all(&graph, kind, &emulated, &what).unwrap();
     }
+}
+
+/// In one type.
+fn check_in<W: Length + PartialEq>(graph: &Graph, emulated: Emulated, paths: bool) {
+    let what = format!("{} vertices, paths {paths}, {emulated:?}", graph.vertices());
+    same_with::<W>(graph, &emulated, Options { paths }, &what).unwrap();
 }
 
 #[test]
@@ -30,12 +44,24 @@ fn one_round() {
 #[test]
 fn two_rounds() {
     check(129, 3.0, Kind::Real, 1);
-    check(200, 6.0, Kind::Signed, 2);
+    let signed = random(200, 6.0, Kind::Signed, 2);
+    for emulated in both_strategies(2) {
+        for paths in [false, true] {
+            check_in::<i32>(&signed, emulated, paths);
+        }
+    }
 }
 
+/// A round between others. Fewer rounds have every type with either strategy, with and without
+/// paths; here is each of these once.
 #[test]
 fn three_rounds() {
-    check(260, 2.5, Kind::Ties, 4);
+    let ties = random(260, 2.5, Kind::Ties, 4);
+    let [streaming, resident] = both_strategies(4);
+    check_in::<f32>(&ties, streaming, true);
+    check_in::<u16>(&ties, streaming, false);
+    check_in::<i32>(&ties, resident, true);
+    check_in::<f64>(&ties, resident, false);
 }
 
 #[test]
@@ -60,17 +86,26 @@ fn undirected_of_one_round() {
     }
 }
 
+/// Each size in one type, with and without paths: one round has every type in every size.
 #[test]
 fn undirected_of_two_rounds() {
-    for (n, kind) in [(129, Kind::Real), (191, Kind::Whole), (193, Kind::Ties), (256, Kind::Real)] {
-        check_undirected(n, 3.0, kind, n as u64);
+    let streaming = |seed| Emulated::new(seed, 32).with_strategy(Strategy::Streaming);
+    for paths in [false, true] {
+        check_in::<f64>(&undirected(129, 3.0, Kind::Real, 129), streaming(129), paths);
+        check_in::<i32>(&undirected(191, 3.0, Kind::Whole, 191), streaming(191), paths);
+        check_in::<u16>(&undirected(193, 3.0, Kind::Ties, 193), streaming(193), paths);
+        check_in::<f32>(&undirected(256, 3.0, Kind::Real, 256), streaming(256), paths);
     }
 }
 
 #[test]
 fn undirected_of_three_rounds() {
-    check_undirected(257, 40.0, Kind::Real, 1);
-    check_undirected(260, 2.5, Kind::Ties, 2);
+    let streaming = |seed| Emulated::new(seed, 32).with_strategy(Strategy::Streaming);
+    let (real, ties) = (undirected(257, 40.0, Kind::Real, 1), undirected(260, 2.5, Kind::Ties, 2));
+    check_in::<f64>(&real, streaming(1), true);
+    check_in::<f32>(&real, streaming(1), false);
+    check_in::<u16>(&ties, streaming(2), false);
+    check_in::<i32>(&ties, streaming(2), true);
 }
 
 #[test]
