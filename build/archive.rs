@@ -4,8 +4,8 @@ use std::io::Write;
 
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 
-use crate::archive::{Archive, Kernel, MAGIC};
-use crate::ptx::Module;
+use super::archive::{Archive, Kernel, MAGIC};
+use super::ptx::Module;
 
 /// A chunk ends before it has more text than this. Twice as much saves 5 % of the bytes and takes twice
 /// as long to read: 6 ms for the last module of a chunk.

@@ -5,8 +5,9 @@
 pub mod asynchronous;
 pub mod fits;
 pub mod paths;
+pub mod program;
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, slice};
 
 use flockwork::{
     backend::{Backend, Cpu, Emulated, Number, Plan, Simd, Snapshot, Swarm},
@@ -205,8 +206,19 @@ pub fn same_bits_of(
     one: &impl Machine,
     other: &impl Machine,
 ) -> Result<(), String> {
-    same_bits_in::<f32>(variant, objective, case, one, other)?;
-    same_bits_in::<f64>(variant, objective, case, one, other)
+    same_bits_on_all_of(variant, objective, case, one, slice::from_ref(other))
+}
+
+/// Like [`same_bits_of`], on several others, beside which the one runs once.
+pub fn same_bits_on_all_of(
+    variant: &Variant,
+    objective: &str,
+    case: Case,
+    one: &impl Machine,
+    others: &[impl Machine],
+) -> Result<(), String> {
+    same_bits_in::<f32>(variant, objective, case, one, others)?;
+    same_bits_in::<f64>(variant, objective, case, one, others)
 }
 
 /// Like [`same_bits`], for every function; the error lists all differences.
@@ -235,7 +247,7 @@ fn same_bits_in<T: Number>(
     objective: &str,
     case: Case,
     one: &impl Machine,
-    other: &impl Machine,
+    others: &[impl Machine],
 ) -> Result<(), String> {
     let mut problem = problem(objective, case.dims);
     if variant.mixed {
@@ -257,41 +269,48 @@ fn same_bits_in<T: Number>(
     } else {
         plan.clone()
     };
-    let swarms = [
-        one.swarm_of(objective, &problem, plan).map_err(|e| e.to_string())?,
-        other.swarm_of(objective, &problem, other_plan).map_err(|e| e.to_string())?,
-    ];
-    compared(swarms, case.looks).map_err(|what| {
+    let mut swarms = vec![one.swarm_of(objective, &problem, plan).map_err(|e| e.to_string())?];
+    for other in others {
+        let swarm = other.swarm_of(objective, &problem, other_plan.clone());
+        swarms.push(swarm.map_err(|e| e.to_string())?);
+    }
+    compared(swarms, case.looks).map_err(|(nth, what)| {
         let (variant, precision) = (&variant.name, T::NAME);
-        let (one, other) = (one.description(), other.description());
+        let (one, other) = (one.description(), others[nth].description());
         format!(
             "{objective} in {precision}, {variant}, {case:?}: {what} ({one} first, then {other})"
         )
     })
 }
 
-/// The first difference between two swarms, checked after these numbers of iterations.
-fn compared<T: Number>(mut swarms: [Box<dyn Swarm<T>>; 2], looks: &[u32]) -> Result<(), String> {
+/// The first difference between the first swarm and the others, checked after these numbers of
+/// iterations; and which of the others it is.
+fn compared<T: Number>(
+    mut swarms: Vec<Box<dyn Swarm<T>>>,
+    looks: &[u32],
+) -> Result<(), (usize, String)> {
+    let first = |error: flockwork::Error| (0, error.to_string());
     for swarm in &mut swarms {
-        swarm.record_every(Some(4)).map_err(|e| e.to_string())?;
-        swarm.start(None).map_err(|e| e.to_string())?;
+        swarm.record_every(Some(4)).map_err(first)?;
+        swarm.start(None).map_err(first)?;
     }
     for &look in [0].iter().chain(looks) {
-        let mut snapshots = Vec::new();
-        let mut records = Vec::new();
+        let mut found = Vec::new();
         for swarm in &mut swarms {
-            swarm.advance(look - swarm.iteration()).map_err(|e| e.to_string())?;
-            snapshots.push(swarm.snapshot().map_err(|e| e.to_string())?);
-            records.push(swarm.take_records().map_err(|e| e.to_string())?);
+            swarm.advance(look - swarm.iteration()).map_err(first)?;
+            found.push((swarm.snapshot().map_err(first)?, swarm.take_records().map_err(first)?));
         }
-        let same_records = if records[0] == records[1] {
-            Ok(())
-        } else {
-            Err(format!("the records are {:?} and {:?}", records[0], records[1]))
-        };
-        first_difference(&snapshots[0], &snapshots[1])
-            .and(same_records)
-            .map_err(|what| format!("after {look} iterations {what}"))?;
+        let (one, records) = &found[0];
+        for (nth, (other, other_records)) in found[1..].iter().enumerate() {
+            let same_records = if records == other_records {
+                Ok(())
+            } else {
+                Err(format!("the records are {records:?} and {other_records:?}"))
+            };
+            first_difference(one, other)
+                .and(same_records)
+                .map_err(|what| (nth, format!("after {look} iterations {what}")))?;
+        }
     }
     Ok(())
 }
@@ -388,11 +407,13 @@ pub fn cpu() -> Cpu {
     Cpu::new(0).unwrap()
 }
 
-/// CPUs with every vector width of this processor, and several numbers of threads.
-pub fn all_cpus() -> Vec<Cpu> {
-    [Simd::Baseline, Simd::Avx2, Simd::Avx512]
-        .into_iter()
-        .filter(|&simd| simd <= Simd::detect())
-        .flat_map(|simd| [1, 3].map(|threads| Cpu::with_simd(threads, simd).unwrap()))
-        .collect()
+/// A CPU with one thread and this processor's widest vectors, and others to compare it with: every
+/// narrower vector width, and several threads. Threads take whole tiles of particles, and a tile
+/// knows its vectors but no threads, so that no combination of the two needs a look of its own.
+pub fn cpus() -> (Cpu, Vec<Cpu>) {
+    let widest = Simd::detect();
+    let of = |threads, simd| Cpu::with_simd(threads, simd).unwrap();
+    let narrower = [Simd::Baseline, Simd::Avx2, Simd::Avx512].into_iter();
+    let narrower = narrower.filter(|&simd| simd < widest).map(|simd| of(1, simd));
+    (of(1, widest), narrower.chain([of(3, widest)]).collect())
 }

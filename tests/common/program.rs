@@ -61,7 +61,6 @@ pub fn json(line: &str) -> Value {
 
 /// Waits until a program listens to Ctrl-C or has ended, however busy the machine is.
 #[cfg(target_os = "linux")]
-#[allow(dead_code)]
 pub fn listens(child: &mut Child) {
     let status = format!("/proc/{}/status", child.id());
     let caught = || {

@@ -1,0 +1,98 @@
+//! Fits: every model, and linear models in every placement of particles in a warp, have the CPU's
+//! bits.
+
+use std::ops::ControlFlow;
+
+use flockwork::{
+    backend::Cuda,
+    cuda::live_allocations,
+    fit::{self, MODELS},
+    swarm::{Precision, Progress},
+};
+use libtest_mimic::{Failed, Trial};
+
+use crate::common::fits::{
+    Case, cases, fit as fit_of, same_fit, same_fits, same_named, same_swarm,
+};
+
+pub fn trials() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for info in MODELS {
+        trials.push(Trial::test(format!("same_fits_as_cpu::{}", info.name), move || {
+            let gpu = Cuda::open(0)?;
+            for case in cases() {
+                same_named(info.name, &case, &gpu)?;
+            }
+            // Many chunks, and several blocks for each.
+            for precision in [Precision::F32, Precision::F64] {
+                let loss = fit::Loss::Huber;
+                let case = Case { precision, loss, weighted: true, ..Case::of(9_001, 130) };
+                same_named(info.name, &case, &gpu)?;
+                same_named(info.name, &Case { precision, ..Case::of(5_000, 64) }, &gpu)?;
+            }
+            Ok(())
+        }));
+    }
+    // Few chunks and many, for each number of columns.
+    for (columns, rows, particles) in [
+        (8, 131_072, 64),
+        (8, 700_001, 64),
+        (8, 300_000, 128),
+        (4, 131_073, 33),
+        (4, 1_200_000, 64),
+        (4, 300_257, 256),
+        (16, 100_000, 130),
+        (16, 300_001, 128),
+        (3, 600_000, 500),
+        (20, 50_001, 100),
+        (4, 6_980_011, 64),
+    ] {
+        for precision in [Precision::F32, Precision::F64] {
+            let name = format!("same_fits_as_cpu::linear_{columns}_{rows}x{particles}_{precision}");
+            trials.push(Trial::test(name, move || {
+                let gpu = Cuda::open(0)?;
+                for weighted in [false, true] {
+                    let case = Case { precision, columns, weighted, ..Case::of(rows, particles) };
+                    same_swarm(fit::Linear, &case, &gpu)?;
+                }
+                Ok(())
+            }));
+        }
+    }
+    trials.push(Trial::test("same_fits_as_cpu::whole", || {
+        let gpu = Cuda::open(0)?;
+        for precision in [Precision::F32, Precision::F64] {
+            let case = Case { precision, ..Case::of(700, 256) };
+            same_fit(fit::Logistic, &case, &gpu)?;
+            same_fit(fit::Gaussians, &Case { weighted: true, ..case }, &gpu)?;
+            same_fit(fit::Linear, &Case { columns: 8, ..case }, &gpu)?;
+            same_fits(fit::Linear, &Case { columns: 8, ..case }, &gpu)?;
+        }
+        Ok(())
+    }));
+    trials.push(Trial::test("rows_stay_on_the_gpu_until_the_data_go", rows_stay));
+    trials
+}
+
+fn rows_stay() -> Result<(), Failed> {
+    let before = live_allocations();
+    let fit = fit_of("linear", &Case { columns: 4, ..Case::of(10_000, 64) });
+    let (gpu, watch) = (Cuda::open(0)?, |_: &Progress| ControlFlow::Continue(()));
+    fit.run_on(&gpu, watch)?;
+    let kept = live_allocations();
+    // Five columns of 40 chunks.
+    let bytes = 5 * 40 * 256 * size_of::<f64>() as u64;
+    if (kept.count, kept.bytes) != (before.count + 1, before.bytes + bytes) {
+        return Err(format!("{kept:?} after {before:?}, and not one of {bytes} bytes").into());
+    }
+    // A clone shares the data.
+    fit.clone().with(|options| options.seed = 9).run_on(&gpu, watch)?;
+    if live_allocations() != kept {
+        return Err(format!("{:?} after {kept:?}", live_allocations()).into());
+    }
+    drop(fit);
+    if live_allocations() != before {
+        return Err(format!("{:?} left of {before:?}", live_allocations()).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! `flockwork fit` and `bench fit` on the command line.
+
+use std::{fs, io::Read, process::Stdio};
+
+use crate::common::program::{fails, json, program, succeeds};
+
+/// A file of rows x, y with y = 2 + 3 x plus a small error.
+fn line(folder: &tempfile::TempDir) -> String {
+    let path = folder.path().join("line.csv");
+    let row = |i: u32| {
+        let x = f64::from(i) * 0.25;
+        format!("{x},{}\n", 2.0 + 3.0 * x + 0.01 * (f64::from(i * 7 % 5) - 2.0))
+    };
+    fs::write(&path, format!("x,y\n{}", (0..40).map(row).collect::<String>())).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn help_says_what_there_is() {
+    let help = succeeds("fit --help");
+    for expected in ["--gram", "--model", "--loss", "michaelis_menten", "Levenberg-Marquardt"] {
+        assert!(help.contains(expected), "{expected:?} is not in: {help}");
+    }
+    assert!(succeeds("fit --list").contains("saturation"));
+}
+
+#[test]
+fn a_line_is_found() {
+    let folder = folder();
+    let file = line(&folder);
+    let usual = format!("fit {file} --model polynomial --degree 1 -b cpu");
+    let text = succeeds(&usual);
+    assert!(text.contains("polynomial, 40 rows"), "{text}");
+    let values = |command: &str| -> Vec<f64> {
+        let object = json(command);
+        let parameters = object["result"]["parameters"].as_array().unwrap();
+        parameters.iter().map(|p| p["value"].as_f64().unwrap()).collect()
+    };
+    let found = values(&usual);
+    assert!((found[0] - 2.0).abs() < 0.02 && (found[1] - 3.0).abs() < 0.01, "{found:?}");
+    let by_gram = values(&format!("{usual} --gram"));
+    for (a, b) in found.iter().zip(&by_gram) {
+        assert!((a - b).abs() < 1e-9, "{found:?} and {by_gram:?}");
+    }
+    // The swarm comes close; Levenberg-Marquardt goes the rest of the way.
+    let unpolished = values(&format!("{usual} --polish none"));
+    assert_ne!(found, unpolished);
+    for (a, b) in found.iter().zip(&unpolished) {
+        assert!((a - b).abs() < 0.1, "{found:?} and {unpolished:?}");
+    }
+    let fixed = values(&format!("{usual} --fix c0=2.5"));
+    assert!(fixed[0] == 2.5 && fixed[1] < 3.0, "{fixed:?}");
+}
+
+#[test]
+fn rates_are_of_what_is_read() {
+    let folder = folder();
+    let alone = format!("fit {} --model polynomial --degree 1 -b cpu", line(&folder));
+    // Without a swarm there is no rate.
+    assert!(!succeeds(&alone).contains(" a second"));
+    let usual = format!("{alone} --iterations 50");
+    let rates = |command: &str| {
+        let object = json(command);
+        ["evaluations_per_second", "rows_per_second"].map(|rate| object[rate].as_f64())
+    };
+    let [points, rows] = rates(&usual);
+    assert!((rows.unwrap() / points.unwrap() / 40.0 - 1.0).abs() < 1e-12, "{points:?} {rows:?}");
+    assert!(succeeds(&usual).contains(" rows a second\n"));
+    // With the Gram matrix, evaluating a point reads no rows.
+    let by_gram = format!("{usual} --gram");
+    let [points, rows] = rates(&by_gram);
+    assert!(points.unwrap() > 0.0 && rows.is_none(), "{points:?} {rows:?}");
+    let text = succeeds(&by_gram);
+    assert!(text.contains(" points a second by the Gram matrix\n"), "{text}");
+    assert!(!text.contains("rows a second"), "{text}");
+}
+
+#[test]
+fn an_interrupted_fit_goes_on() {
+    let folder = folder();
+    let file = line(&folder);
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (save, log) = (path("fit.flockwork"), path("fit.jsonl"));
+    for gram in ["", " --gram"] {
+        let fit = format!("fit {file} --model polynomial --degree 1 -b cpu{gram}");
+        let whole = json(&format!("{fit} --iterations 60 --seed 5"));
+        // Saved halfway, as by an interrupted run.
+        succeeds(&format!("{fit} --iterations 25 --seed 5 --save {save}"));
+        let rest = json(&format!("{fit} --resume {save} --iterations 60 --log {log} --history 10"));
+        for part in ["parameters", "value", "iterations", "descents"] {
+            assert!(!whole["result"][part].is_null(), "{part} is reported");
+            assert_eq!(rest["result"][part], whole["result"][part], "{part}{gram}");
+        }
+        let lines = fs::read_to_string(&log).unwrap();
+        assert!(lines.starts_with("{\"columns\":[\"x\",\"y\"]"), "{lines}");
+        assert!(lines.lines().count() > 3, "{lines}");
+        // A run with other data, another model, or another way to sum cannot be resumed.
+        let other = folder.path().join("other.csv");
+        fs::write(&other, "x,y\n1,2\n2,4\n3,7\n").unwrap();
+        let other = other.to_str().unwrap();
+        let differs =
+            ["the run is about \"fit of polynomial\"", "its model, bounds, data, weights"];
+        fails(&format!("fit {other} --model polynomial --degree 1 --resume {save}"), &differs);
+        fails(&format!("fit {file} --model linear --resume {save}"), &differs);
+        fails(&format!("{fit} --resume {save} --fix c0=1"), &differs);
+        let otherwise =
+            if gram.is_empty() { format!("{fit} --gram") } else { fit.replace(gram, "") };
+        fails(&format!("{otherwise} --resume {save}"), &differs);
+        fails(&format!("{fit} --resume {save} --particles 9"), &["only its limits can be changed"]);
+        fails(&format!("{fit} --resume {file}"), &["line.csv"]);
+        fails(&format!("{fit} --save {file}"), &["the data and --save name the same file"]);
+        fails(&format!("{fit} --save {other}"), &["no saved run"]);
+        fails(&format!("{fit} --resume {save} --log {save}"), &["the saved fit itself"]);
+    }
+}
+
+#[test]
+fn what_makes_no_sense_gets_a_sentence() {
+    let folder = folder();
+    let file = line(&folder);
+    for (arguments, expected) in [
+        (format!("fit {file} --model polynomail"), "there is no model called \"polynomail\""),
+        (format!("fit {file} --model saturation --gram"), "gram is requested for saturation"),
+        (
+            format!("fit {file} --model linear --gram --loss huber --loss-scale 1"),
+            "with the loss squares",
+        ),
+        (format!("fit {file} --model linear --gram --precision f32"), "gram is requested in f32"),
+        (format!("fit {file} --model linear --loss huber"), "--loss huber needs --loss-scale"),
+        (format!("fit {file} --model linear --y z"), "z"),
+        ("bench fit --case f77".to_owned(), "there are f5, f9, f10"),
+    ] {
+        fails(&arguments, &[expected]);
+    }
+}
+
+#[test]
+fn a_reader_may_stop_before_the_end() {
+    let mut bench = program()
+        .args(["bench", "swarm", "-b", "cpu", "--size", "32x1", "--size", "32x2", "--size", "32x3"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 1];
+    let mut reader = bench.stdout.take().unwrap();
+    reader.read_exact(&mut first).unwrap();
+    drop(reader);
+    let ended = bench.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success() && !errors.contains("panicked"), "{:?} {errors}", ended.status);
+}
+
+#[test]
+fn nothing_is_measured_once_nobody_reads() {
+    // The second size is refused when its turn comes: the function takes two or more dimensions.
+    let bench = |is_read: bool| {
+        let mut command = program();
+        command.args(["bench", "swarm", "-b", "cpu", "--json", "--function", "rosenbrock"]);
+        command.args(["--size", "32x2", "--size", "32x1"]);
+        let mut bench = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if !is_read {
+            drop(bench.stdout.take());
+        }
+        bench.wait_with_output().unwrap()
+    };
+    let read = bench(true);
+    assert!(!read.status.success() && !read.stdout.is_empty(), "{read:?}");
+    let ended = bench(false);
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+}

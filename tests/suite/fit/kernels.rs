@@ -1,0 +1,171 @@
+//! The GPU's kernels for fits, run by the emulator, give the CPU's bits.
+
+use std::ops::ControlFlow;
+
+use flockwork::{
+    Error,
+    backend::{Backend, Choice, Cpu, Emulated, Plan},
+    fit::{Data, Fit, Gaussians, Linear, Logistic, Loss, Polynomial},
+    swarm::{Edge, Mode, Neighbourhood, Precision, Progress, Rule, Variation},
+};
+
+use crate::common::fits::{Case, cases, for_each_model, same_fit, same_fits, same_swarm};
+
+const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
+
+#[test]
+fn every_model_has_the_bits_of_the_cpu() {
+    for_each_model(&Emulated::new(11, 32), |_| cases()).unwrap();
+}
+
+#[test]
+fn linear_models_of_any_size_have_the_bits_of_the_cpu() {
+    for precision in BOTH {
+        // Below, at and above the sizes for which there are kernels.
+        for (nth, columns) in [1, 3, 4, 5, 8, 9, 16, 17, 40].into_iter().enumerate() {
+            let (rows, particles) = [(600, 33), (257, 130), (1, 64), (256, 31)][nth % 4];
+            let weighted = nth % 3 == 1;
+            let fixed = nth % 3 == 2;
+            let case = Case { precision, columns, weighted, fixed, ..Case::of(rows, particles) };
+            same_swarm(Linear, &case, &Emulated::new(nth as u64, 32)).unwrap();
+            same_swarm(Linear, &case, &Emulated::new(nth as u64, 32).without_matrices()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn particles_lie_in_a_warp_as_the_work_suggests() {
+    // The emulated GPU has three multiprocessors: two particles per lane up to 24 warps' worth of
+    // chunks, then four, with a chunk per half warp unless the particles come in multiples of 128.
+    for precision in BOTH {
+        for (columns, particles, rows) in [
+            (4, 64, 13 * 256 + 1),
+            (4, 64, 55 * 256 - 3),
+            (4, 128, 25 * 256 + 100),
+            (8, 130, 27 * 256 - 1),
+            (8, 70, 26 * 256),
+            (16, 100, 24 * 256 + 17),
+        ] {
+            for weighted in [false, true] {
+                let case = Case { precision, columns, weighted, ..Case::of(rows, particles) };
+                let emulated = Emulated::new(u64::from(rows), 32).without_matrices();
+                same_swarm(Linear, &case, &emulated).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn matrices_are_multiplied_as_the_work_suggests() {
+    // 16 particles per warp up to 24 warps' worth of four chunks, then 64, or 32 with 16 columns if
+    // that takes less time (320 particles, not 40); warps of a block share rows if there are enough
+    // particles. The last group has one to four chunks.
+    for (columns, particles, rows) in [
+        (3, 48, 3 * 1024 + 1),
+        (4, 256, 5 * 1024 + 257),
+        (7, 128, 11 * 1024 + 600),
+        (16, 320, 4 * 1024 + 900),
+        (16, 17, 1024),
+        (9, 40, 23 * 1024 + 1),
+    ] {
+        for weighted in [false, true] {
+            let case = Case { columns, weighted, ..Case::of(rows, particles) };
+            same_swarm(Linear, &case, &Emulated::new(u64::from(rows), 32)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn robust_losses_of_linear_models_have_the_bits_of_the_cpu() {
+    for loss in [Loss::Absolute, Loss::Huber, Loss::Cauchy] {
+        for precision in BOTH {
+            let case = Case { loss, precision, columns: 4, weighted: true, ..Case::of(700, 40) };
+            same_swarm(Linear, &case, &Emulated::new(5, 32)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn whole_fits_are_those_of_the_cpu() {
+    let emulated = Emulated::new(2, 32);
+    for precision in BOTH {
+        let case = Case { precision, ..Case::of(70, 40) };
+        same_fit(Logistic, &case, &emulated).unwrap();
+        same_fit(Gaussians, &Case { weighted: true, ..case }, &emulated).unwrap();
+        same_fit(Linear, &Case { columns: 3, loss: Loss::Huber, ..case }, &emulated).unwrap();
+        same_fit(Polynomial, &Case { fixed: true, ..case }, &emulated).unwrap();
+    }
+    same_fits(Polynomial, &Case::of(60, 33), &emulated).unwrap();
+    same_fits(Linear, &Case { columns: 5, ..Case::of(300, 33) }, &emulated).unwrap();
+}
+
+#[test]
+fn options_of_the_swarm_apply() {
+    let watch = |_: &Progress| ControlFlow::Continue(());
+    let fit = crate::common::fits::fit("polynomial", &Case::of(80, 50)).polish(false);
+    let changes: [fn(&mut flockwork::swarm::Options); 5] = [
+        |o| o.rule = Rule::Standard2011,
+        |o| o.rule = Rule::Comprehensive,
+        |o| {
+            o.rule = Rule::FullyInformed;
+            o.neighbourhood = Some(Neighbourhood::VonNeumann);
+        },
+        |o| o.neighbourhood = Some(Neighbourhood::Ring(1)),
+        |o| o.edge = Edge::Invisible,
+    ];
+    let fit = fit.with(|options| options.history = Some(2));
+    let plain = fit.run_on(&Cpu::new(0).unwrap(), watch).unwrap();
+    for (nth, change) in changes.into_iter().enumerate() {
+        let fit = fit.clone().with(change);
+        let here = fit.run_on(&Cpu::new(0).unwrap(), watch).unwrap();
+        let kernels = Emulated::new(nth as u64, 32).with_model(Polynomial);
+        let there = fit.run_on(&kernels, watch).unwrap();
+        assert_eq!(here.outcome.position, there.outcome.position, "change {nth}");
+        assert_eq!(here.outcome.history, there.outcome.history, "change {nth}");
+        assert_ne!(here.outcome.history, plain.outcome.history, "change {nth} changes nothing");
+    }
+}
+
+#[test]
+fn several_swarms_at_once_have_the_bits_of_the_cpu() {
+    let fit = crate::common::fits::fit("linear", &Case { columns: 4, ..Case::of(900, 70) });
+    let problem = fit.problem().unwrap();
+    let options = fit.swarm_options();
+    let three = [1, 2, 3].map(|seed| Variation { seed, coefficients: None });
+    let plan = Plan::<f64>::of_many(&problem, options, &three).unwrap();
+    let mut here = Cpu::new(0).unwrap().swarm(problem.function(), plan.clone()).unwrap();
+    let kernels = Emulated::new(8, 32).with_model(Linear);
+    let mut there = kernels.swarm(problem.function(), plan).unwrap();
+    for swarm in [&mut here, &mut there] {
+        swarm.start(None).unwrap();
+        swarm.advance(3).unwrap();
+    }
+    assert!(here.snapshot().unwrap() == there.snapshot().unwrap());
+}
+
+#[test]
+fn what_a_gpu_does_not_do_gets_a_sentence() {
+    let watch = |_: &Progress| ControlFlow::Continue(());
+    let emulated = Emulated::new(1, 32);
+    let fit = crate::common::fits::fit("logistic", &Case::of(20, 20));
+    let asynchronous = fit.clone().with(|options| options.mode = Mode::Asynchronous);
+    let message =
+        asynchronous.run_on(&emulated.with_model(Logistic), watch).err().unwrap().to_string();
+    assert!(message.contains("asynchronous") && message.contains("synchronous for a fit"));
+    let other = fit.run_on(&emulated.with_model(Linear), watch).err().unwrap();
+    assert!(matches!(other, Error::ModelOnGpu { .. }), "{other}");
+    let data = Data::pairs([(0.0, 1.0), (1.0, 2.0)]).unwrap();
+    let closure = Fit::from_fn(&[("a", 0.0, 1.0)], data, |p, x| p[0] * x[0]).unwrap();
+    let message = closure.select(Choice::Cuda, 1).err().unwrap().to_string();
+    assert!(message.contains("closure") && message.contains("use the CPU"), "{message}");
+    assert_eq!(closure.select(Choice::Auto, 1).unwrap().name(), "cpu");
+}
+
+#[test]
+fn small_fits_stay_on_the_cpu() {
+    let fit = crate::common::fits::fit("linear", &Case::of(1000, 64));
+    let chosen = fit.select(Choice::Auto, 1).unwrap();
+    assert_eq!(chosen.name(), "cpu");
+    assert!(chosen.reason().contains("too small"), "{}", chosen.reason());
+    assert_eq!(fit.select(Choice::Cpu, 1).unwrap().reason(), "asked for");
+}

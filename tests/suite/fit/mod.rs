@@ -1,0 +1,10 @@
+//! Fits: the library on the CPU, the GPU's kernels in the emulator, the command line.
+
+mod library;
+mod nist;
+
+// As in ../swarm/mod.rs.
+#[cfg(feature = "cuda")]
+mod kernels;
+
+mod cli;

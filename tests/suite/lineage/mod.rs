@@ -1,0 +1,3 @@
+//! The published programs that flockwork descends from.
+
+mod cli;
