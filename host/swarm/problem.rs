@@ -84,6 +84,7 @@ const SHIFT_REACH: f64 = 0.8;
 impl Problem {
     /// The textbook form of the function, in its usual box. For a function that is defined by data,
     /// see [`Problem::from_data`].
+    ///
     /// ```
     /// use flockwork::{objective::Rosenbrock, swarm::Problem};
     ///
