@@ -68,7 +68,7 @@ named! {
     /// ```
     /// use flockwork::swarm::{Edge, Problem, Search};
     ///
-    /// // Least in a corner of the box, and still less outside.
+    /// // Least in a corner of the box, and even less outside.
     /// let slope = Problem::from_fn(vec![0.0; 2], vec![1.0; 2], |x| x[0] + x[1])?;
     /// let search = Search::new(slope).particles(30).iterations(50);
     /// let absorbed = search.clone().run()?;
@@ -226,7 +226,7 @@ impl FromStr for Neighbourhood {
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Coefficients, Problem, Search}};
 ///
-/// // Attracted by the own best alone, the particles do not gather.
+/// // Attracted by their personal bests alone, the particles do not gather.
 /// let hermits = Coefficients { social: 0.0, ..Coefficients::CONSTRICTION };
 /// let search = Search::new(Problem::new(Sphere, 2)?).particles(200).iterations(100).history(100);
 /// let usual = search.clone().run()?.history;
@@ -266,7 +266,7 @@ impl Coefficients {
 /// ```
 /// use flockwork::{objective::Ackley, swarm::{Problem, Search, Start}};
 ///
-/// // A guess, and all other particles at random.
+/// // One guess; all other particles start at random.
 /// let search = Search::new(Problem::new(Ackley, 3)?).start(Start::Points(vec![vec![0.1; 3]]));
 /// assert!(search.iterations(0).run()?.value < 1.0);
 /// # Ok::<(), flockwork::Error>(())
@@ -384,7 +384,7 @@ named! {
 ///
 /// let mut options = Options::preset(Preset::Thorough);
 /// let large = options.restart.and_then(|restart| restart.large).expect("the preset has some");
-/// // Most of the evaluations for the small swarms.
+/// // Most of the evaluations go to the small swarms.
 /// let large = Some(Large { share: 0.3, ..large });
 /// options.restart = options.restart.map(|restart| Restart { large, ..restart });
 /// options.check()?;
@@ -505,9 +505,9 @@ pub struct Options {
     pub restart: Option<Restart>,
     /// A local search that finishes the run.
     pub polish: Option<Polish>,
-    /// Keep a [`Sample`](super::Sample) of the swarm every so often, in iterations.
+    /// Keep a [`Sample`](super::Sample) of the swarm every this many iterations.
     pub history: Option<u32>,
-    /// Keep the positions of all particles every so often, in iterations, for a picture.
+    /// Keep the positions of all particles every this many iterations, for a picture.
     pub frames: Option<u32>,
 }
 
@@ -571,7 +571,7 @@ impl Options {
     /// assert_eq!(usual.settled_for(&closure).precision, Some(Precision::F64));
     /// assert_eq!(usual.settled_for(&Problem::new(Sphere, 3)?).precision, Some(Precision::F32));
     ///
-    /// // What was chosen holds.
+    /// // An explicit choice is kept.
     /// let single = Options { precision: Some(Precision::F32), ..usual };
     /// assert_eq!(single.settled_for(&closure).precision, Some(Precision::F32));
     /// # Ok::<(), flockwork::Error>(())
@@ -608,7 +608,7 @@ impl Options {
     /// assert_eq!(few.settled(5).randomness, Some(Randomness::PerParticle));
     /// assert_eq!(few.settled(20).randomness, Some(Randomness::PerDimension));
     ///
-    /// // What was chosen holds.
+    /// // An explicit choice is kept.
     /// let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..few };
     /// assert_eq!(ring.settled(5).neighbourhood, Some(Neighbourhood::Ring(1)));
     /// ```
