@@ -203,7 +203,7 @@ const KEPT_FREE: u64 = 256 << 20;
 /// A second stream, and the events with which the two wait for each other.
 struct Beside {
     stream: Stream,
-    /// Where the second stream last waited for the first, and vice versa.
+    /// The point in the first stream for which the second last waited, and vice versa.
     here: Event,
     there: Event,
 }

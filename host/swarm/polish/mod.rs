@@ -1,19 +1,19 @@
-//! Something sharper than a swarm to finish with.
+//! Local searches that finish a run.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `pattern` | polls along the axes, between a swarm's iterations |
-//! | `adaptive` | coordinate descent whose axes turn |
-//! | `line` | each axis once, all along the box |
+//! | `adaptive` | coordinate descent along rotating axes |
+//! | `line` | along each axis once, across the whole box |
 //! | `covariance` | CMA-ES |
 //! | `eigen` | eigenvectors of symmetric matrices |
 //!
-//! All of it computes in `f64` on the host, in one fixed order and with the device crate's elementary
-//! functions; points are evaluated by the swarm's back end in the run's precision. So the bits are the
-//! same on every machine, as those of the swarm are.
+//! Everything computes in `f64` on the host, in one fixed order and with the device crate's
+//! elementary functions; the swarm's back end evaluates the points in the run's precision. So the
+//! bits are the same on every machine, like those of the swarm.
 //!
-//! A stage is asked for a batch of points and told their values: a run can stop between any two
-//! batches, be saved, and go on.
+//! A stage is asked for a batch of points and told their values: between any two batches a run can
+//! stop, be saved, and resume.
 
 mod adaptive;
 mod covariance;
@@ -40,7 +40,7 @@ use crate::{
 };
 
 named! {
-    /// How a swarm's best is made better still.
+    /// How a swarm's best is improved further.
     ///
     /// ```
     /// use flockwork::{objective::Ellipsoid, swarm::{Method, Polish, Problem, Search}};
@@ -56,10 +56,10 @@ named! {
         /// Between the swarm's iterations, polls along the axes around its best (Vaz and Vicente
         /// 2007).
         Pattern = "pattern",
-        /// At the swarm's end, coordinate descent in axes that turn into the valley (Loshchilov,
+        /// At the swarm's end, coordinate descent along axes that turn into the valley (Loshchilov,
         /// Schoenauer, Sebag 2011).
         Adaptive = "adaptive",
-        /// At the swarm's end, each axis all along the box, one after the other: STEP (Swarzberg,
+        /// At the swarm's end, one axis after the other across the whole box: STEP (Swarzberg,
         /// Seront, Bersini 1994).
         Line = "line",
         /// At the swarm's end, CMA-ES (Hansen and Ostermeier 2001).
@@ -67,12 +67,13 @@ named! {
     }
 }
 
-/// Something sharper than a swarm to finish with.
+/// A local search that finishes a run.
 ///
-/// The method `pattern` works between the iterations of the swarm, whenever those since the last look
-/// found nothing better. The others begin where the swarm is at its end: when it would be replaced
-/// by a new one, or, without restarts, when it has not improved for [`Polish::patience`] iterations or
-/// its iterations are done. The swarm rests meanwhile, and then gets what they found. They end by
+/// The method `pattern` works between the swarm's iterations, whenever those since the last check
+/// found nothing better. The others begin at the end of a swarm: when a new one would replace it,
+/// or, without restarts, when it has not improved for [`Polish::patience`] iterations or its
+/// iterations are done. The swarm pauses meanwhile, then gets what they found. They end by
+/// themselves, or when the run may not evaluate any more.
 /// themselves, or where the run may not evaluate any more.
 ///
 /// ```
@@ -87,26 +88,27 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Polish {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Without restarts: begins after so many iterations in a row that did not improve the swarm's best.
+    /// Without restarts: begins after this many consecutive iterations that did not improve the
+    /// swarm's best.
     #[serde(alias = "after")]
     pub patience: u32,
-    /// The least improvement of the value that matters, as a share of how far the values of the
-    /// swarm's own bests lie apart where the polish begins: half of them, from the best. So a function
-    /// in other units is searched in the same way.
+    /// The least improvement of the value that matters, relative to the spread of the personal
+    /// bests where the polish begins: the distance from the best within which half of them lie. So
+    /// the units of the function do not matter.
     pub tolerance: f64,
     /// `pattern`: the first step, as a share of the box.
     pub step: f64,
     /// `pattern`: ends when the step, as a share of the box, is below this.
     pub least_step: f64,
-    /// `pattern`: evaluate all points of a poll at once and take the best, as suits a GPU, and not
-    /// one after the other until one is better.
+    /// `pattern`: evaluate all points of a poll at once and take the best, which suits a GPU,
+    /// instead of one after the other until one is better.
     pub complete: bool,
-    /// `line`: evaluations along each axis, besides those at its ends.
+    /// `line`: evaluations along each axis, not counting its ends.
     pub line_evaluations: u32,
-    /// After the run's first swarm has been polished, goes along each axis as the method `line`
-    /// does, and polishes what that finds: for functions that may be sums over the axes.
+    /// After polishing the run's first swarm, searches along each axis like the method `line` and
+    /// polishes the result: for functions that may be sums over the axes.
     pub then_line: bool,
 }
 
@@ -127,7 +129,7 @@ impl Default for Polish {
 }
 
 impl Polish {
-    /// The default with another method.
+    /// The default with this method.
     pub fn new(method: Method) -> Self {
         Self { method, ..Self::default() }
     }
@@ -161,7 +163,7 @@ impl Polish {
     }
 }
 
-/// Steps are at first between these shares of the box.
+/// The least first step, as a share of the box; the next constant but for the greatest.
 const LEAST_SCALE: f64 = 1e-3;
 const GREATEST_SCALE: f64 = 0.25;
 /// After a search along the axes, which leaves the optimum of each to be found among its last points.
