@@ -39,7 +39,7 @@ const FEWEST_THREADS: u32 = 64;
 ///     println!("{}", gpu.description());
 ///     let search = Search::new(Problem::new(Rastrigin, 4)?).iterations(100);
 ///     let usual = search.clone().run_on(&gpu, |_| {})?;
-/// The block size changes no bit.
+///     // The block size changes no bit.
 ///     let other = search.run_on(&gpu.with_block_threads(32), |_| {})?;
 ///     assert_eq!(usual.position, other.position);
 /// }

@@ -74,7 +74,8 @@ pub(crate) trait FunctionKernels<M: Machine, T> {
         arguments: step::Arguments<(), T>,
     ) -> Result<()>;
 
-    /// The number of the function's terms, and the words of a partial result. `context` is the host's.
+    /// The number of the function's terms, and the words of a partial result. `context` is the
+    /// host's.
     fn terms(&self, context: &Context<T>) -> (u32, u32);
 
     /// The machine's limits for launches of a kernel.

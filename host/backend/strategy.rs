@@ -54,12 +54,13 @@ named! {
         /// One launch for many iterations: as many particles as fit stay on the chip, the others
         /// stream. An error if all of them fit, or none.
         Tiered = "tiered",
-        /// One launch for many iterations, with all particles on the chip. An error if they do not fit.
+        /// One launch for many iterations with all particles on the chip. An error if they do not
+        /// fit.
         Resident = "resident",
         /// Asynchronous, with all particles on the chip: blocks do not wait for each other.
         Asynchronous = "asynchronous",
-        /// Asynchronous, with more particles than the chip holds: each warp keeps some there for many
-        /// iterations, and then takes others.
+        /// Asynchronous, with more particles than fit on the chip: each warp keeps some there for
+        /// many iterations, then takes turns with others.
         TimeSliced = "time-sliced",
     }
 }
@@ -68,8 +69,8 @@ named! {
     /// How many threads of a GPU cooperate on a particle that is on the chip. The choice does not
     /// change a bit of the result.
     ///
-    /// (Hošala's thesis compares such layouts for particles in device memory: `flockwork bench lineage
-    /// hosala`.)
+    /// Hošala's thesis compares such layouts for particles in device memory: see `flockwork bench
+    /// lineage hosala`.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Choice, Cooperation};
@@ -427,8 +428,8 @@ fn by_fours(room: Capacity, reach: Reach, particles: u32, dims: u32) -> bool {
     dims > FEW_FOR_FOUR && (reach != Reach::All || are_few)
 }
 
-/// A block with some of its particles on the chip leaves 1 / `LEFT_TO_CACHE` of its shared memory to
-/// the first-level cache, through which the other particles pass.
+/// A block with some of its particles on the chip leaves 1 / `LEFT_TO_CACHE` of its shared memory
+/// to the first-level cache, through which the other particles pass.
 const LEFT_TO_CACHE: u32 = 7;
 
 /// [`tiered`] pays off if at least 1 / `WORTH_A_TIER` of a swarm fits on the chip: measured, see

@@ -248,8 +248,8 @@ impl Graph {
 
     fn launch(&self, stream: &Stream) -> Result<()> {
         self.graph.context.make_current()?;
-        // SAFETY: both live and are of one context; what the kernels do with their arguments is the promise
-        // given to `Batch::add`.
+        // SAFETY: both live and belong to one context; what the kernels do with their arguments is
+        // the promise given to `Batch::add`.
         Ok(unsafe { call!(cuGraphLaunch(self.executable, stream.raw())) }?)
     }
 }

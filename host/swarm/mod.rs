@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `problem` | the function, its box, its shift and rotation, its variables, its data |
 //! | `options` | size, length, seed, precision and rules of a run |
-//! | `plan` | both together, checked and converted for the back ends ([`crate::backend::Plan`]) |
+//! | `plan` | both, checked and converted for the back ends ([`crate::backend::Plan`]) |
 //! | `placement` | which back end runs a problem |
 //! | `run` | the loop: advance, look, report, polish, restart, stop |
 //! | `outcome` | the result of a run, and its course |

@@ -62,8 +62,8 @@ named! {
 }
 
 named! {
-    /// What happens to a particle that would leave the box. Sources: Robinson and Rahmat-Samii 2004;
-    /// Huang and Mohan 2005; Clerc 2012; Helwig, Branke and Mostaghim 2013.
+    /// What happens to a particle that would leave the box. Sources: Robinson and Rahmat-Samii
+    /// 2004; Huang and Mohan 2005; Clerc 2012; Helwig, Branke and Mostaghim 2013.
     ///
     /// ```
     /// use flockwork::swarm::{Edge, Problem, Search};
@@ -248,7 +248,8 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Clerc and Kennedy's constriction with phi = 4.1: inertia 0.7298, cognitive and social 1.49618.
+    /// Clerc and Kennedy's constriction with phi = 4.1: inertia 0.7298, cognitive and social
+    /// 1.49618.
     pub const CONSTRICTION: Self =
         Self { inertia: 0.7298, last_inertia: 0.7298, cognitive: 1.49618, social: 1.49618 };
 

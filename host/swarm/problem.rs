@@ -102,12 +102,12 @@ impl Problem {
         Self::of_objective(objective, dims, Vec::new())
     }
 
-    /// A built-in function that is defined by its formula, by name.
+    /// A built-in function that is defined by its formula, looked up by name.
     ///
     /// ```
     /// let problem = flockwork::swarm::Problem::named("lennard_jones", 21)?;
     /// assert_eq!(problem.dims(), 21);
-    /// A built-in function that is defined by its formula, looked up by name.
+    /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn named(name: &str, dims: u32) -> Result<Self> {
         struct Make(u32);

@@ -69,9 +69,9 @@ impl<M: Machine, T: Number> History<M, T> {
                 machine.zeroed(most as usize * swarms as usize * RECORD)?,
             )),
         };
-        // SAFETY: the buffers live until the launches below are done: `self` and `state` are dropped, and
-        // their buffers replaced, only after the machine's launches. Positions, velocities, fitness and
-        // guides are only read.
+        // SAFETY: the buffers live until the launches below are done: `self` and `state` are
+        // dropped, and their buffers replaced, only after the machine's launches. Positions,
+        // velocities, fitness and global bests are only read.
         let arguments = unsafe {
             survey::Arguments {
                 settings: plan.settings(state.fixed(machine)),
@@ -86,8 +86,8 @@ impl<M: Machine, T: Number> History<M, T> {
                 records: machine.read_write(records),
             }
         };
-        // SAFETY: buffers as the kernels document; a block of `TILE` threads for each tile, then one of
-        // `SUMS` for each swarm; there is room for the record.
+        // SAFETY: the buffers are as the kernels document, with room for the record; each tile gets
+        // a block of `TILE` threads, then each swarm one of `SUMS`.
         unsafe {
             let kernel = self.survey_tiles.get(machine)?;
             machine.launch(kernel, tiles as u32, TILE as u32, &arguments)?;

@@ -14,9 +14,9 @@ use super::{Area, Floats, Stage, Started, eigen};
 /// after each 2 `dims` of them an eigenvalue problem, about 40 `dims`^3 products.
 ///
 /// # References
-/// I. Loshchilov, M. Schoenauer, M. Sebag: "Adaptive coordinate descent", GECCO (2011). The encoding
-/// is that of N. Hansen: "Adaptive encoding: how to render search coordinate system invariant", PPSN
-/// (2008).
+/// I. Loshchilov, M. Schoenauer, M. Sebag: "Adaptive coordinate descent", GECCO (2011). The
+/// encoding is that of N. Hansen: "Adaptive encoding: how to render search coordinate system
+/// invariant", PPSN (2008).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Adaptive {
     /// The axis to try next.

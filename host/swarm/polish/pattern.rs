@@ -14,8 +14,8 @@ use crate::swarm::Variable;
 /// check, in one batch if the poll is complete.
 ///
 /// # References
-/// A. I. F. Vaz, L. N. Vicente: "A particle swarm pattern search method for bound constrained global
-/// optimization", Journal of Global Optimization 39 (2007).
+/// A. I. F. Vaz, L. N. Vicente: "A particle swarm pattern search method for bound constrained
+/// global optimization", Journal of Global Optimization 39 (2007).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pattern {
     /// The step as a share of the box.
