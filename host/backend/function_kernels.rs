@@ -25,10 +25,10 @@ use super::{
 };
 use crate::Result;
 
-/// The largest block size for which the one-thread-per-particle kernel on the chip is specialized:
-/// each thread waits less the more registers it has, and few warps cannot hide each other's waits.
-/// The cooperative, time-sliced and tiered kernels are always specialized: with fewer registers,
-/// some values would spill to local memory.
+/// Up to this many threads per block, the on-chip kernel with a thread per particle is compiled for
+/// its block size: a thread waits less the more registers it has, and fewer warps hide each other's
+/// waits. The cooperative, time-sliced and tiered kernels are always compiled for their block size:
+/// with fewer registers, some values would spill to local memory.
 const MOST_NARROWED: u32 = 384;
 
 /// Blocks, and threads per block.

@@ -28,8 +28,8 @@ pub struct Member<T> {
     pub tuning: Tuning<T>,
 }
 
-/// Everything except the function that decides the bits of a run. `Plan::new` makes it from a
-/// problem and options and checks it.
+/// Everything that decides the bits of a run, except the function. `Plan::new` makes it from a
+/// problem and options, and checks it.
 ///
 /// ```
 /// use flockwork::backend::{Backend, Cpu, Plan};
@@ -124,7 +124,7 @@ impl<T: Scalar> Plan<T> {
         self.rule == Rule::Comprehensive
     }
 
-    /// Whether a move reads personal bests of other particles besides the global best.
+    /// Whether a move reads other particles' personal bests, not just the global best.
     pub(crate) fn reads_others(&self) -> bool {
         self.topology.kind != Kind::Global || self.learns()
     }
@@ -142,8 +142,8 @@ impl<T: Scalar> Plan<T> {
             && self.rotation.is_empty()
     }
 
-    /// The same plan with the general strategy, which gives the same bits. Asynchronous swarms have
-    /// only one strategy.
+    /// The same plan with the general strategy, which gives the same bits. Has no effect on
+    /// asynchronous swarms.
     pub fn in_general(mut self) -> Self {
         self.general = true;
         self

@@ -45,7 +45,7 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Strategy("strategy") {
-        /// On the CPU: tiles of 64 particles, one in each SIMD lane.
+        /// On the CPU: tiles of 64 particles in SIMD lanes.
         Cpu = "cpu",
         /// Two launches per iteration, a move and an evaluation: works for any swarm.
         General = "general",

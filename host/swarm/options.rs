@@ -23,9 +23,9 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Rule("rule") {
-        /// v' = inertia v + cognitive r1 (pbest - x) + social r2 (gbest - x), where gbest is the
-        /// best of the informants: inertia weight (Shi and Eberhart 1998), or constriction, which
-        /// is the same with other coefficients (Clerc and Kennedy 2002).
+        /// v' = inertia v + cognitive r1 (pbest - x) + social r2 (best - x), where best is that of
+        /// the informants: inertia weight (Shi and Eberhart 1998), or constriction, which is the
+        /// same with other coefficients (Clerc and Kennedy 2002).
         Inertia = "inertia",
         /// Every informant pulls, not just the best one, each with (cognitive + social) / |N|
         /// (Mendes, Kennedy, Neves 2004).
@@ -143,7 +143,7 @@ named! {
         Synchronous = "synchronous",
         /// Groups of particles (a GPU's blocks, a CPU's threads) advance without waiting for each
         /// other, and publish and read the global best as they go (after cuPSO, arXiv 2205.01313).
-        /// **The result depends on timing**: no two runs are the same. Requires the rule,
+        /// **The result depends on timing**: it is not reproducible. Requires the rule,
         /// neighbourhood, edge and randomness that [`Options::for_rule`] gives for
         /// [`Rule::Inertia`], continuous variables, and no rotation.
         Asynchronous = "asynchronous",

@@ -47,7 +47,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         let (machine, state) = (&*self.machine, &self.buffers);
         // SAFETY: the buffers belong to `self`, which drops or replaces them only after its
         // launches, and launches run one after the other. Moves do not write personal bests,
-        // fitness and global bests.
+        // fitness or global bests.
         unsafe {
             motion::Arguments {
                 settings: self.plan.settings(state.fixed(machine)),
