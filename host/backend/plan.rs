@@ -142,8 +142,8 @@ impl<T: Scalar> Plan<T> {
             && self.rotation.is_empty()
     }
 
-    /// The same plan with the general strategy, which gives the same bits. Has no effect on
-    /// asynchronous swarms.
+    /// The same plan with the general strategy, which gives the same bits. Not for asynchronous
+    /// swarms, which have no general strategy.
     pub fn in_general(mut self) -> Self {
         self.general = true;
         self

@@ -38,8 +38,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 ///
 /// `observe` is called after the start, then about twenty times a second (less often if an
 /// iteration takes longer), and at the end. It returns nothing, or a [`ControlFlow`] that ends the
-/// run early if it breaks. Without an observer, use [`Problem::optimize`]. Cost: `particles *
-/// (iterations + 1)` evaluations; memory: three numbers for each particle and dimension.
+/// run early if it breaks. Without an observer, use [`Problem::optimize`].
+/// Cost: `particles * (iterations + 1)` evaluations; memory: three numbers for each particle and
+/// dimension.
 ///
 /// ```
 /// use std::ops::ControlFlow;
