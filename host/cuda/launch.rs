@@ -48,6 +48,7 @@ pub(super) struct Shape {
 impl Gpu {
     /// Loads kernel `K`; the driver compiles it on its first use on this GPU.
     ///
+    /// # Errors
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
     /// [`CudaError::Arguments`], or an error from the driver.
     pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
