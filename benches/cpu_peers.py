@@ -4,9 +4,9 @@
     pip install pyswarms==1.3.0 pygmo==2.20.0
     cargo build --release && python3 benches/cpu_peers.py [PARTICLES DIMS]
 
-Rastrigin on [-5.12, 5.12], global best, inertia 0.7298, both coefficients 1.49618. flockwork computes
-in f32 and, for comparison, in f64; the others compute in f64 and have no other choice. Each figure is
-the median of five rounds in which all take turns.
+Rastrigin on [-5.12, 5.12], global best, inertia 0.7298, both coefficients 1.49618. flockwork
+computes in f32 and, for comparison, in f64; the others can only compute in f64. Each figure is the
+median of five rounds in which all take turns.
 """
 
 import json

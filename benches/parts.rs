@@ -1,7 +1,7 @@
-//! What an iteration on the CPU is made of, and whole iterations: `cargo bench --bench parts`.
+//! Times the parts of an iteration on the CPU, and whole iterations: `cargo bench --bench parts`.
 //!
-//! Parts are measured on one thread, for a tile of 64 particles in 32 dimensions that stays in the
-//! cache, with the widest vector instructions of the machine. An item is one dimension of one particle.
+//! Parts run on one thread, on a tile of 64 particles in 32 dimensions that stays in the cache,
+//! with the widest vector instructions of the machine. An item is one dimension of one particle.
 
 use std::fmt;
 
@@ -29,19 +29,19 @@ fn main() {
     divan::main();
 }
 
-/// Particles side by side, as the CPU back end takes them.
+/// Particles side by side, as the CPU back end processes them.
 type Row<T> = Lanes<T, TILE>;
 
 const DIMS: usize = 32;
 const KEY: Key = philox::key(1);
 
-/// Something to be compiled for the machine's vector instructions.
+/// Code to be compiled for the machine's vector instructions.
 trait Work {
-    /// To be marked `#[inline(always)]`: so it is compiled for the instructions of its caller.
+    /// Mark it `#[inline(always)]`, so that it is compiled for the caller's instructions.
     fn run(&mut self);
 }
 
-/// Does it as the CPU back end would.
+/// Runs the work as the CPU back end would.
 fn dispatch<W: Work>(work: &mut W) {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma")]
@@ -68,7 +68,7 @@ fn measure(bencher: Bencher<'_, '_>, mut work: impl Work) {
     bencher.counter(ItemsCount::new(TILE * DIMS)).bench_local(|| dispatch(black_box(&mut work)));
 }
 
-/// A tile of different numbers between the two.
+/// A tile of different numbers between `low` and `high`.
 fn rows<T: Scalar>(low: f64, high: f64) -> Vec<Row<T>> {
     let draw =
         Draw { key: KEY, iteration: 0, particle: 0, group: 0, purpose: Purpose::Data, nth: 0 };
@@ -96,7 +96,7 @@ fn advance<T: Scalar>() -> Advance<T> {
     }
 }
 
-/// Philox, and two uniforms for each dimension made from its bits.
+/// Philox, and two uniforms from its bits for each dimension.
 #[divan::bench(types = [f32, f64])]
 fn random_numbers<T: Scalar>(bencher: Bencher<'_, '_>) {
     struct Uniforms<T> {
@@ -119,7 +119,7 @@ fn random_numbers<T: Scalar>(bencher: Bencher<'_, '_>) {
     measure(bencher, Uniforms { iteration: 0, pairs: vec![(zero, zero); DIMS] });
 }
 
-/// New velocities and positions, the random numbers given.
+/// New velocities and positions from given random numbers.
 #[divan::bench(types = [f32, f64])]
 fn update<T: Scalar>(bencher: Bencher<'_, '_>) {
     struct Update<T> {
@@ -159,7 +159,7 @@ fn update<T: Scalar>(bencher: Bencher<'_, '_>) {
     measure(bencher, work);
 }
 
-/// Rastrigin's function of a tile: its sine, and the sum.
+/// Rastrigin's function on a tile: its sine and the sum.
 #[divan::bench(types = [f32, f64])]
 fn rastrigin<T: Scalar>(bencher: Bencher<'_, '_>) {
     struct Tile<'a, T>(&'a [Row<T>]);
@@ -232,12 +232,12 @@ struct Size {
     particles: u32,
     dims: u32,
     threads: usize,
-    /// Iterations in one call.
+    /// Iterations per call.
     iterations: u32,
 }
 
-/// Iterations before the measured ones: in the first few a swarm has own bests to renew everywhere,
-/// later here and there.
+/// Iterations before the measured ones: in the first few, personal bests improve everywhere, later
+/// only here and there.
 const BEFORE: u32 = 500;
 
 impl fmt::Display for Size {
@@ -255,7 +255,7 @@ const SIZES: [Size; 4] = [
     Size { particles: 65_536, dims: 32, threads: 2, iterations: 1 },
 ];
 
-/// A swarm of Rastrigin's function, and what it was made from.
+/// A swarm for Rastrigin's function, and its problem.
 fn swarm<T: Number>(size: &Size) -> flockwork::Result<(Box<dyn Swarm<T>>, Problem)> {
     let problem = Problem::new(Rastrigin, size.dims)?.shifted(1)?;
     let options = Options {
@@ -280,8 +280,8 @@ fn iteration<T: Number>(bencher: Bencher<'_, '_>, size: &Size) {
         .bench_local(|| swarm.advance(size.iterations).expect("iterations"));
 }
 
-/// A swarm as one would write it down for 40 particles in 10 dimensions: one particle after the other,
-/// one dimension after the other.
+/// A straightforward swarm for 40 particles in 10 dimensions: one particle after the other, one
+/// dimension after the other.
 mod plain {
     use super::*;
 
@@ -340,7 +340,7 @@ mod plain {
         }
     }
 
-    /// The point of which one coordinate is known.
+    /// A point with only one known coordinate.
     struct One<T>(T);
 
     impl<T: Scalar> Point<T> for One<T> {
@@ -350,7 +350,7 @@ mod plain {
         }
     }
 
-    /// The same swarm as that of the library, from the same start.
+    /// A copy of the library's swarm, from the same start.
     fn like<T: Number>(swarm: &mut dyn Swarm<T>, problem: &Problem) -> PlainSwarm<T> {
         let state = swarm.snapshot().expect("a state");
         let of = |all: &[T], index: usize| -> [T; DIMS] {
@@ -371,7 +371,7 @@ mod plain {
         }
     }
 
-    /// After some iterations it must be the library's swarm to the last bit.
+    /// Checks that after some iterations it equals the library's swarm to the last bit.
     fn checked<T: Number>() -> PlainSwarm<T> {
         let (mut swarm, problem) = swarm::<T>(&SIZES[0]).expect("a swarm that fits");
         let mut plain = like(&mut *swarm, &problem);
@@ -382,7 +382,7 @@ mod plain {
         plain
     }
 
-    /// Compiled for the machine's vector instructions, which the compiler may use or not.
+    /// Compiled for the machine's vector instructions, whether or not the compiler uses them.
     #[divan::bench(types = [f32, f64])]
     fn loop_40x10<T: Number>(bencher: Bencher<'_, '_>) {
         let mut plain = checked::<T>();
@@ -391,14 +391,14 @@ mod plain {
     }
 }
 
-/// The rate at which memory gives and takes.
+/// Memory bandwidth.
 mod memory {
     use rayon::prelude::*;
 
     use super::*;
 
-    /// Of three arrays together: about what a swarm of 65,536 x 32 takes in f32 and in f64, and more
-    /// than any cache holds.
+    /// Total bytes of three arrays: about the size of a swarm of 65,536 x 32 in f32 and in f64, and
+    /// more than any cache has.
     const BYTES: [usize; 3] = [25 << 20, 50 << 20, 2 << 30];
 
     #[derive(Clone, Copy)]
@@ -417,8 +417,8 @@ mod memory {
         BYTES.into_iter().flat_map(|bytes| [1, 2].map(|threads| Arrays { bytes, threads }))
     }
 
-    /// Does the work in pieces, so many threads at once; `moved` of the bytes of each element of the
-    /// three arrays count.
+    /// Runs the work in pieces on this many threads. `moved` bytes count per element of the three
+    /// arrays.
     fn measure_pieces(
         bencher: Bencher<'_, '_>,
         arrays: Arrays,
@@ -439,7 +439,8 @@ mod memory {
         });
     }
 
-    /// Three read and two of them written in place, as a swarm's positions, velocities and own bests.
+    /// Reads three arrays and writes two of them in place, like a swarm's positions, velocities and
+    /// personal bests.
     #[divan::bench(args = all(), max_time = 3)]
     fn as_a_swarm(bencher: Bencher<'_, '_>, arrays: Arrays) {
         measure_pieces(bencher, arrays, 20, |x, v, b| {
@@ -450,7 +451,7 @@ mod memory {
         });
     }
 
-    /// One array to another.
+    /// Copies one array to another.
     #[divan::bench(args = all(), max_time = 3)]
     fn copy(bencher: Bencher<'_, '_>, arrays: Arrays) {
         measure_pieces(bencher, arrays, 8, |x, _, b| x.copy_from_slice(b));

@@ -4,9 +4,10 @@
     pip install scipy==1.17.1
     cargo build --release && python3 benches/paths_peers.py [VERTICES]
 
-Every edge exists, with a whole weight from 1 to 100. SciPy's floyd_warshall computes in f64 on one thread and
-has no other choice. The two compute the same graph, and their distances are compared first. Both times are from
-a matrix to a matrix; flockwork's are medians; SciPy is slow, so of it there are three.
+Every edge exists, with a whole weight from 1 to 100. SciPy's floyd_warshall
+can only compute in f64 on one thread. Both get the same graph, and their distances are compared
+first. Both times are from matrix to matrix; flockwork's are medians; SciPy is slow, so it runs only
+three times.
 """
 
 import json

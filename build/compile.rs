@@ -8,27 +8,28 @@ use std::{
     process::Command,
 };
 
-/// A PTX target: what the kernels are compiled for.
+/// A PTX target of the kernels.
 pub struct Target {
     /// rustc's name for it.
     pub cpu: &'static str,
-    /// The compute capability, major times ten plus minor.
+    /// The compute capability: 10 times major plus minor.
     pub capability: u32,
-    /// The PTX version: it decides how old a driver may be.
+    /// The PTX version, which decides how old a driver may be.
     pub feature: &'static str,
 }
 
-/// What the kernels are compiled for. sm_70 brought independent thread scheduling and the scoped
-/// memory model, which the kernels rely on, so it is the lowest possible; PTX 7.0 wants driver 450 or
-/// later. Every later GPU runs it. A higher target stands here once a kernel uses what only that has.
+/// The targets of the kernels. sm_70 introduced independent thread scheduling and the scoped memory
+/// model, which the kernels rely on, so it is the lowest possible; PTX 7.0 requires driver 450 or
+/// later. Every later GPU runs it. Add a higher target once a kernel uses a feature that only it
+/// has.
 pub const TARGETS: &[Target] = &[Target { cpu: "sm_70", capability: 70, feature: "+ptx70" }];
 
-/// The oldest compiler that is known to compile the device crate rightly.
+/// The oldest compiler known to compile the device crate correctly.
 const OLDEST: (u32, u32) = (1, 95);
 
 const FLAGS: &[&str] = &[
     "-Zunstable-options",
-    // It may duplicate a barrier (rust-lang/rust#137086).
+    // This pass may duplicate a barrier (rust-lang/rust#137086).
     "-Zmir-enable-passes=-JumpThreading",
     // No bitcode linker: fat LTO and --emit=asm leave one self-contained PTX text.
     "-Clinker=true",
@@ -38,13 +39,13 @@ const FLAGS: &[&str] = &[
 /// What decides how the compiled text is cut and packed.
 const PACKING: [&str; 3] = ["build/archive.rs", "build/ptx.rs", "host/cuda/archive.rs"];
 
-/// A rustc with the sources of its own `core`.
+/// A rustc that has the sources of its own `core`.
 pub struct Compiler {
-    /// The program.
+    /// The executable.
     pub rustc: PathBuf,
-    /// As `rustc 1.96.0`.
+    /// For example `rustc 1.96.0`.
     pub version: String,
-    /// All that it says of itself that may decide the PTX, in lines.
+    /// Everything in its description of itself that may affect the PTX, in lines.
     pub identity: String,
     /// The folder of its sources.
     sources: PathBuf,
@@ -67,7 +68,7 @@ impl Compiler {
         Err(format!("no compiler for them was found: {}", refusals.join("; ")))
     }
 
-    /// Whether a compiler can do it; if not, why.
+    /// Checks whether a compiler is suitable; if not, says why.
     pub fn probe(rustc: &Path) -> Result<Self, String> {
         let named = |why: &str| format!("{}: {why}", rustc.display());
         let ask = |arguments: &[&str]| {
@@ -108,9 +109,9 @@ impl Compiler {
         })
     }
 
-    /// Compiles the device crate for every target; leaves `CPU.ptx` in `out`.
+    /// Compiles the device crate for every target and leaves `CPU.ptx` in `out`.
     pub fn compile(&self, root: &Path, out: &Path) -> Result<(), String> {
-        // One folder: `core` is compiled once, and only the kernels for each target.
+        // One folder, so that `core` is compiled once and only the kernels for each target.
         let build = out.join("device");
         let flags = self.flags(root);
         let manifest = manifest(root, &build)?;
@@ -132,10 +133,10 @@ impl Compiler {
                 .arg(format!("-Ctarget-cpu={}", target.cpu))
                 .arg(format!("-Ctarget-feature={}", target.feature))
                 .env("RUSTC", &self.rustc)
-                // -Zbuild-std and the PTX target are not stable yet; the program itself needs none
-                // of it.
+                // -Zbuild-std and the PTX target are still unstable. The program itself needs
+                // neither.
                 .env("RUSTC_BOOTSTRAP", "1")
-                // The environment outranks the user's own cargo configuration.
+                // The environment overrides the user's cargo configuration.
                 .env("RUSTC_WRAPPER", "")
                 .env("RUSTC_WORKSPACE_WRAPPER", "")
                 .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
@@ -165,8 +166,8 @@ impl Compiler {
             let assembly = build.join("nvptx64-nvidia-cuda/release/deps/flockwork_device.s");
             let ptx = fs::read_to_string(&assembly)
                 .map_err(|e| format!("{}: {e}", assembly.display()))?;
-            // The targets share the file: were cargo to find one of them fresh, it would be the
-            // other's.
+            // The targets share this file: if cargo considered one of them up to date, the file
+            // would belong to the other.
             if !ptx.contains(&format!(".target {}\n", target.cpu)) {
                 return Err(format!("{} is not for {}", assembly.display(), target.cpu));
             }
@@ -176,8 +177,8 @@ impl Compiler {
         Ok(())
     }
 
-    /// cargo wants to know about the dependencies of `std`, though `core` has none: it looks among
-    /// the compiler's sources, if they are there, and the build needs no network.
+    /// cargo looks for the dependencies of `std`, although `core` has none. If the compiler's
+    /// sources contain them, it finds them there, and the build needs no network.
     fn vendored(&self) -> Vec<String> {
         let folder = self.sources.join("library/vendor");
         if !folder.is_dir() {
@@ -189,7 +190,7 @@ impl Compiler {
             .into()
     }
 
-    /// [`FLAGS`], and those that keep this machine's folders out of the PTX.
+    /// [`FLAGS`], plus flags that keep this machine's folders out of the PTX.
     fn flags(&self, root: &Path) -> Vec<String> {
         let mut flags: Vec<String> = FLAGS.iter().copied().map(String::from).collect();
         let real = fs::canonicalize(&self.sources).unwrap_or_default();
@@ -200,7 +201,8 @@ impl Compiler {
     }
 }
 
-/// The text without comments, blank lines, indentation and spaces between operands: a fifth of it.
+/// The text without comments, blank lines, indentation and spaces between operands: a fifth of its
+/// size.
 pub fn slim(ptx: &str) -> String {
     let mut slim = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -213,8 +215,8 @@ pub fn slim(ptx: &str) -> String {
     slim
 }
 
-/// Writes the manifest of the device build: the device crate on its own, without the workspace and
-/// what its other crates depend on.
+/// Writes the manifest of the device build: the device crate alone, without the workspace or the
+/// dependencies of its other crates.
 fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
     let text = format!(
         "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n[workspace]\n\
@@ -228,8 +230,8 @@ fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
     Ok(file)
 }
 
-/// What cargo, clippy or a wrapper told the program's build is not meant for the device's, but for
-/// how cargo reaches its registries.
+/// Whether a variable is set for the program's build by cargo, clippy or a wrapper, and must not
+/// reach the device's build. Variables that tell cargo how to reach registries may.
 pub fn is_for_the_outer_build(variable: &OsStr) -> bool {
     let name = variable.to_string_lossy();
     let reach = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_"];
@@ -277,7 +279,7 @@ struct Fnv(u64);
 
 impl Fnv {
     fn add(&mut self, bytes: &[u8]) {
-        // The length separates one piece from the next.
+        // The length separates consecutive pieces.
         for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
             self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

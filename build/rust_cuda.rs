@@ -1,14 +1,14 @@
-//! The device crate compiled by Rust-CUDA, for the feature `rust-cuda` (`docs/toolchains.md`).
+//! Compiles the device crate with Rust-CUDA, for the feature `rust-cuda` (`docs/toolchains.md`).
 
 use crate::compile::Target;
 
-/// What the kernels are compiled for: the lowest that libNVVM 13 knows.
+/// The target of the kernels: the lowest that libNVVM 13 supports.
 pub const TARGETS: &[Target] = &[Target { cpu: "sm_75", capability: 75, feature: "" }];
 
-/// Tells cargo where the compiler is to be had, and says `cfg(rust_cuda)`.
+/// Tells cargo where to find the compiler, and sets `cfg(rust_cuda)`.
 const CONFIG: &str = "build/rust-cuda.toml";
 
-/// What it takes.
+/// Requirements of the feature.
 const NEEDS: &str = "the toolchain nightly-2026-04-02 with rust-src, rustc-dev and llvm-tools, LLVM 7.1 \
     (LLVM_CONFIG names its llvm-config) and CUDA 13.0 (CUDA_PATH names its folder); docs/toolchains.md has \
     the steps. Without the feature `rust-cuda` none of it is needed";

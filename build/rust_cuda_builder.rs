@@ -1,4 +1,4 @@
-//! What `cuda_builder` is told.
+//! Compiles the device crate with `cuda_builder`.
 
 use std::{
     any::Any,
@@ -13,31 +13,31 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 use super::{CONFIG, NEEDS, TARGETS};
 use crate::compile::{is_for_the_outer_build, slim};
 
-/// Compiles the device crate; leaves `CPU.ptx` in `out` and says who compiled it.
+/// Compiles the device crate, leaves `CPU.ptx` in `out`, and returns the compiler's name.
 pub fn compile(root: &Path, out: &Path) -> Result<String, String> {
     let [target] = TARGETS else { unreachable!("one target") };
     let package = package(root, out)?;
     let version = version()?;
-    // Its cargo shall not take this build's settings for its own.
+    // Its cargo must not inherit this build's settings.
     let outer: Vec<_> =
         env::vars_os().map(|(name, _)| name).filter(|name| is_for_the_outer_build(name)).collect();
     // SAFETY: a build script has one thread.
     unsafe {
         outer.iter().for_each(|name| env::remove_var(name));
-        // The environment outranks the user's own cargo configuration.
+        // The environment overrides the user's cargo configuration.
         env::set_var("RUSTC_WRAPPER", "");
         env::set_var("RUSTC_WORKSPACE_WRAPPER", "");
     }
     let builder = CudaBuilder::new(&package)
         .arch(NvvmArch::Compute75)
-        // Every operation rounds as the source says, and its functions are the source's own.
+        // Every operation must round as the source says, and math functions are the source's own.
         .fma_contraction(false)
         .override_libm(false)
         .ftz(false)
         .fast_sqrt(false)
         .fast_div(false)
         .build_args(&arguments(root));
-    // It panics where it does not find its back end.
+    // It panics if it does not find its back end.
     let ptx = panic::catch_unwind(AssertUnwindSafe(|| builder.build()))
         .map_err(|panic| said(&*panic))
         .and_then(|built| built.map_err(|e| e.to_string()))
@@ -54,10 +54,10 @@ pub fn compile(root: &Path, out: &Path) -> Result<String, String> {
     Ok(format!("Rust-CUDA with {version}"))
 }
 
-/// What its cargo is told besides.
+/// Additional arguments for its cargo.
 fn arguments(root: &Path) -> [String; 5] {
-    // It may duplicate a barrier (rust-lang/rust#137086). CudaBuilder has the flags of the environment to
-    // itself, but not those of the profile.
+    // JumpThreading may duplicate a barrier (rust-lang/rust#137086). CudaBuilder overrides the flags in
+    // the environment, but not those of the profile.
     let flags = [
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
         format!("--remap-path-prefix={}=.", root.display()),
@@ -71,8 +71,8 @@ fn arguments(root: &Path) -> [String; 5] {
     ]
 }
 
-/// Writes the package that is built: the device crate on its own, as a library of kernels, with the
-/// dependencies and, as far as they are in it, the versions of this one.
+/// Writes the package to build: the device crate alone, as a library of kernels, with the
+/// dependencies and, as far as it contains them, the versions of our Cargo.lock.
 fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
     let device = root.join("device/Cargo.toml");
     let text = fs::read_to_string(&device).map_err(|e| format!("{}: {e}", device.display()))?;
@@ -81,7 +81,7 @@ fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
          crate-type = [\"cdylib\"]\n[workspace]\n[features]\ndefault = [\"rust-cuda\"]\n",
         root.join("device/lib.rs").display().to_string()
     );
-    // The feature's own line and those of what it names.
+    // The feature's own line and the lines of the dependencies it names.
     let feature = text.lines().find(|line| line.starts_with("rust-cuda = ["));
     let feature = feature.ok_or(format!("{}: no feature `rust-cuda`", device.display()))?;
     manifest += &format!("{feature}\n[dependencies]\n");
@@ -94,7 +94,8 @@ fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
     let package = out.join("rust-cuda");
     fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
     update(&package.join("Cargo.toml"), &manifest)?;
-    // That cargo takes out of its copy what it has no need of, so another one tells what has changed.
+    // cargo removes unused packages from its copy, so a second copy shows whether the original
+    // changed.
     if let Ok(lock) = fs::read_to_string(root.join("Cargo.lock"))
         && update(&out.join("Cargo.lock"), &lock)?
     {
@@ -103,8 +104,8 @@ fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
     Ok(package)
 }
 
-/// Writes a file unless it says so already, and whether it did: CudaBuilder has this build run again
-/// whenever the package has changed.
+/// Writes a file unless it already has this text; returns whether it did. CudaBuilder makes this
+/// build run again whenever the package changes.
 fn update(file: &Path, text: &str) -> Result<bool, String> {
     let change = !fs::read_to_string(file).is_ok_and(|before| before == text);
     if change {
@@ -123,7 +124,7 @@ fn version() -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The words of a panic.
+/// The message of a panic.
 fn said(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it gave no reason").to_owned()

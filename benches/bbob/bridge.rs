@@ -1,9 +1,9 @@
-//! One run of flockwork on a function that the parent process evaluates: see `run.py` beside it.
+//! Runs flockwork once on a function that the parent process evaluates: see `run.py` beside it.
 //!
-//! Arguments: preset, particles (0 for the preset's), dimensions, seed, evaluations, target. The box
-//! is [-5, 5] in each dimension. On standard output: a count of points as a 32-bit word, then their
-//! coordinates in f64; on standard input as many values are expected. A count of 0 is the end. All
-//! in the machine's byte order.
+//! Arguments: preset, particles (0 for the preset's), dimensions, seed, evaluations, target. The
+//! box is [-5, 5] in each dimension. Writes to standard output the number of points as a 32-bit
+//! word, then their coordinates in f64; expects as many values on standard input. A count of 0
+//! means the end. All numbers are in the machine's byte order.
 
 use std::{
     io::{self, Read, Write},
@@ -16,7 +16,7 @@ use flockwork::{
     swarm::{Options, Precision, Preset, Problem, Stop},
 };
 
-/// Both ends of the conversation with the parent.
+/// Both directions of the pipe to the parent.
 struct Parent {
     input: io::Stdin,
     output: io::Stdout,
@@ -45,7 +45,7 @@ fn main() -> Result<()> {
     };
     let options = Options {
         particles,
-        // Over as many as there will be, an inertia weight that falls does so.
+        // The number of iterations that a falling inertia weight is spread over.
         iterations: match preset.restart {
             Some(_) => u32::MAX - 1,
             None => (number(evaluations) / u64::from(particles)).saturating_sub(1) as u32,
@@ -64,7 +64,7 @@ fn main() -> Result<()> {
     let problem =
         Problem::from_batch_fn(vec![-5.0; dims], vec![5.0; dims], move |points, values| {
             let mut parent = parent.lock().expect("no other thread has failed");
-            // Without a parent there is no one to tell.
+            // If the parent is gone, there is nobody to report to.
             if parent.ask(values.len() as u32, points, values).is_err() {
                 std::process::exit(1);
             }

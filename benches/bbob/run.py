@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""BBOB: the 24 noiseless functions of COCO, as the package ioh has them, with flockwork's presets.
+"""BBOB: the 24 noiseless functions of COCO, from the package ioh, with flockwork's presets.
 
-A run may do 10,000 evaluations for each dimension, and ends when it is within 1e-8 of the optimum:
-then it has solved the instance. Of the 51 targets from 1e2 to 1e-8, evenly spaced on a logarithmic
-scale, the share is printed that the runs reached.
+A run may do 10,000 evaluations per dimension. It ends early, with the instance solved, when it is
+within 1e-8 of the optimum. Prints which share of 51 targets, from 1e2 to 1e-8 evenly spaced on a
+logarithmic scale, the runs reached.
 
     cargo build --release --no-default-features --example bbob_bridge
     python3 -m venv venv && venv/bin/pip install ioh numpy

@@ -1,4 +1,4 @@
-//! Which back end a run gets, and why.
+//! The choice of a run's back end, and the reason for it.
 
 #[cfg(feature = "cuda")]
 use super::Cuda;
@@ -21,13 +21,14 @@ named! {
         Cpu = "cpu",
         /// The first NVIDIA GPU; an error if there is none.
         Cuda = "cuda",
-        /// The first NVIDIA GPU if there is one and the function has kernels for it, or else the CPU.
+        /// The first NVIDIA GPU if there is one and the function has kernels for it; otherwise the
+        /// CPU.
         #[default]
         Auto = "auto",
     }
 }
 
-/// Which back end was asked for, and in words why it is this one.
+/// The choice that was made, and in words the reason for the back end.
 ///
 /// ```
 /// use flockwork::backend::{AnyBackend, Choice, Reason};
@@ -39,7 +40,7 @@ named! {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reason {
-    /// Whether nobody asked for it: then another may stand in for it.
+    /// Whether the choice was automatic, so that another back end may stand in.
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what stands in for a GPU"))]
     automatic: bool,
     text: String,
@@ -50,7 +51,7 @@ impl Reason {
         Self { automatic: choice == Choice::Auto, text }
     }
 
-    /// Why something was chosen that nobody asked for.
+    /// The reason for an automatic choice.
     pub(crate) fn automatic(text: String) -> Self {
         Self::new(Choice::Auto, text)
     }
@@ -64,8 +65,8 @@ impl std::fmt::Display for Reason {
 
 /// A back end chosen at run time.
 ///
-/// A GPU that [`Choice::Auto`] found leaves functions without kernels, such as closures and objective
-/// types of one's own, to the CPU; one that was asked for refuses them.
+/// A GPU found by [`Choice::Auto`] leaves functions without kernels (closures, your own objective
+/// types) to the CPU; a GPU that was asked for refuses them.
 ///
 /// ```
 /// use flockwork::backend::{AnyBackend, Choice};
@@ -78,9 +79,9 @@ impl std::fmt::Display for Reason {
 /// ```
 #[derive(Clone)]
 pub enum AnyBackend {
-    /// The CPU, and why.
+    /// The CPU, and the reason for it.
     Cpu(Cpu, Reason),
-    /// A GPU, and why.
+    /// A GPU, and the reason for it.
     #[cfg(feature = "cuda")]
     Cuda(Cuda, Reason),
 }
@@ -121,12 +122,12 @@ impl AnyBackend {
         }
     }
 
-    /// The CPU, and why; `threads` as for [`AnyBackend::select`].
+    /// The CPU, and the reason for it; `threads` as for [`AnyBackend::select`].
     pub(crate) fn cpu(threads: usize, why: &str) -> Result<Self> {
         Ok(Self::Cpu(Cpu::new(threads)?, Reason::automatic(why.to_owned())))
     }
 
-    /// The CPU in place of a GPU that nobody asked for and for which a function has no kernels.
+    /// The CPU in place of an automatically chosen GPU that has no kernels for the function.
     pub(crate) fn stand_in(&self, function: &dyn Function) -> Result<Option<Cpu>> {
         match self {
             #[cfg(feature = "cuda")]
@@ -140,7 +141,7 @@ impl AnyBackend {
         }
     }
 
-    /// With so many threads in a block, if it is a GPU.
+    /// Sets the threads per block of a GPU.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Backend, Choice};
@@ -160,7 +161,7 @@ impl AnyBackend {
         }
     }
 
-    /// With this strategy, or with whatever suits, if it is a GPU.
+    /// Sets the strategy of a GPU; `None` to choose automatically.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Backend, Choice, Strategy};
@@ -180,7 +181,7 @@ impl AnyBackend {
         }
     }
 
-    /// With as many threads for a particle on the chip as `cooperation` says, if it is a GPU.
+    /// Sets how many threads of a GPU cooperate on a particle on the chip.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Backend, Choice, Cooperation};
@@ -200,7 +201,7 @@ impl AnyBackend {
         }
     }
 
-    /// With at most so many bytes of a GPU's memory for shortest paths, if it is a GPU.
+    /// Limits the bytes of a GPU's memory for shortest paths.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Backend, Choice};
@@ -220,7 +221,7 @@ impl AnyBackend {
         }
     }
 
-    /// Why this one was chosen.
+    /// Why this back end was chosen.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Choice};

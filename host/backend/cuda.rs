@@ -25,9 +25,9 @@ use crate::{
     kernels::IMAGES,
 };
 
-/// Threads in a block where the swarm is large.
+/// The most threads per block, for large swarms.
 const MOST_THREADS: u32 = 256;
-/// Threads in a block where it is small, so that more multiprocessors share the work.
+/// The fewest threads per block, for small swarms: so more multiprocessors share the work.
 const FEWEST_THREADS: u32 = 64;
 
 /// A GPU as a back end.
@@ -39,7 +39,7 @@ const FEWEST_THREADS: u32 = 64;
 ///     println!("{}", gpu.description());
 ///     let search = Search::new(Problem::new(Rastrigin, 4)?).iterations(100);
 ///     let usual = search.clone().run_on(&gpu, |_| {})?;
-///     // The block's size changes no bit.
+///     // The block size changes no bit.
 ///     let other = search.run_on(&gpu.with_block_threads(32), |_| {})?;
 ///     assert_eq!(usual.position, other.position);
 /// }
@@ -54,35 +54,35 @@ pub struct Cuda {
 }
 
 impl Cuda {
-    /// The GPU of that number, from 0.
+    /// Opens the GPU with this number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
         let gpu = Gpu::open(ordinal, IMAGES)?;
         Ok(Self { gpu, asked: Asked::default(), memory: None, cpu_threads: 0 })
     }
 
-    /// With so many threads in a block, a multiple of 32, instead of a number that fits the swarm.
-    /// The result is the same to the bit.
+    /// Sets the threads per block, a multiple of 32, instead of a number that suits the swarm. Does
+    /// not change a bit of the result.
     pub fn with_block_threads(mut self, threads: u32) -> Self {
         self.asked.threads = Some(threads);
         self
     }
 
-    /// With this strategy, or with whatever suits. The result is the same to the bit.
+    /// Sets the strategy; `None` to choose automatically. Does not change a bit of the result.
     pub fn with_strategy(mut self, strategy: impl Into<Option<Strategy>>) -> Self {
         self.asked.strategy = strategy.into();
         self
     }
 
-    /// With as many threads for a particle on the chip as `cooperation` says. The result is the same to the
-    /// bit.
+    /// Sets how many threads cooperate on a particle on the chip. Does not change a bit of the
+    /// result.
     pub fn with_cooperation(mut self, cooperation: Cooperation) -> Self {
         self.asked.cooperation = cooperation;
         self
     }
 
-    /// With at most so many bytes of the GPU's memory for shortest paths, instead of what is free. A larger
-    /// matrix stays in the host's memory and passes through the GPU's in strips; the result is the same to the
-    /// bit.
+    /// Limits the bytes of the GPU's memory for shortest paths; the default is all free memory. A
+    /// larger matrix stays in the host's memory and passes through the GPU's in strips. Does not
+    /// change a bit of the result.
     ///
     /// ```
     /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, Options}};
@@ -101,7 +101,7 @@ impl Cuda {
         self
     }
 
-    /// With so many CPU threads for what is left to the CPU, 0 for one per core.
+    /// Sets the CPU threads for the parts of a run that the CPU does, 0 for one per core.
     ///
     /// ```
     /// use flockwork::backend::{Backend, Cuda};
@@ -172,7 +172,7 @@ impl Cuda {
         objective: O,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
-        // A kernel is found by its name, which another function could bear too.
+        // Kernels are found by name, and another function could have the same name.
         if !registry::is_registered::<O>() {
             return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
@@ -182,28 +182,28 @@ impl Cuda {
     }
 }
 
-/// A GPU with the stream that launches go into.
+/// A GPU with the stream that it launches into.
 pub(crate) struct GpuMachine {
     stream: Stream,
-    /// For launches beside, once there are any.
+    /// For concurrent launches, once there are any.
     beside: OnceLock<Beside>,
     /// For copies to the GPU and back, once there are any.
     copies: OnceLock<[Stream; 2]>,
-    /// Bytes that buffers may have, if less than is free.
+    /// Bytes available for buffers, if less than the free memory.
     memory: Option<u64>,
-    /// Launches that are put together, while some are.
+    /// The launches being batched, if any.
     batch: Mutex<Option<Batch>>,
     replays: Mutex<Replays>,
     gpu: Gpu,
 }
 
-/// Bytes of the free memory that are left to the driver: code, and what kernels keep beside buffers.
+/// Free memory left to the driver for code and for what kernels need besides buffers.
 const KEPT_FREE: u64 = 256 << 20;
 
-/// A second stream, and the points where one waits for the other.
+/// A second stream, and the events with which the two wait for each other.
 struct Beside {
     stream: Stream,
-    /// Where the first stream was when the second was to wait for it, and the other way around.
+    /// The point in the first stream for which the second last waited, and vice versa.
     here: Event,
     there: Event,
 }
@@ -216,13 +216,13 @@ impl GpuMachine {
         Ok(Self { stream, beside, copies, memory: None, batch, replays, gpu })
     }
 
-    /// The launches that are being put together, if some are.
+    /// The launches being batched, if any.
     fn collected(&self) -> MutexGuard<'_, Option<Batch>> {
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the launches that have been put together so far: before anything that may depend on them, and
-    /// before a buffer is made in place of one that they use.
+    /// Submits the batched launches: before anything that may depend on them, and before a new
+    /// buffer replaces one that they use.
     fn flush(&self) -> Result<()> {
         if let Some(batch) = &mut *self.collected() {
             batch.launch_each(&self.stream)?;
@@ -230,7 +230,7 @@ impl GpuMachine {
         Ok(())
     }
 
-    /// What launches beside need; all others so far have been made.
+    /// The second stream and its events; submits all batched launches first.
     fn beside(&self) -> Result<&Beside> {
         self.flush()?;
         if let Some(beside) = self.beside.get() {
@@ -264,7 +264,7 @@ impl Machine for GpuMachine {
     type Buffer<T: Pod> = Buffer<T>;
     type Loaded<K: Kernel> = LoadedKernel<K>;
     type Mark = Event;
-    // None if the system does not let it: then a copy waits for its turn and is slower.
+    // None if the system refuses: such a copy is slower and waits for its turn.
     type Pinned = Option<Pinned>;
 
     fn load<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
@@ -381,7 +381,8 @@ impl Machine for GpuMachine {
     }
 
     fn multiplies_matrices(&self) -> bool {
-        // Later GPUs have these instructions, but no faster than the plain ones or not in so large pieces.
+        // Later GPUs have these instructions, but they are no faster than plain ones or work on
+        // smaller pieces.
         self.gpu.device().capability.major == 9
     }
 
@@ -401,7 +402,7 @@ impl Machine for GpuMachine {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<()> {
-        // Those put together run in their order with all others.
+        // A batch runs in order with all other launches.
         if K::COOPERATIVE {
             self.flush()?;
         } else if let Some(batch) = &mut *self.collected() {
@@ -417,7 +418,7 @@ impl Machine for GpuMachine {
         let made = launches();
         let Some(batch) = self.collected().take() else { return made };
         let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
-        // Also those before one that could not be made.
+        // Submits also the launches before one that failed.
         made.and(replays.put(&self.stream, batch).map_err(Into::into))
     }
 
@@ -446,7 +447,7 @@ impl Machine for GpuMachine {
 
     fn finish(&self) -> Result<()> {
         self.flush()?;
-        // All of them, also if one has failed: what they copy to may be freed next.
+        // Wait for all streams, even after an error: the memory they copy to may be freed next.
         let beside = self.beside.get().map(|beside| &beside.stream);
         let others = self.copies.get().into_iter().flatten().chain(beside);
         let finished = others.map(Stream::synchronize).fold(Ok(()), Result::and);

@@ -1,4 +1,4 @@
-//! The GPU's kernels on the CPU, lane by lane: for tests on machines without a GPU.
+//! The GPU's kernels on the CPU, lane by lane, for tests on machines without a GPU.
 
 use std::{cell::UnsafeCell, marker::PhantomData};
 
@@ -20,15 +20,15 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// Bytes of shared memory of a block, unless it is said otherwise.
+/// Default bytes of shared memory per block.
 pub(crate) const SHARED_BYTES: u32 = 16 << 10;
 
-/// Blocks that work at once.
+/// Blocks that run concurrently.
 const MULTIPROCESSORS: u32 = 3;
 
-/// The emulator: it launches the very kernels that a GPU is given, one lane at a time in an order
-/// drawn from a seed, and reports races, missing barriers and accesses out of bounds. Thousands of
-/// times slower than the CPU back end, and the same bits.
+/// The emulator: it runs the same kernels as a GPU, one lane at a time in an order drawn from a
+/// seed, and reports races, missing barriers and accesses out of bounds. It gives the same bits as
+/// the CPU back end, thousands of times slower.
 ///
 /// ```
 /// use flockwork::{backend::{Cpu, Emulated}, objective::Sphere};
@@ -52,7 +52,7 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// With lanes scheduled by `seed`, in blocks of `threads` threads (a multiple of 32).
+    /// Schedules lanes by `seed`, in blocks of `threads` threads (a multiple of 32).
     pub fn new(seed: u64, threads: u32) -> Self {
         Self {
             seed,
@@ -64,14 +64,14 @@ impl Emulated {
         }
     }
 
-    /// With this strategy, or with whatever suits. The result is the same to the bit.
+    /// Sets the strategy; `None` to choose automatically. Does not change a bit of the result.
     pub fn with_strategy(mut self, strategy: impl Into<Option<Strategy>>) -> Self {
         self.asked.strategy = strategy.into();
         self
     }
 
-    /// With as many threads for a particle on the chip as `cooperation` says, in blocks of as many threads as
-    /// suit that. The result is the same to the bit.
+    /// Sets how many threads cooperate on a particle on the chip, and the block size that suits.
+    /// Does not change a bit of the result.
     ///
     /// ```
     /// use flockwork::{backend::{Cooperation, Cpu, Emulated}, objective::Sphere};
@@ -80,7 +80,7 @@ impl Emulated {
     /// let problem = Problem::new(Sphere, 64)?.shifted(1)?;
     /// let options = Options { particles: 40, iterations: 10, ..Options::for_rule(Rule::Inertia) };
     /// let cpu = problem.optimize(&options, &Cpu::new(0)?)?;
-    /// // 20 KiB of positions, velocities and own bests for each of its three multiprocessors.
+    /// // 20 KiB of positions, velocities and personal bests for each of its three multiprocessors.
     /// let large = Emulated::new(7, 32).with_shared_memory(32 << 10);
     /// let warps = large.with_cooperation(Cooperation::Warp).with(Sphere);
     /// assert_eq!(cpu.position, problem.optimize(&options, &warps)?.position);
@@ -92,14 +92,14 @@ impl Emulated {
         self
     }
 
-    /// With at most so many bytes of memory for shortest paths: a larger matrix stays in the host's memory and
-    /// passes through the emulated GPU's in strips. The result is the same to the bit.
+    /// Limits the bytes of memory for shortest paths. A larger matrix stays in the host's memory
+    /// and passes through the emulated GPU's in strips. Does not change a bit of the result.
     ///
     /// ```
     /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
     ///
     /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
-    /// // All of the matrix, and what goes with it, takes 1.5 MB.
+    /// // The whole matrix and its auxiliary data take 1.5 MB.
     /// let small = Emulated::new(1, 32).with_memory(1_400_000);
     /// let distances = ring.distances::<f32>(&small, Options { paths: false })?;
     /// assert_eq!(distances.get(1, 0), Some(299.0));
@@ -110,8 +110,8 @@ impl Emulated {
         self
     }
 
-    /// With at most so many bytes of shared memory for a block, where that is not fixed: 16 KiB unless it is
-    /// said. The result is the same to the bit.
+    /// Limits the bytes of shared memory per block where the kernel does not fix them; the default
+    /// is 16 KiB. Does not change a bit of the result.
     ///
     /// ```
     /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
@@ -127,7 +127,7 @@ impl Emulated {
         self
     }
 
-    /// As a GPU that has no units for products of matrices. The result is the same to the bit.
+    /// Emulates a GPU without units for matrix products. Does not change a bit of the result.
     ///
     /// ```
     /// use flockwork::backend::Emulated;
@@ -150,7 +150,7 @@ impl Emulated {
         EmulatorMachine { emulator: Emulator::new(seed), memory, shared_bytes, matrices }
     }
 
-    /// The number that its lanes are scheduled by.
+    /// The seed of its lane schedule.
     pub(crate) fn schedule(&self) -> u64 {
         self.seed
     }
@@ -159,8 +159,8 @@ impl Emulated {
         self.asked.strategy
     }
 
-    /// As a back end for one objective function, whose kernels are compiled for the emulator where
-    /// this is called.
+    /// A back end for one objective function, whose kernels for the emulator are compiled in the
+    /// calling crate.
     pub fn with<O: Objective>(self, objective: O) -> EmulatedWith<O> {
         EmulatedWith { emulated: self, objective }
     }
@@ -206,15 +206,15 @@ impl<O: Objective> Backend for EmulatedWith<O> {
 
 pub(crate) struct EmulatorMachine {
     pub(crate) emulator: Emulator,
-    /// Bytes that buffers may have, of which only shortest paths take notice.
+    /// Bytes available for buffers; only shortest paths respect the limit.
     pub(crate) memory: Option<u64>,
-    /// Bytes of shared memory that a block may have, where that is not fixed.
+    /// Bytes of shared memory that a block may have where the kernel does not fix them.
     pub(crate) shared_bytes: u32,
-    /// Whether it has units for products of matrices.
+    /// Whether it has units for matrix products.
     pub(crate) matrices: bool,
 }
 
-/// Memory that emulated kernels access: 16-byte words, aligned as a GPU's allocations are at least.
+/// Memory for emulated kernels, in 16-byte words: aligned at least like a GPU's allocations.
 pub(crate) struct HostBuffer<T> {
     words: Vec<UnsafeCell<u128>>,
     length: usize,
@@ -230,7 +230,7 @@ impl<T: Pod> HostBuffer<T> {
 impl Machine for EmulatorMachine {
     type Buffer<T: Pod> = HostBuffer<T>;
     type Loaded<K: Kernel> = PhantomData<fn() -> K>;
-    // Everything is done at once when it is asked for.
+    // Everything runs immediately.
     type Mark = ();
     type Pinned = ();
 
@@ -244,7 +244,7 @@ impl Machine for EmulatorMachine {
 
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<HostBuffer<T>> {
         let buffer = self.zeroed::<T>(elements.len())?;
-        // SAFETY: so many elements lie there, and nobody else knows of them yet.
+        // SAFETY: the buffer has this many elements, and nobody else knows it yet.
         unsafe { buffer.pointer().copy_from_nonoverlapping(elements.as_ptr(), elements.len()) };
         Ok(buffer)
     }
@@ -257,12 +257,13 @@ impl Machine for EmulatorMachine {
 
     fn download<T: Pod>(&self, buffer: &HostBuffer<T>, length: usize) -> Result<Vec<T>> {
         assert!(length <= buffer.length, "{length} elements of {}", buffer.length);
-        // SAFETY: so many elements lie there, and no launch is running: launches are synchronous.
+        // SAFETY: the buffer has this many elements, and no launch is running: launches are
+        // synchronous.
         Ok(unsafe { std::slice::from_raw_parts(buffer.pointer(), length) }.to_vec())
     }
 
     unsafe fn read_only<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadOnly<T> {
-        // SAFETY: so many elements lie there; the rest is the caller's promise.
+        // SAFETY: the buffer has this many elements; the rest is the caller's promise.
         unsafe { ReadOnly::new(buffer.pointer(), buffer.length) }
     }
 
@@ -284,7 +285,7 @@ impl Machine for EmulatorMachine {
         buffer: &HostBuffer<T>,
     ) -> Result<()> {
         assert!(bytes <= buffer.length * size_of::<T>(), "{bytes} bytes of {}", buffer.length);
-        // SAFETY: so many bytes lie at both places, and nobody uses them meanwhile.
+        // SAFETY: both places have this many bytes, and nobody else uses them meanwhile.
         unsafe { buffer.pointer().cast::<u8>().copy_from_nonoverlapping(memory, bytes) };
         Ok(())
     }
@@ -296,7 +297,7 @@ impl Machine for EmulatorMachine {
         bytes: usize,
     ) -> Result<()> {
         assert!(bytes <= buffer.length * size_of::<T>(), "{bytes} bytes of {}", buffer.length);
-        // SAFETY: so many bytes lie at both places, and nobody uses them meanwhile.
+        // SAFETY: both places have this many bytes, and nobody else uses them meanwhile.
         unsafe { memory.copy_from_nonoverlapping(buffer.pointer().cast(), bytes) };
         Ok(())
     }
@@ -313,7 +314,8 @@ impl Machine for EmulatorMachine {
         Ok(())
     }
 
-    // Little enough that small swarms have several blocks, each with more particles than it can hold.
+    // So little that small swarms have several blocks, each with more particles than fit on the
+    // chip.
     fn room(&self) -> Capacity {
         Capacity { blocks: MULTIPROCESSORS, threads: 1024, shared_bytes: self.shared_bytes }
     }

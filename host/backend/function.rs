@@ -1,4 +1,4 @@
-//! Objective functions as back ends take them, whatever they are written in.
+//! Objective functions as back ends take them, whether types or closures.
 
 use std::{any::Any, sync::Arc};
 
@@ -15,7 +15,7 @@ use super::{Evaluator, Judged, Number, OnLanes, Simd};
 #[cfg(feature = "cuda")]
 use crate::Result;
 
-/// What a function is called, and what is known about it.
+/// A function's name, and what is known about it.
 ///
 /// ```
 /// use flockwork::{objective::Rastrigin, swarm::Problem};
@@ -29,11 +29,11 @@ use crate::Result;
 pub struct Named {
     /// Its name.
     pub name: String,
-    /// What its author says of it; nothing for a closure.
+    /// Its author's description; `None` for a closure.
     pub info: Option<Info>,
 }
 
-/// An objective function as a [`Problem`](crate::swarm::Problem) holds it: of a type that implements
+/// An objective function in a [`Problem`](crate::swarm::Problem): a type that implements
 /// [`Objective`], or a closure.
 ///
 /// ```
@@ -45,23 +45,23 @@ pub struct Named {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
-    /// Its name, and what is known about it.
+    /// The function's name, and what is known about it.
     fn info(&self) -> Named;
 
-    /// Whether it has GPU kernels: whether it is compiled into this library.
+    /// Whether the function has GPU kernels, that is, was compiled into this library.
     #[doc(hidden)]
     fn has_kernels(&self) -> bool {
         false
     }
 
-    /// Itself, for what made it and knows its type.
+    /// The function as [`Any`], for callers that know its type.
     #[doc(hidden)]
     fn as_any(&self) -> Option<&dyn Any> {
         None
     }
 }
 
-/// What a function can do in one precision.
+/// The operations of a function in one precision.
 pub trait FunctionIn<T> {
     /// The function as the CPU calls it.
     fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<T>>;
@@ -71,7 +71,7 @@ pub trait FunctionIn<T> {
     fn on_gpu(&self, gpu: &Cuda, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>>;
 }
 
-/// A type that implements [`Objective`], as a function.
+/// A function made from a type that implements [`Objective`].
 pub(crate) struct Typed<O>(pub O);
 
 impl<O: Objective> Function for Typed<O> {
@@ -80,7 +80,7 @@ impl<O: Objective> Function for Typed<O> {
     }
 
     fn has_kernels(&self) -> bool {
-        // Kernels are found by their name, which another type could bear too.
+        // Kernels are found by name, and another type could have the same name.
         registry::is_registered::<O>()
     }
 }
@@ -96,10 +96,10 @@ impl<O: Objective, T: Number> FunctionIn<T> for Typed<O> {
     }
 }
 
-/// A function of many points at once: points one after the other, and room for their values.
+/// Evaluates many points at once: consecutive points, and a slice for their values.
 pub(crate) type Batch = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
 
-/// A closure as a function: the CPU calls it with up to 64 points at a time, from several threads.
+/// A closure as a function. The CPU calls it with up to 64 points at a time, from several threads.
 pub(crate) struct Closure {
     pub name: String,
     pub batch: Arc<Batch>,
@@ -134,7 +134,8 @@ impl<T: Scalar> Evaluator<T> for Called {
         for lane in 0..tile.particles {
             // SAFETY: the plan's buffers are as documented.
             let any = unsafe { view.fitness(T::ZERO, &|d| at(lane, d)) };
-            // Where it is invisible, whatever the value: the closure need not be defined there.
+            // The value does not matter where the particle is invisible, and the closure may be
+            // undefined there.
             if any == T::INFINITY {
                 continue;
             }
@@ -157,7 +158,7 @@ impl<T: Scalar> Evaluator<T> for Called {
     }
 
     fn terms(&self, _: &View<T>) -> usize {
-        // Unknown: dear enough to share.
+        // Unknown: assume it is expensive enough to share.
         1 << 16
     }
 }

@@ -1,5 +1,5 @@
-//! The kernels that have an objective function inside, behind one face: what holds the state of a
-//! swarm is compiled once and not for every function.
+//! The kernels that contain an objective function, behind one trait: the code that keeps the state
+//! of a swarm is compiled once instead of once per function.
 
 use flockwork_device::{
     gpu::warp::Shuffle,
@@ -25,29 +25,30 @@ use super::{
 };
 use crate::Result;
 
-/// Threads of a block up to which a kernel with particles on the chip and a thread for each is compiled for blocks of
-/// that size: a thread waits less the more registers it has, and fewer warps fill each other's waits. Where threads cooperate
-/// on particles, or these are time-sliced or tiered, it always is: with fewer registers it would leave some in local memory.
+/// Up to this many threads per block, the on-chip kernel with a thread per particle is compiled for
+/// its block size: a thread waits less the more registers it has, and fewer warps hide each other's
+/// waits. The cooperative, time-sliced and tiered kernels are always compiled for their block size:
+/// with fewer registers, some values would spill to local memory.
 const MOST_NARROWED: u32 = 384;
 
-/// Blocks, and threads in each.
+/// Blocks, and threads per block.
 pub(crate) type Shape = (u32, u32);
 
 /// What follows an evaluation.
 pub(crate) struct Then<T> {
     /// The next move.
     pub motion: motion::Arguments<T>,
-    /// Whether it follows at once.
+    /// Whether it follows immediately.
     pub is_wanted: bool,
 }
 
-/// The kernels of one function. Their arguments come without the function itself.
+/// The kernels of one function. Their arguments come without the function.
 pub(crate) trait FunctionKernels<M: Machine, T> {
     /// Which coordinates a term of the function reads.
     fn reach(&self) -> Reach;
 
-    /// Launches [`Evaluate`], or what does the same. If the next move is to follow, it may be part of that: says
-    /// whether it is.
+    /// Launches [`Evaluate`] or an equivalent. If a move follows, it may be fused into the launch;
+    /// returns whether it was.
     ///
     /// # Safety
     /// As [`Machine::launch`].
@@ -59,8 +60,8 @@ pub(crate) trait FunctionKernels<M: Machine, T> {
         then: Then<T>,
     ) -> Result<bool>;
 
-    /// Launches [`Step`], or [`Quartet`] for a swarm in sixteens, in blocks of so many threads at most, and as many of them
-    /// as are on the machine at once, if that is not more than `most_blocks`.
+    /// Launches [`Step`], or [`Quartet`] for a swarm in sixteens. Blocks have at most this many
+    /// threads, and there are as many as the machine runs at once, up to `most_blocks`.
     ///
     /// # Safety
     /// As [`Machine::launch`].
@@ -73,13 +74,14 @@ pub(crate) trait FunctionKernels<M: Machine, T> {
         arguments: step::Arguments<(), T>,
     ) -> Result<()>;
 
-    /// The function's terms, and the words of some of them combined. `context` is the host's.
+    /// The number of the function's terms, and the words of a partial result. `context` is the
+    /// host's.
     fn terms(&self, context: &Context<T>) -> (u32, u32);
 
-    /// What the machine has for launches of a kernel.
+    /// The machine's limits for launches of a kernel.
     fn capacity(&self, machine: &M, kernel: ChipKernel) -> Capacity;
 
-    /// Launches a kernel with particles on the chip.
+    /// Launches a kernel that keeps particles on the chip.
     ///
     /// # Safety
     /// As [`Machine::launch`].
@@ -98,7 +100,7 @@ pub(crate) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     evaluate: OnDemand<M, Evaluate<O, T>>,
     step: Tailored<M, Step<O, T>>,
     quartet: Tailored<M, Quartet<O, T>>,
-    /// How many blocks of whichever of these two are on the machine at once, and of how many threads.
+    /// Blocks of the streaming kernel in use that the machine runs at once, and threads per block.
     streaming: Option<Shape>,
     resident: Tailored<M, Resident<O, T>>,
     together: Tailored<M, Together<O, T>>,
@@ -165,7 +167,7 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     }
 
     fn capacity(&self, machine: &M, kernel: ChipKernel) -> Capacity {
-        // Which blocks it is compiled for follows from this.
+        // This decides the block sizes that kernels are compiled for.
         match kernel {
             ChipKernel::Resident => machine.stated::<Resident<O, T>>(),
             ChipKernel::Cooperative => machine.stated::<Together<O, T>>(),
@@ -199,7 +201,7 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
     }
 }
 
-/// Launches a kernel that has `parts` threads for a particle in device memory.
+/// Launches a kernel that gives each particle in device memory `parts` threads.
 ///
 /// # Safety
 /// As [`Machine::launch`].
@@ -214,7 +216,7 @@ unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>
     let (blocks, threads) = match *shape {
         Some(shape) => shape,
         None => {
-            // Smaller ones than asked for, if the kernel is compiled for smaller ones.
+            // Smaller than requested if the kernel's limit is smaller.
             let threads = most_threads.min(machine.capacity(kernel).threads);
             *shape.insert((machine.resident_blocks(kernel, threads, arguments)?, threads))
         }
@@ -225,7 +227,7 @@ unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>
     unsafe { machine.launch(kernel, blocks.max(1) as u32, threads, arguments) }
 }
 
-/// Launches a kernel that is tailored to its launches, and to blocks of so many threads if `narrowed`.
+/// Launches a kernel specialized for its arguments and, if `narrowed`, for this block size.
 ///
 /// # Safety
 /// As [`Machine::launch`].

@@ -1,4 +1,4 @@
-//! What runs kernels: a GPU, or the emulator.
+//! The machines that run kernels: a GPU, or the emulator.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use flockwork_device::{
 use super::strategy::Capacity;
 use crate::Result;
 
-/// A sequence of work. What is in one is done in order, what is in different ones may be done at once.
+/// A sequence of work. Work in one queue runs in order; work in different queues may overlap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queue {
     /// [`Machine::launch`].
@@ -24,22 +24,22 @@ pub enum Queue {
     Out,
 }
 
-/// Something that holds buffers and launches kernels on them, in order.
+/// Keeps buffers and launches kernels on them, in order.
 pub trait Machine {
     /// Memory that kernels access.
     type Buffer<T: Pod>;
-    /// A kernel, ready to be launched.
+    /// A kernel that is ready to launch.
     type Loaded<K: Kernel>;
     /// A point in a [`Queue`].
     type Mark;
-    /// Memory of the host that can be copied while other things are done, as long as this lives.
+    /// Host memory that can be copied while other work runs, as long as this lives.
     type Pinned;
 
-    /// Makes a kernel ready.
+    /// Loads a kernel.
     fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
 
-    /// The same for launches with these [steady](Kernel::steady) words, and with blocks of at most so many
-    /// threads if that is given, so that each has what that leaves.
+    /// Loads a kernel for launches with these [specialization constants](Kernel::steady) and, if
+    /// given, for blocks of at most this many threads, so that each thread gets more registers.
     fn load_for<K: Kernel>(&self, threads: Option<u32>, steady: Steady) -> Result<Self::Loaded<K>> {
         let _ = (threads, steady);
         self.load()
@@ -51,42 +51,42 @@ pub trait Machine {
     /// A buffer of zeros.
     fn zeroed<T: Pod>(&self, length: usize) -> Result<Self::Buffer<T>>;
 
-    /// The first elements of a buffer, after all launches so far.
+    /// The first elements of a buffer, after all earlier launches.
     fn download<T: Pod>(&self, buffer: &Self::Buffer<T>, length: usize) -> Result<Vec<T>>;
 
-    /// Copies the first elements of a buffer over others, as many as there are, after all launches so far.
+    /// Copies the first elements of a buffer into `elements`, after all earlier launches.
     fn download_into<T: Pod>(&self, buffer: &Self::Buffer<T>, elements: &mut [T]) -> Result<()> {
         elements.copy_from_slice(&self.download(buffer, elements.len())?);
         Ok(())
     }
 
-    /// What a kernel is passed that only reads the buffer.
+    /// The argument for a kernel that only reads the buffer.
     ///
     /// # Safety
-    /// It is used in launches on this machine alone, while the buffer lives, and no launch writes
-    /// the buffer meanwhile.
+    /// It may be used only in launches on this machine while the buffer lives, and no launch may
+    /// write the buffer meanwhile.
     unsafe fn read_only<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadOnly<T>;
 
-    /// What a kernel is passed that reads and writes the buffer.
+    /// The argument for a kernel that reads and writes the buffer.
     ///
     /// # Safety
-    /// It is used in launches on this machine alone, while the buffer lives.
+    /// It may be used only in launches on this machine while the buffer lives.
     unsafe fn read_write<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadWrite<T>;
 
-    /// Bytes that new buffers may have in all; `None` if nothing is known to limit them.
+    /// Bytes available for all new buffers; `None` if no limit is known.
     fn memory(&self) -> Result<Option<u64>>;
 
-    /// Makes memory of the host fast to copy, if the system lets it.
+    /// Makes host memory faster to copy, if the system permits it.
     ///
     /// # Safety
-    /// So many bytes lie there as long as what is returned lives.
+    /// The memory must have this many bytes for as long as the returned value lives.
     unsafe fn pin(&self, memory: *mut u8, bytes: usize) -> Self::Pinned;
 
-    /// Puts a copy of `bytes` bytes of the host to the start of a buffer into [`Queue::In`].
+    /// Queues a copy of `bytes` bytes from the host to the start of a buffer in [`Queue::In`].
     ///
     /// # Safety
-    /// They lie there, and nobody writes them, or uses their place in the buffer, until it is done; the buffer
-    /// outlives it.
+    /// The bytes must exist, and nobody may write them or use their place in the buffer until the
+    /// copy is done. The buffer must outlive the copy.
     unsafe fn copy_in<T: Pod>(
         &self,
         memory: *const u8,
@@ -94,11 +94,11 @@ pub trait Machine {
         buffer: &Self::Buffer<T>,
     ) -> Result<()>;
 
-    /// Puts a copy of the first `bytes` bytes of a buffer to the host into [`Queue::Out`].
+    /// Queues a copy of the first `bytes` bytes of a buffer to the host in [`Queue::Out`].
     ///
     /// # Safety
-    /// There is place for them, which nobody uses until it is done, and nobody writes them; the buffer outlives
-    /// it.
+    /// The host memory must have room for them, and until the copy is done nobody may use that room
+    /// or write the bytes in the buffer. The buffer must outlive the copy.
     unsafe fn copy_out<T: Pod>(
         &self,
         buffer: &Self::Buffer<T>,
@@ -106,30 +106,29 @@ pub trait Machine {
         bytes: usize,
     ) -> Result<()>;
 
-    /// The point behind all that is in a queue so far.
+    /// Marks the end of a queue's work so far.
     fn mark(&self, queue: Queue) -> Result<Self::Mark>;
 
-    /// What is put into a queue from now on is done after all before a mark.
+    /// Makes later work in a queue wait for a mark.
     fn wait(&self, queue: Queue, mark: &Self::Mark) -> Result<()>;
 
     /// Waits until a mark is reached.
     fn reach(&self, mark: &Self::Mark) -> Result<()>;
 
-    /// What it has for launches of any kernel: none has more.
+    /// Upper limits for a launch of any kernel.
     fn room(&self) -> Capacity;
 
-    /// What it has for launches of a kernel by what that [states](Kernel::LAUNCH), before it is made
-    /// ready.
+    /// Limits for launches of a kernel according to its [`Kernel::LAUNCH`], before it is loaded.
     fn stated<K: Kernel>(&self) -> Capacity {
         let room = self.room();
         let threads = K::LAUNCH.threads.map_or(room.threads, |most| most.min(room.threads));
         Capacity { threads, ..room }
     }
 
-    /// What it has for launches of a kernel.
+    /// Limits for launches of a loaded kernel.
     fn capacity<K: Kernel>(&self, kernel: &Self::Loaded<K>) -> Capacity;
 
-    /// How many blocks of a kernel are on it at once.
+    /// How many blocks of a kernel the machine runs at once.
     fn resident_blocks<K: Kernel>(
         &self,
         kernel: &Self::Loaded<K>,
@@ -137,25 +136,25 @@ pub trait Machine {
         arguments: &K::Arguments,
     ) -> Result<u32>;
 
-    /// Whether it runs kernels that calculate with [`pair`](flockwork_device::gpu::pair)s.
+    /// Whether it runs kernels that compute with [`pair`](flockwork_device::gpu::pair)s.
     fn has_pairs(&self) -> bool {
         true
     }
 
-    /// Whether it runs kernels that [multiply matrices](flockwork_device::gpu::matrix) of `f64`, and gains by
-    /// them.
+    /// Whether it runs kernels that [multiply matrices](flockwork_device::gpu::matrix) of `f64`,
+    /// and is faster with them.
     fn multiplies_matrices(&self) -> bool {
         true
     }
 
-    /// How long the launches take that `launches` makes.
+    /// How long the launches that `launches` makes take.
     fn timed(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         let began = Instant::now();
         launches()?;
         Ok(began.elapsed())
     }
 
-    /// The shortest of so many times that the launches take.
+    /// The shortest time that the launches take in this many repetitions.
     fn fastest(&self, times: u32, launches: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
         let mut least = Duration::MAX;
         for _ in 0..times {
@@ -164,10 +163,10 @@ pub trait Machine {
         Ok(least)
     }
 
-    /// Launches a kernel; launches run one after the other.
+    /// Launches a kernel. Launches run one after the other.
     ///
     /// # Safety
-    /// As [`Kernel::run`], with buffers that outlive the launch.
+    /// As [`Kernel::run`], and the buffers must outlive the launch.
     unsafe fn launch<K: Kernel>(
         &self,
         kernel: &Self::Loaded<K>,
@@ -176,19 +175,20 @@ pub trait Machine {
         arguments: &K::Arguments,
     ) -> Result<()>;
 
-    /// Makes the launches that `launches` makes, which takes less time if the same kernels in the same shapes have
-    /// been launched so before: they may begin only when it has returned, or asks for anything else.
+    /// Submits the launches that `launches` makes as one batch, which is faster if the same kernels
+    /// have been batched in the same shapes before. They may start only when this method returns,
+    /// or when the closure asks for anything but launches.
     fn batch(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<()> {
         launches()
     }
 
-    /// Launches a kernel beside the others: after [`Machine::launch`]es that were made before the last
-    /// [`Machine::beside_waits`], and perhaps before or during later ones. These launches run one after the
-    /// other, too.
+    /// Launches a kernel concurrently with the others: after the [`Machine::launch`]es made before
+    /// the last [`Machine::beside_waits`], and possibly before or during later ones. Concurrent
+    /// launches, too, run one after the other.
     ///
     /// # Safety
-    /// As [`Machine::launch`], and it uses nothing that a launch writes which may run meanwhile, and
-    /// writes nothing that one uses.
+    /// As [`Machine::launch`]; also, it must not use anything written by a launch that may run at
+    /// the same time, nor write anything used by one.
     unsafe fn launch_beside<K: Kernel>(
         &self,
         kernel: &Self::Loaded<K>,
@@ -200,12 +200,12 @@ pub trait Machine {
         unsafe { self.launch(kernel, blocks, threads, arguments) }
     }
 
-    /// What is launched beside from now on runs after all launches so far.
+    /// Makes later concurrent launches wait for all launches so far.
     fn beside_waits(&self) -> Result<()> {
         Ok(())
     }
 
-    /// What is launched from now on runs after all launches beside so far.
+    /// Makes later launches wait for all concurrent launches so far.
     fn waits_for_beside(&self) -> Result<()> {
         Ok(())
     }
@@ -216,7 +216,7 @@ pub trait Machine {
     }
 }
 
-/// A kernel that is made ready when it is first wanted: a driver takes tens of milliseconds for each.
+/// A kernel that is loaded on first use: a driver takes tens of milliseconds for each.
 pub(crate) struct OnDemand<M: Machine, K: Kernel>(Option<M::Loaded<K>>);
 
 impl<M: Machine, K: Kernel> OnDemand<M, K> {
@@ -232,9 +232,9 @@ impl<M: Machine, K: Kernel> OnDemand<M, K> {
     }
 }
 
-/// A kernel that is made ready for the launches that are wanted, and again when others are.
+/// A kernel that is loaded for particular launches, and loaded again for different ones.
 pub(crate) struct Tailored<M: Machine, K: Kernel> {
-    /// Threads of a block at most, if they are bounded.
+    /// The most threads per block, if there is a bound.
     threads: Option<u32>,
     steady: Steady,
     loaded: Option<M::Loaded<K>>,
@@ -245,7 +245,8 @@ impl<M: Machine, K: Kernel> Tailored<M, K> {
         Self { threads: None, steady: Steady::NONE, loaded: None }
     }
 
-    /// The kernel for launches with these arguments, and blocks of at most so many threads if that is given.
+    /// The kernel for launches with these arguments and, if given, for blocks of at most this many
+    /// threads.
     pub fn get(
         &mut self,
         machine: &M,

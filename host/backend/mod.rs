@@ -1,12 +1,12 @@
-//! Where a swarm runs: the CPU ([`Cpu`]) or a GPU (`Cuda`), behind one trait.
+//! The machines that run swarms: the CPU ([`Cpu`]) or a GPU (`Cuda`), behind one trait.
 //!
-//! A back end holds the state of a swarm and advances it; the arithmetic is the device crate's, the
-//! same for all. [`Emulated`] runs the GPU's kernels on the CPU, for tests.
+//! A back end holds the state of a swarm and advances it. The arithmetic is the device crate's, the
+//! same for all back ends. [`Emulated`] runs the GPU's kernels on the CPU, for tests.
 //!
 //! ```
 //! use flockwork::backend::{AnyBackend, Backend, Choice};
 //!
-//! // A GPU if there is one.
+//! // The GPU, if there is one.
 //! let backend = AnyBackend::select(Choice::Auto, 0)?;
 //! println!("{}", backend.description());
 //! assert!(["cpu", "cuda"].contains(&backend.name()));
@@ -81,7 +81,7 @@ pub trait Backend {
     /// ```
     fn name(&self) -> &'static str;
 
-    /// What it is, in a few words, as `2 threads, AVX-512`.
+    /// A short description, such as `2 threads, AVX-512`.
     ///
     /// ```
     /// use flockwork::backend::{Backend, Cpu};
@@ -91,7 +91,7 @@ pub trait Backend {
     /// ```
     fn description(&self) -> String;
 
-    /// Swarms, ready to be started.
+    /// Makes swarms, ready to be started.
     ///
     /// ```
     /// use flockwork::backend::{Backend, Cpu, Plan};
@@ -107,7 +107,8 @@ pub trait Backend {
     fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
     -> Result<Box<dyn Swarm<T>>>;
 
-    /// The CPU, for what a run leaves to it: itself, or beside a GPU all cores.
+    /// The CPU for the parts of a run that the CPU always does: this back end itself, or all cores
+    /// beside a GPU.
     ///
     /// ```
     /// use flockwork::backend::{Backend, Cpu};
@@ -117,7 +118,7 @@ pub trait Backend {
     /// ```
     ///
     /// # Errors
-    /// If its threads cannot be started.
+    /// If the CPU's threads cannot be started.
     fn cpu(&self) -> Result<Cpu> {
         Cpu::new(0)
     }

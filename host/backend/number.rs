@@ -1,4 +1,4 @@
-//! The arithmetic of a run, as a choice and as a type.
+//! The precision of a run, as an option and as a type.
 
 use flockwork_device::math::Scalar;
 
@@ -6,7 +6,7 @@ use super::function::{Function, FunctionIn};
 use crate::names::named;
 
 named! {
-    /// The arithmetic of a run.
+    /// The precision of a run's arithmetic.
     ///
     /// ```
     /// use flockwork::swarm::{Options, Precision};
@@ -23,7 +23,7 @@ named! {
     }
 }
 
-/// A number that runs are computed in: `f32` or `f64`.
+/// A type that runs compute in: `f32` or `f64`.
 ///
 /// ```
 /// use flockwork::backend::{Backend, Cpu, Number, Plan};
@@ -42,10 +42,10 @@ named! {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 pub trait Number: Scalar {
-    /// Its name among the options.
+    /// The option that selects it.
     const PRECISION: Precision;
 
-    /// What a function can do in this precision.
+    /// The operations of a function in this precision.
     #[doc(hidden)]
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
 }

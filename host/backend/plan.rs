@@ -1,4 +1,4 @@
-//! What a back end gets: everything that decides the bits of a run, in the run's precision.
+//! The plan that a back end gets: everything that decides the bits of a run, in its precision.
 
 use flockwork_device::{
     gpu::memory::ReadOnly,
@@ -28,8 +28,8 @@ pub struct Member<T> {
     pub tuning: Tuning<T>,
 }
 
-/// Everything that decides the bits of a run but the function itself: made, and checked, from a
-/// problem and options by `Plan::new`.
+/// Everything that decides the bits of a run, except the function. `Plan::new` makes it from a
+/// problem and options, and checks it.
 ///
 /// ```
 /// use flockwork::backend::{Backend, Cpu, Plan};
@@ -39,7 +39,7 @@ pub struct Member<T> {
 /// let options = Options { particles: 100, ..Options::default() };
 /// let plan = Plan::<f32>::new(&problem, &options)?;
 /// assert_eq!((plan.dims(), plan.swarms()), (3, 1));
-/// // One plan for any back end, and for as many swarms as wanted.
+/// // One plan for any back end and any number of swarms.
 /// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan.clone())?;
 /// let mut again = Cpu::new(2)?.swarm(problem.function(), plan.in_general())?;
 /// swarm.start(None)?;
@@ -58,28 +58,28 @@ pub struct Plan<T> {
     pub(crate) edge: Edge,
     pub(crate) randomness: Randomness,
     pub(crate) schedule: Schedule,
-    /// Iterations over which the inertia weight goes from its first value to its last.
+    /// Iterations over which the inertia weight changes from its first value to its last.
     pub(crate) iterations: u32,
     pub(crate) patience: u32,
-    /// For each dimension: see [`Bound`].
+    /// The bound of each dimension: see [`Bound`].
     pub(crate) bounds: Vec<FourWords<T>>,
-    /// A word for each dimension, or nothing if all are continuous.
+    /// The kind of each dimension's variable; empty if all are continuous.
     pub(crate) variables: Vec<u32>,
     /// 1, or -1 where the function is maximised.
     pub(crate) sign: T,
-    /// The rotation row by row, or nothing.
+    /// The rotation, row-major; empty if there is none.
     pub(crate) rotation: Vec<T>,
-    /// What is added after it, or nothing.
+    /// What is added after the rotation; empty if there is none.
     pub(crate) pivot: Vec<T>,
     /// The function's data.
     pub(crate) data: Vec<T>,
-    /// Whether the particles do not wait for each other; only where [`Plan::is_fusible`] holds.
+    /// Whether particles do not wait for each other; requires [`Plan::is_fusible`].
     pub(crate) asynchronous: bool,
-    /// Take two launches an iteration even where a fused one would do: for tests.
+    /// For tests: take two launches per iteration even if a fused one would do.
     pub(crate) general: bool,
 }
 
-/// Where a back end has put what does not change during a run.
+/// Where a back end keeps the data that does not change during a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed<T> {
     pub(crate) bounds: ReadOnly<T>,
@@ -102,13 +102,13 @@ impl<T: Scalar> Plan<T> {
         self.members.len() as u32
     }
 
-    /// Slots of all swarms together.
+    /// Slots of all swarms.
     pub fn slots(&self) -> usize {
         layout::stride(self.particles as usize) * self.members.len()
     }
 
-    /// Bytes that the state takes: positions, velocities and own bests of all tiles, what each
-    /// particle learns from, and the best fitness of each particle.
+    /// Bytes of the state: positions, velocities and personal bests of all tiles, plus each
+    /// particle's exemplars and best fitness.
     pub fn state_bytes(&self) -> u128 {
         let slots = layout::tiles(self.particles as usize) as u128
             * layout::TILE as u128
@@ -119,17 +119,17 @@ impl<T: Scalar> Plan<T> {
         slots * (3 * dims * word + exemplars + 2 * word + 4)
     }
 
-    /// Whether particles choose from whom they learn.
+    /// Whether particles choose whom they learn from.
     pub(crate) fn learns(&self) -> bool {
         self.rule == Rule::Comprehensive
     }
 
-    /// Whether a particle's move depends on the own bests of others than the swarm's best.
+    /// Whether a move reads other particles' personal bests, not just the global best.
     pub(crate) fn reads_others(&self) -> bool {
         self.topology.kind != Kind::Global || self.learns()
     }
 
-    /// Whether a move and an evaluation can be one kernel, which does what is asked: see
+    /// Whether the plan's move and evaluation can be one kernel: see
     /// [`step`](flockwork_device::swarm::step).
     pub(crate) fn is_fusible(&self) -> bool {
         !self.general
@@ -142,41 +142,43 @@ impl<T: Scalar> Plan<T> {
             && self.rotation.is_empty()
     }
 
-    /// The same by the general way, which gives the same bits; an asynchronous swarm has only one way.
+    /// The same plan with the general strategy, which gives the same bits. Not for asynchronous
+    /// swarms, which have no general strategy.
     pub fn in_general(mut self) -> Self {
         self.general = true;
         self
     }
 
-    /// What limits the first dimension, and whether the others are limited alike: their shifts may differ.
+    /// The bound of the first dimension, and whether all dimensions have the same one; their shifts
+    /// may differ.
     pub(crate) fn any_bound(&self) -> (Bound<T>, bool) {
         let limits = |words: &FourWords<T>| Bound { shift: T::ZERO, ..Bound::from_words(words.0) };
         let alike = self.bounds.iter().all(|other| limits(other) == limits(&self.bounds[0]));
         (Bound::from_words(self.bounds[0].0), alike)
     }
 
-    /// Seeds as kernels take them.
+    /// The seeds in the form that kernels take.
     pub(crate) fn keys(&self) -> Vec<Key> {
         self.members.iter().map(|member| philox::key(member.seed)).collect()
     }
 
-    /// Coefficients as kernels take them.
+    /// The coefficients in the form that kernels take.
     pub(crate) fn tunings(&self) -> Vec<FourWords<T>> {
         self.members.iter().map(|member| FourWords(member.tuning.to_words())).collect()
     }
 
-    /// The share of the iterations asked for that are done.
+    /// The share of the requested iterations that are done.
     pub(crate) fn progress(&self, iteration: u32) -> T {
         T::nearest((f64::from(iteration) / f64::from(self.iterations.max(1))).min(1.0))
     }
 
-    /// The coefficients of an iteration of a swarm.
+    /// A swarm's coefficients in this iteration.
     pub(crate) fn coefficients(&self, member: usize, iteration: u32) -> Coefficients<T> {
         let Member { seed, tuning } = self.members[member];
         tuning.at(self.schedule, self.progress(iteration), philox::key(seed), iteration)
     }
 
-    /// What the particles share.
+    /// The settings that all particles share.
     pub fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
         Settings {
             particles: self.particles,

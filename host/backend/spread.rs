@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-/// Times of the same work.
+/// Statistics of repeated timings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spread {
-    /// The median, in seconds: of an even number the upper one.
+    /// The median in seconds: the upper one of an even number.
     pub median: f64,
     /// Least and greatest, in seconds.
     pub range: (f64, f64),
 }
 
 impl Spread {
-    /// Of some times, one at least.
+    /// From one or more times.
     pub fn of(times: impl IntoIterator<Item = Duration>) -> Self {
         Self::of_seconds(times.into_iter().map(|time| time.as_secs_f64()))
     }
 
-    /// Of some times in seconds, one at least.
+    /// From one or more times in seconds.
     pub fn of_seconds(seconds: impl IntoIterator<Item = f64>) -> Self {
         let mut seconds: Vec<f64> = seconds.into_iter().collect();
         seconds.sort_by(f64::total_cmp);

@@ -1,8 +1,8 @@
-//! How a swarm's iterations are launched on a GPU: the strategies, and the one rule that picks.
+//! How a GPU runs a swarm's iterations: the strategies, and the one rule that picks among them.
 //!
-//! [`choose`] is a pure function of the swarm, the machine's capacities and what was asked for. It goes
-//! through an ordered table of candidates ([`candidates`]) and takes the first that fits; what fits no
-//! candidate streams. Each threshold stands here with the measurement that it rests on.
+//! [`choose`] is a pure function of the swarm, the machine's capacities and what was asked for. It
+//! takes the first candidate that fits from an ordered table ([`candidates`]); if none fits, the
+//! swarm streams. Each threshold stands beside the measurement that justifies it.
 
 use flockwork_device::{
     gpu::warp,
@@ -23,17 +23,18 @@ use flockwork_device::{
 use crate::{Error, Result, names::named};
 
 named! {
-    /// How a swarm's iterations are done. Which strategy it is changes no bit of the result, except that
-    /// a swarm with [`Mode::Asynchronous`](crate::swarm::Mode) depends on timing.
+    /// How a swarm's iterations are run. The choice does not change a bit of the result, except
+    /// that a swarm with [`Mode::Asynchronous`](crate::swarm::Mode) depends on timing.
     ///
-    /// The back end chooses; ask for one with
+    /// The back end chooses; to ask for a strategy, use
     /// [`AnyBackend::with_strategy`](crate::backend::AnyBackend::with_strategy). All but
-    /// [`Strategy::General`] are for swarms whose move and evaluation are one kernel: the rule,
-    /// neighbourhood, edge and randomness of [`Options::for_rule`](crate::swarm::Options::for_rule) with
-    /// [`Rule::Inertia`](crate::swarm::Rule), continuous variables and no rotation.
+    /// [`Strategy::General`] require swarms whose move and evaluation are one kernel: the rule,
+    /// neighbourhood, edge and randomness of [`Options::for_rule`](crate::swarm::Options::for_rule)
+    /// with [`Rule::Inertia`](crate::swarm::Rule), continuous variables and no rotation.
     ///
-    /// Shortest paths take [`Strategy::Resident`] for one cooperative launch that closes a matrix
-    /// (distances only; the default for small graphs), and any other for some launches a pivot block.
+    /// For shortest paths, [`Strategy::Resident`] closes a matrix in one cooperative launch
+    /// (distances only; the default for small graphs). Any other strategy takes several launches
+    /// per pivot block.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Choice, Strategy};
@@ -44,31 +45,32 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Strategy("strategy") {
-        /// On the CPU: tiles of 64 particles along SIMD lanes.
+        /// On the CPU: tiles of 64 particles in SIMD lanes.
         Cpu = "cpu",
-        /// Two launches an iteration, a move and an evaluation: any swarm.
+        /// Two launches per iteration, a move and an evaluation: works for any swarm.
         General = "general",
-        /// One fused launch an iteration, with the particles in device memory.
+        /// One fused launch per iteration, with the particles in device memory.
         Streaming = "streaming",
-        /// One launch for many iterations: as many particles as fit stay on the chip, the others stream.
-        /// An error if all fit, or none.
+        /// One launch for many iterations: as many particles as fit stay on the chip, the others
+        /// stream. An error if all of them fit, or none.
         Tiered = "tiered",
-        /// One launch for many iterations, with all particles on the chip. An error if they do not fit.
+        /// One launch for many iterations with all particles on the chip. An error if they do not
+        /// fit.
         Resident = "resident",
         /// Asynchronous, with all particles on the chip: blocks do not wait for each other.
         Asynchronous = "asynchronous",
-        /// Asynchronous, with more particles than the chip holds: each warp keeps some there for many
-        /// iterations, and then takes others.
+        /// Asynchronous, with more particles than fit on the chip: each warp keeps some there for
+        /// many iterations, then takes turns with others.
         TimeSliced = "time-sliced",
     }
 }
 
 named! {
-    /// How many threads of a GPU cooperate on a particle that is on the chip. The result is the same to
-    /// the bit.
+    /// How many threads of a GPU cooperate on a particle that is on the chip. The choice does not
+    /// change a bit of the result.
     ///
-    /// (Hošala's thesis compares such layouts for particles in device memory: `flockwork bench lineage
-    /// hosala`.)
+    /// Hošala's thesis compares such layouts for particles in device memory: see `flockwork bench
+    /// lineage hosala`.
     ///
     /// ```
     /// use flockwork::backend::{AnyBackend, Choice, Cooperation};
@@ -80,41 +82,42 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum Cooperation("cooperation") {
-        /// What suits the numbers of particles, dimensions and terms.
+        /// Chosen by the numbers of particles, dimensions and terms.
         #[default]
         Auto = "auto",
-        /// A thread for each particle.
+        /// One thread for each particle.
         Thread = "thread",
-        /// Some warps for 32 particles: the lanes of a warp are particles, the warps share the dimensions.
+        /// Several warps for 32 particles: each lane of a warp has a particle, and the warps share
+        /// the dimensions.
         Mod = "mod",
-        /// A warp for each particle, whose lanes share the dimensions.
+        /// One warp for each particle; its lanes share the dimensions.
         Warp = "warp",
-        /// A block for each particle, or several warps of one, whose threads share the dimensions.
+        /// One block for each particle, or several of its warps; the threads share the dimensions.
         Block = "block",
     }
 }
 
-/// What a caller asks of the launches.
+/// What a caller asks for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
-    /// The strategy, or whatever suits.
+    /// The strategy; `None` to choose automatically.
     pub strategy: Option<Strategy>,
-    /// Threads for a particle on the chip.
+    /// Threads per particle on the chip.
     pub cooperation: Cooperation,
-    /// Threads of a block.
+    /// Threads per block.
     pub threads: Option<u32>,
 }
 
-/// What [`choose`] decides on.
+/// The input of [`choose`].
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// An iteration's work.
+    /// The work of an iteration.
     pub load: Workload,
-    /// Whether a move and an evaluation may be one kernel.
+    /// Whether move and evaluation may be one kernel.
     pub is_fusible: bool,
     /// Whether particles do not wait for each other.
     pub is_asynchronous: bool,
-    /// What the machine has for a launch of any kernel.
+    /// The most that the machine offers any kernel.
     pub room: Capacity,
     /// What was asked for.
     pub asked: Asked,
@@ -125,15 +128,15 @@ pub struct Case {
 pub enum Launch {
     /// Two launches an iteration.
     General,
-    /// One launch an iteration, with the particles in this order: in quads a thread has one, in sixteens
-    /// four threads do.
+    /// One launch per iteration, with the particles in this order: in quads one thread has a
+    /// particle, in sixteens four threads share one.
     Streaming(Order),
     /// One launch for many iterations.
     OnChip(ChipKernel, Shape),
 }
 
 impl Launch {
-    /// What it is called.
+    /// The strategy's name.
     pub fn strategy(self, is_asynchronous: bool) -> Strategy {
         match self {
             Self::General => Strategy::General,
@@ -143,12 +146,13 @@ impl Launch {
     }
 }
 
-/// Which kernel has particles on the chip.
+/// The kernels that keep particles on the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChipKernel {
-    /// [`Resident`](flockwork_device::swarm::kernels::resident::Resident): a thread for each particle.
+    /// [`Resident`](flockwork_device::swarm::kernels::resident::Resident): one thread per particle.
     Resident,
-    /// [`Together`](flockwork_device::swarm::kernels::resident::Together): several threads for each.
+    /// [`Together`](flockwork_device::swarm::kernels::resident::Together): several threads per
+    /// particle.
     Cooperative,
     /// [`Tiered`](flockwork_device::swarm::kernels::resident::Tiered).
     Tiered,
@@ -167,29 +171,30 @@ impl ChipKernel {
     }
 }
 
-/// A way to have particles on the chip.
+/// A way to keep particles on the chip.
 struct Candidate {
     kernel: ChipKernel,
-    /// Whether it comes at this place of the table.
+    /// Whether this candidate is tried at its place in the table.
     when: fn(&Case) -> bool,
-    /// Its launch on a machine that has this capacity for the kernel; `None` if the particles do not fit.
+    /// The launch's shape, given the machine's capacity for the kernel; `None` if the particles do
+    /// not fit.
     shape: fn(&Case, Capacity) -> Option<Shape>,
 }
 
-/// The candidates in the order in which they are tried: the faster one first, where both fit.
+/// The candidates in the order in which they are tried: if two fit, the faster one comes first.
 fn candidates<T: Scalar>(is_asynchronous: bool) -> Vec<Candidate> {
     use ChipKernel::{Cooperative, Resident, Tiered, TimeSliced};
 
     let cooperative_first =
         Candidate { kernel: Cooperative, when: Case::cooperates_first, shape: cooperative::<T> };
     let resident = Candidate { kernel: Resident, when: Case::may_be_alone, shape: alone::<T> };
-    // Narrow teams where 32 particles side by side do not fit.
+    // Narrow teams, for particles of which 32 do not fit side by side.
     let cooperative_last =
         Candidate { kernel: Cooperative, when: Case::cooperates_last, shape: cooperative::<T> };
     if is_asynchronous {
         let sliced = |when| Candidate { kernel: TimeSliced, when, shape: time_sliced::<T> };
-        // The resident kernel keeps the bounds of few dimensions in registers; in more, time-slicing is
-        // faster even where all particles fit.
+        // The resident kernel keeps the bounds of few dimensions in registers. In more dimensions,
+        // time-slicing is faster even if all particles fit.
         let many = sliced(|case| case.may_be_alone() && !are_few(case.load.dims));
         let few = sliced(|case| case.may_be_alone() && are_few(case.load.dims));
         vec![cooperative_first, many, resident, few, cooperative_last]
@@ -199,11 +204,11 @@ fn candidates<T: Scalar>(is_asynchronous: bool) -> Vec<Candidate> {
     }
 }
 
-/// How to launch many iterations; [`in_memory`] has how to launch one. `capacity` says what the machine
-/// has for a kernel, and is asked only for kernels that come into question.
+/// How to launch many iterations; for single ones see [`in_memory`]. `capacity` tells what the
+/// machine offers a kernel, and is called only for kernels that are candidates.
 ///
 /// # Errors
-/// If what was asked for cannot be, with a sentence that says why and what can.
+/// If the request cannot be met, with a sentence that says why and what is possible.
 pub fn choose<T: Scalar>(case: &Case, capacity: impl Fn(ChipKernel) -> Capacity) -> Result<Launch> {
     let asked = case.asked_strategy();
     if case.is_fusible {
@@ -232,7 +237,8 @@ pub fn in_memory(case: &Case) -> Launch {
 }
 
 impl Case {
-    /// The strategy that was asked for. Asynchronous swarms have strategies of their own and ignore others.
+    /// The strategy that was asked for. Asynchronous swarms have their own strategies and ignore
+    /// others.
     fn asked_strategy(&self) -> Option<Strategy> {
         let own = |asked: &Strategy| {
             !self.is_asynchronous || matches!(asked, Strategy::Asynchronous | Strategy::TimeSliced)
@@ -240,28 +246,28 @@ impl Case {
         self.asked.strategy.filter(own)
     }
 
-    /// Whether threads are to cooperate on particles on the chip.
+    /// Whether threads have to cooperate on particles on the chip.
     fn must_cooperate(&self) -> bool {
         !matches!(self.asked.cooperation, Cooperation::Auto | Cooperation::Thread)
     }
 
-    /// Whether a particle may have one thread.
+    /// Whether a particle may have a single thread.
     fn may_be_alone(&self) -> bool {
         !self.must_cooperate()
     }
 
-    /// Whether cooperating is faster than a thread for each particle, or has been asked for.
+    /// Whether cooperation is faster than one thread per particle, or was asked for.
     fn cooperates_first(&self) -> bool {
         self.must_cooperate()
             || (self.asked.cooperation == Cooperation::Auto && self.parts() >= LEAST_PARTS)
     }
 
-    /// Whether it is for particles that do not fit otherwise.
+    /// Whether to cooperate only if particles do not fit otherwise.
     fn cooperates_last(&self) -> bool {
         self.asked.cooperation == Cooperation::Auto && self.parts() < LEAST_PARTS
     }
 
-    /// Why what was asked for cannot be, if it cannot: no candidate fits.
+    /// The error if no candidate fits what was asked for.
     fn refusal(&self) -> Option<Error> {
         let Workload { particles, dims, .. } = self.load;
         let asked = self.asked_strategy();
@@ -304,7 +310,7 @@ impl Case {
     }
 }
 
-/// What is to be done in an iteration.
+/// The work of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
     /// Number of particles.
@@ -313,21 +319,21 @@ pub struct Workload {
     pub dims: u32,
     /// Which coordinates a term of the function reads.
     pub reach: Reach,
-    /// Its terms.
+    /// Terms of the function.
     pub terms: u32,
-    /// Words of a term.
+    /// Words per term.
     pub words: u32,
 }
 
-/// What a machine has for a launch of some kernel.
+/// What a machine offers a launch of some kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Blocks that are on the chip at once whatever they take: multiprocessors. 0 if blocks cannot wait
-    /// for each other.
+    /// Multiprocessors: blocks that are on the chip at once, however much each takes. 0 if blocks
+    /// cannot wait for each other.
     pub blocks: u32,
-    /// Threads of a block, at most.
+    /// The most threads per block.
     pub threads: u32,
-    /// Bytes of shared memory of a block, at most.
+    /// The most bytes of shared memory per block.
     pub shared_bytes: u32,
 }
 
@@ -336,38 +342,38 @@ pub struct Capacity {
 pub struct Shape {
     /// Blocks.
     pub blocks: u32,
-    /// Threads in each.
+    /// Threads per block.
     pub threads: u32,
-    /// Chunks of particles that a block holds at once.
+    /// Chunks of particles that a block keeps on the chip at once.
     pub capacity: u32,
     /// The threads that cooperate on a chunk, if several share a particle.
     pub team: Option<Team>,
 }
 
 impl Shape {
-    /// Who works for a chunk.
+    /// The threads that work on a chunk.
     pub fn team(&self) -> Team {
         self.team.unwrap_or(Team::ALONE)
     }
 }
 
-/// Threads that a block has at least before there is a second one: two warps for each of a multiprocessor's
-/// four schedulers. Fewer where particles with many dimensions do not fit otherwise.
+/// The fewest threads a block has before a second block is started: two warps for each of a
+/// multiprocessor's four schedulers. Fewer if particles with many dimensions do not fit otherwise.
 const LEAST_THREADS: [u32; 4] = [256, 128, 64, 32];
 
-/// All particles on the chip, a thread for each.
+/// All particles on the chip, one thread each.
 fn alone<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
     whole::<T>(case, capacity, None)
 }
 
-/// All particles on the chip, several threads for each: the first team that fits.
+/// All particles on the chip, several threads each: the first team that fits.
 fn cooperative<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
     case.teams::<T>().into_iter().find_map(|team| whole::<T>(case, capacity, Some(team)))
 }
 
-/// The shape for a swarm that is on the chip as a whole; `None` if it does not fit.
+/// The shape for a swarm that is on the chip entirely; `None` if it does not fit.
 fn whole<T: Scalar>(case: &Case, capacity: Capacity, team: Option<Team>) -> Option<Shape> {
-    // A team is as large as suits, and has a block for itself while there are any.
+    // A team has its best size, and a block of its own while there are blocks left.
     let least: &[u32] = if team.is_some() { &[1] } else { &LEAST_THREADS };
     least
         .iter()
@@ -375,12 +381,12 @@ fn whole<T: Scalar>(case: &Case, capacity: Capacity, team: Option<Team>) -> Opti
         .find(|&shape| fits::<T>(capacity, shape, &case.load))
 }
 
-/// Warps of a multiprocessor that are time-sliced at least: with one, the kernel takes longer than
-/// streaming ones. Measured, see docs/measurements/gpu-swarms.md.
+/// The fewest warps per multiprocessor that are time-sliced: with one, the kernel takes longer than
+/// streaming. Measured, see docs/measurements/gpu-swarms.md.
 const LEAST_SLICED: u32 = 2;
 
-/// A chunk on the chip for each warp, and others in turn; `None` if there is no room for one, or for so
-/// few that it gains nothing, unless the threads of a block are given.
+/// One chunk on the chip for each warp, taking turns with others. `None` if no chunk fits, or so
+/// few that time-slicing gains nothing, unless the threads of a block are given.
 fn time_sliced<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
     let (load, threads) = (&case.load, case.asked.threads);
     let most = threads.unwrap_or(1024).min(capacity.threads) / warp::LANES;
@@ -390,51 +396,52 @@ fn time_sliced<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
             .is_some_and(|bytes| bytes <= capacity.shared_bytes)
     };
     let mut warps = (1..=most).rev().find(fits)?;
-    // A block with fewer warps has fewer chunks, before there is a second one.
+    // If only a few warps fit in a block, a second block starts earlier.
     let least = (warps * warp::LANES).min(LEAST_THREADS[0]);
     let shape = spread(case, capacity, None, least)?;
     if warps < shape.capacity && warps > 8 {
-        // None of a multiprocessor's four schedulers has more warps than another, once each has some.
+        // Load a multiprocessor's four schedulers equally once each has a warp.
         warps -= warps % 4;
     }
     let warps = warps.min(shape.capacity);
     if threads.is_none() && warps < shape.capacity && warps < LEAST_SLICED {
         return None;
     }
-    // The fewer threads, the more registers each has.
+    // The fewer threads, the more registers each of them has.
     let threads = threads.map_or(warps * warp::LANES, |_| shape.threads);
     Some(Shape { threads, capacity: warps, ..shape })
 }
 
-/// Dimensions up to which a thread for each particle in device memory is as fast as four: measured, see
-/// docs/measurements/gpu-swarms.md.
+/// The most dimensions in which one thread per particle in device memory is as fast as four:
+/// measured, see docs/measurements/gpu-swarms.md.
 const FEW_FOR_FOUR: u32 = 36;
 
-/// Threads for each multiprocessor up to which four have a particle whatever a term reads: measured likewise.
+/// The most threads per multiprocessor for which four share a particle whatever a term reads:
+/// measured likewise.
 const STREAMING_THREADS: u64 = 1024;
 
-/// Whether four threads have a particle in device memory, not one. Where a term reads any coordinate, they
-/// read from memory what the others of them have moved: that gains something for few particles only.
+/// Whether four threads share a particle in device memory. If a term reads any coordinate, each
+/// thread reads from memory what the other three have moved, which pays off for few particles only.
 fn by_fours(room: Capacity, reach: Reach, particles: u32, dims: u32) -> bool {
     let threads = u64::from(room.blocks.max(1)) * STREAMING_THREADS;
     let are_few = u64::from(particles) * u64::from(quartet::PARTS) <= threads;
     dims > FEW_FOR_FOUR && (reach != Reach::All || are_few)
 }
 
-/// A block with some of its particles on the chip leaves one part in this many of its shared memory to the
-/// first-level cache, through which the others come.
+/// A block with some of its particles on the chip leaves 1 / `LEFT_TO_CACHE` of its shared memory
+/// to the first-level cache, through which the other particles pass.
 const LEFT_TO_CACHE: u32 = 7;
 
-/// [`tiered`] gains something where one part in this many of a swarm, or more, fits on the chip: measured, see
+/// [`tiered`] pays off if at least 1 / `WORTH_A_TIER` of a swarm fits on the chip: measured, see
 /// docs/measurements/gpu-swarms.md.
 const WORTH_A_TIER: u64 = 4;
 
-/// Warps' particles that fit on a multiprocessor at least where [`tiered`] gains something: with few particles
-/// of many dimensions four threads for each are faster. Measured likewise.
+/// The fewest chunks that must fit on a multiprocessor for [`tiered`] to pay off: for few particles
+/// of many dimensions, four threads per particle are faster. Measured likewise.
 const WORTH_CHUNKS: u32 = 3;
 
-/// A part of the swarm on the chip, a thread for each particle; `None` if all fits, or nothing; or so little
-/// that it gains nothing, unless that is asked for.
+/// Part of the swarm on the chip, one thread per particle. `None` if all or none of it fits, or too
+/// little to pay off, unless it was asked for.
 fn tiered<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
     if whole::<T>(case, capacity, None).is_some() {
         return None;
@@ -464,30 +471,34 @@ fn most_fitting<T: Scalar>(capacity: Capacity, shape: Shape, load: &Workload) ->
     fitting
 }
 
-/// Threads that a multiprocessor has if several share a particle: two warps for each of its schedulers.
+/// Threads per multiprocessor if several share a particle: two warps for each of its schedulers.
 const SHARING_THREADS: u32 = 256;
 
-/// The fewest threads for a particle that are worth the barriers that they take.
+/// The fewest threads per particle that are worth their barriers.
 const LEAST_PARTS: u32 = 8;
 
-/// Particles that a multiprocessor has at most if they are shared: with more, a thread for each fills it.
+/// The most particles per multiprocessor for which threads share them: with more, one thread each
+/// fills it.
 const SHARED_PARTICLES: u32 = 128;
 
-/// Who cooperates, where threads do. The rule of [`Cooperation::Auto`], from measurements (`flockwork
-/// bench evaluation`, docs/measurements/cooperative.md): threads share particles until there are
-/// [`SHARING_THREADS`] for each multiprocessor, and at least [`LEAST_PARTS`] share one if a
-/// multiprocessor has no more than [`SHARED_PARTICLES`], and a particle four dimensions for each; as
-/// many particles lie side by side as make a block of that size, but fewer if a quarter of the
-/// multiprocessors had nothing to do. Where that does not fit, a thread for each; where that does not
-/// either, narrower teams.
+/// Which threads cooperate. The rule of [`Cooperation::Auto`] rests on measurements (`flockwork
+/// bench evaluation`, docs/measurements/cooperative.md):
+///
+/// - Threads share particles until each multiprocessor has [`SHARING_THREADS`].
+/// - At least [`LEAST_PARTS`] share a particle if a multiprocessor has at most [`SHARED_PARTICLES`]
+///   and there are four dimensions for each thread.
+/// - As many particles lie side by side as fill a block of that size; fewer if a quarter of the
+///   multiprocessors would otherwise be idle.
+/// - If that does not fit: one thread per particle; if that does not fit either, narrower teams.
 impl Case {
-    /// As many threads for a particle as have something to do: no more than groups of dimensions, or terms.
+    /// The most threads per particle that have work: as many as there are groups of dimensions, or
+    /// terms.
     fn useful_parts(&self) -> u32 {
         let terms = if matches!(self.load.reach, Reach::All) { self.load.terms } else { 0 };
         self.load.dims.div_ceil(4).max(terms).min(1024).next_power_of_two()
     }
 
-    /// Threads for a particle, by the rule.
+    /// Threads per particle by the rule.
     fn parts(&self) -> u32 {
         let multiprocessors = self.room.blocks;
         let few = self.load.particles <= SHARED_PARTICLES * multiprocessors;
@@ -497,8 +508,8 @@ impl Case {
         self.useful_parts().min(1 << each.ilog2())
     }
 
-    /// The teams to try, the one that suits best first, without those whose particles do not fit on the chip
-    /// whatever else a kernel takes there.
+    /// The teams to try, best first, without those whose particles cannot fit on the chip whatever
+    /// else a kernel needs there.
     fn teams<T: Scalar>(&self) -> Vec<Team> {
         let of = |particles, most| Team { particles, parts: self.useful_parts().min(most) };
         let mut teams = match self.asked.cooperation {
@@ -522,17 +533,17 @@ impl Case {
     }
 }
 
-/// Whether all chunks of such teams can be on a machine that has so much room for any kernel.
+/// Whether all chunks of such teams can fit on a machine that offers this much to any kernel.
 fn may_fit<T: Scalar>(room: Capacity, load: &Workload, team: Team) -> bool {
     let chunks = load.particles.div_ceil(team.particles);
     let threads = team.threads().next_multiple_of(warp::LANES);
-    // No block has fewer threads, and not all of them have fewer chunks.
+    // No block has fewer threads, and at least one has this many chunks.
     let least =
         |blocks| Shape { blocks, threads, capacity: chunks.div_ceil(blocks), team: Some(team) };
     room.blocks > 0 && fits::<T>(room, least(room.blocks), load)
 }
 
-/// Shares the chunks out among blocks of at least so many threads, unless their number is given.
+/// Distributes the chunks among blocks of at least this many threads, unless their number is given.
 fn spread(case: &Case, capacity: Capacity, team: Option<Team>, least: u32) -> Option<Shape> {
     let threads = case.asked.threads;
     let each_team = team.unwrap_or(Team::ALONE).threads();
@@ -544,7 +555,7 @@ fn spread(case: &Case, capacity: Capacity, team: Option<Team>, least: u32) -> Op
     let least = (threads.unwrap_or(least).min(most) / each_team).max(1);
     let blocks = (chunks / least).clamp(1, capacity.blocks);
     let each = chunks.div_ceil(blocks);
-    // As few as need no more each.
+    // The fewest blocks that need no more chunks each.
     let blocks = chunks.div_ceil(each);
     let wanted = || each.saturating_mul(each_team).next_multiple_of(warp::LANES).min(most);
     Some(Shape { blocks, threads: threads.map_or_else(wanted, |_| most), capacity: each, team })
@@ -561,7 +572,7 @@ fn fits<T: Scalar>(capacity: Capacity, shape: Shape, load: &Workload) -> bool {
 mod tests {
     use super::*;
 
-    /// An H200's, for kernels with blocks of 1,024 threads; those in turns have half as many.
+    /// An H200's, for kernels with blocks of 1,024 threads; time-sliced kernels have half as many.
     const LARGE: Capacity = Capacity { blocks: 132, threads: 1024, shared_bytes: 232_448 };
     const HALF: Capacity = Capacity { threads: 512, ..LARGE };
     /// A GPU whose blocks cannot wait for each other.
@@ -596,7 +607,7 @@ mod tests {
         Case { asked: Asked { threads: Some(threads), ..case.asked }, ..case }
     }
 
-    /// The choice in f32 on a machine of this capacity.
+    /// The f32 launch on a machine of this capacity.
     fn launch(case: Case) -> Launch {
         choose::<f32>(&case, |kernel| match kernel {
             ChipKernel::TimeSliced => HALF,
@@ -609,7 +620,7 @@ mod tests {
         choose::<f32>(&case, |_| case.room).unwrap_err().to_string()
     }
 
-    /// Blocks, threads and chunks of a launch with a thread for each particle.
+    /// A launch with one thread per particle, from its blocks, threads and chunks.
     fn on_chip(kernel: ChipKernel, blocks: u32, threads: u32, capacity: u32) -> Launch {
         Launch::OnChip(kernel, Shape { blocks, threads, capacity, team: None })
     }
@@ -626,7 +637,7 @@ mod tests {
         assert_eq!(launch(case(131_072, 10)), on_chip(Resident, 128, 1024, 32));
         assert_eq!(launch(case(1_048_576, 2)), on_chip(Resident, 132, 1024, 249));
         assert_eq!(launch(case(65_536, 32)), on_chip(Resident, 128, 512, 16));
-        // Eight chunks of a block would not fit.
+        // Eight chunks per block would not fit.
         let alone =
             |particles, dims| launch(cooperating(Cooperation::Thread, case(particles, dims)));
         assert_eq!(alone(1_024, 120), on_chip(Resident, 8, 128, 4));
@@ -647,7 +658,7 @@ mod tests {
         assert_eq!(launch(case(262_144, 32)), QUADS);
         assert_eq!(launch(case(1_048_576, 16)), QUADS);
         assert_eq!(launch(case(1_048_576, 64)), SIXTEENS);
-        // Asked for, any part will do, but not all or nothing.
+        // On request any part will do, but not all or nothing.
         let asked = |particles, dims| asking(Strategy::Tiered, case(particles, dims));
         assert_eq!(launch(asked(262_144, 32)), tiered(131, 1024, 15));
         assert_eq!(launch(asked(1_048_576, 64)), tiered(132, 1024, 8));
@@ -666,24 +677,24 @@ mod tests {
         assert_eq!(launch(asynchronous(1_048_576, 16)), sliced(132, 512, 16));
         assert_eq!(launch(asynchronous(1_048_576, 64)), sliced(132, 384, 12));
         assert_eq!(launch(asynchronous(65_536, 100)), sliced(128, 256, 8));
-        // In many dimensions even where all fit: all of ten chunks at once.
+        // In many dimensions even if all particles fit: all ten chunks at once.
         let alone = |particles, dims| {
             launch(cooperating(Cooperation::Thread, asynchronous(particles, dims)))
         };
         assert_eq!(alone(40_000, 64), sliced(125, 320, 10));
-        // Few warps of a block have room, and there are more blocks.
+        // A block has room for few warps, so there are more blocks.
         assert_eq!(alone(40, 500), sliced(2, 32, 1));
         assert_eq!(alone(4_000, 700), sliced(125, 32, 1));
-        // Two warps gain something, one does not.
+        // Two warps per multiprocessor pay off, one does not.
         assert_eq!(launch(asynchronous(100_000, 400)), sliced(131, 64, 2));
         assert_eq!(launch(asynchronous(100_000, 500)), SIXTEENS);
-        // In few dimensions only where they do not all fit.
+        // In few dimensions only if they do not all fit.
         assert_eq!(launch(asynchronous(65_536, 1)), on_chip(ChipKernel::Resident, 128, 512, 16));
         assert!(matches!(
             launch(asynchronous(u32::MAX, 1)),
             Launch::OnChip(ChipKernel::TimeSliced, Shape { blocks: 132, .. })
         ));
-        // Blocks of a given size; some of their warps may have nothing to do.
+        // Blocks of a given size, some of whose warps may be idle.
         let given = |threads| launch(in_blocks(threads, asynchronous(1_048_576, 64)));
         assert_eq!(given(128), sliced(132, 128, 4));
         assert_eq!(given(512), sliced(132, 512, 12));
@@ -707,10 +718,10 @@ mod tests {
         assert_eq!(team(20_000, 64), None);
         assert_eq!(team(8_192, 16), None);
         assert_eq!(team(40, 10), None);
-        // Too many to share, and not too many for the chip.
+        // Too many to share, but few enough for the chip.
         let resident = launch(case(20_000, 100));
         assert!(matches!(resident, Launch::OnChip(ChipKernel::Resident, _)), "{resident:?}");
-        // No multiprocessor has room for 32 of them, but for fewer side by side.
+        // No multiprocessor has room for 32 of them side by side, but for fewer.
         let narrow = launch(case(1_500, 700));
         assert!(matches!(narrow, Launch::OnChip(ChipKernel::Cooperative, _)), "{narrow:?}");
         let alone = launch(cooperating(Cooperation::Thread, case(1_500, 700)));
@@ -719,15 +730,15 @@ mod tests {
 
     #[test]
     fn teams_without_room_are_not_tried() {
-        // Not on any chip, so that no kernel need be made ready for them.
+        // They fit on no chip, so no kernel has to be loaded for them.
         assert_eq!(case(1_048_576, 64).teams::<f32>(), []);
         assert_eq!(cooperating(Cooperation::Block, case(1_048_576, 64)).teams::<f32>(), []);
         assert_eq!(Case { room: NONE, ..case(64, 1_024) }.teams::<f32>(), []);
-        // Each once.
+        // Each team once.
         let few = case(64, 1_024).teams::<f32>();
         assert!(!few.is_empty());
         assert!((1..few.len()).all(|nth| !few[..nth].contains(&few[nth])), "{few:?}");
-        // What fits is never left out.
+        // Teams that fit are never left out.
         for (particles, dims) in [(1_500, 700), (8_000, 200), (4_096, 256), (65_536, 100)] {
             let case = case(particles, dims);
             for particles in [1, 2, 4, 8, 16, 32] {
@@ -745,7 +756,7 @@ mod tests {
     fn an_iteration_in_memory_has_four_threads_a_particle_in_many_dimensions() {
         assert_eq!(in_memory(&case(1_000, 36)), QUADS);
         assert_eq!(in_memory(&case(1_000_000, 37)), SIXTEENS);
-        // Where a term reads all coordinates, for few particles only.
+        // If a term reads all coordinates, for few particles only.
         let all = |particles| {
             let case = case(particles, 64);
             Case { load: Workload { reach: Reach::All, ..case.load }, ..case }
@@ -775,7 +786,7 @@ mod tests {
             "strategy is time-sliced; it must be auto, streaming, tiered or resident for a \
              synchronous swarm"
         );
-        // What is for synchronous swarms means nothing to others; they have two of their own.
+        // Asynchronous swarms ignore strategies for synchronous ones; they have two of their own.
         let apart = asynchronous(65_536, 1);
         assert_eq!(launch(asking(Strategy::Streaming, apart)), launch(apart));
         let own = |strategy| launch(asking(strategy, apart)).strategy(true);
@@ -785,7 +796,7 @@ mod tests {
             refused(asking(Strategy::Asynchronous, asynchronous(1_048_576, 64)))
                 .starts_with("strategy is asynchronous; it must be auto for 1048576 particles")
         );
-        // Several launches an iteration, whatever else would fit.
+        // Two launches per iteration, whatever else would fit.
         let general = Case { is_fusible: false, ..fitting };
         assert_eq!(launch(general), Launch::General);
         assert_eq!(launch(asking(Strategy::Streaming, general)), Launch::General);

@@ -1,4 +1,4 @@
-//! What a back end makes of a plan: a swarm under way, its state, and what misuse of it is refused.
+//! A swarm on a back end: its operations, its state, and the checks against misuse.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use flockwork_device::{
 use super::{Plan, Strategy};
 use crate::{Error, Result};
 
-/// A swarm under way, or several that are advanced together.
+/// A running swarm, or several that are advanced together.
 ///
 /// ```
 /// use flockwork::backend::{Backend, Cpu, Plan, Swarm};
@@ -28,9 +28,9 @@ use crate::{Error, Result};
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 pub trait Swarm<T: Scalar> {
-    /// Makes the first positions and velocities and evaluates them; `points` are positions to start
-    /// from instead of random ones, for all particles one after the other (one swarm only). Call it
-    /// once, before anything else but [`Swarm::record_every`] and [`Swarm::evaluate`].
+    /// Makes the first positions and velocities and evaluates them. `points` are start positions
+    /// instead of random ones, for all particles one after the other (one swarm only). Call it
+    /// once, before anything but [`Swarm::record_every`] and [`Swarm::evaluate`].
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -44,11 +44,11 @@ pub trait Swarm<T: Scalar> {
     /// ```
     ///
     /// # Errors
-    /// If it has started, or if the points are not those of all particles of one swarm.
+    /// If the swarm has started, or if the points are not one for each particle of a single swarm.
     fn start(&mut self, points: Option<&[T]>) -> Result<()>;
 
-    /// Does so many iterations; each particle exactly so many, also in an asynchronous swarm. May
-    /// return before the GPU has done them; what reads the state waits.
+    /// Does this many iterations; in an asynchronous swarm, too, every particle does exactly this
+    /// many. May return before the GPU has finished; whatever reads the state waits.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -63,8 +63,8 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn advance(&mut self, iterations: u32) -> Result<()>;
 
-    /// As [`Swarm::advance`], and says how long the iterations took: by the clock of the machine that did
-    /// them.
+    /// As [`Swarm::advance`], and returns how long the iterations took by the clock of the machine
+    /// that ran them.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -83,7 +83,7 @@ pub trait Swarm<T: Scalar> {
         Ok(began.elapsed())
     }
 
-    /// Iterations done or under way, after the start.
+    /// Iterations done or in progress, after the start.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -96,7 +96,7 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn iteration(&self) -> u32;
 
-    /// How [`Swarm::advance`] does many iterations.
+    /// The strategy of [`Swarm::advance`] for many iterations.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -127,8 +127,8 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn bests(&mut self) -> Result<Vec<Best<T>>>;
 
-    /// What each part of an asynchronous swarm last took for the swarm's best: one particle's own
-    /// fitness and position, at some time. Of a synchronous swarm, the bests.
+    /// For each part of an asynchronous swarm, the global best it last knew: the personal best of
+    /// some particle at some time. For a synchronous swarm, the global bests.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -146,7 +146,7 @@ pub trait Swarm<T: Scalar> {
         self.bests()
     }
 
-    /// The best of the first swarm so far.
+    /// The global best of the first swarm.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -161,8 +161,8 @@ pub trait Swarm<T: Scalar> {
         Ok(self.bests()?.swap_remove(0))
     }
 
-    /// From now on keeps a record of each swarm after the start and after every iteration that is a
-    /// multiple of `stride`.
+    /// Starts to record each swarm after the start and after every iteration that is a multiple of
+    /// `stride`.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -178,7 +178,8 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn record_every(&mut self, stride: Option<u32>) -> Result<()>;
 
-    /// The records since the last call; of several swarms, those of an iteration one after the other.
+    /// The records since the last call; with several swarms, those of one iteration follow each
+    /// other.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -193,7 +194,7 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn take_records(&mut self) -> Result<Vec<Record>>;
 
-    /// A record of each swarm as it is now, which is not kept.
+    /// A record of each swarm's present state; it is not added to the kept ones.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -208,7 +209,7 @@ pub trait Swarm<T: Scalar> {
     /// ```
     fn survey(&mut self) -> Result<Vec<Record>>;
 
-    /// The fitness at any points: `dims` numbers each. The swarm stays as it is.
+    /// The fitness at any points, `dims` numbers each. Does not change the swarm.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -220,11 +221,11 @@ pub trait Swarm<T: Scalar> {
     /// ```
     ///
     /// # Errors
-    /// If the numbers are not whole points.
+    /// If the list does not consist of whole points.
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>>;
 
-    /// Makes a point the own best of the particle that is the best of swarm number `swarm`, and so
-    /// that swarm's best. It must be better.
+    /// Replaces the personal best of the particle that is the global best of swarm number `swarm`,
+    /// and with it the global best, by a better point.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -240,8 +241,8 @@ pub trait Swarm<T: Scalar> {
     /// ```
     ///
     /// # Errors
-    /// If the swarm has not started, if there is none of this number, or if this is no point of `dims`
-    /// numbers or no fitness.
+    /// If the swarm has not started, if there is no swarm of this number, or if the point does not
+    /// have `dims` numbers or the fitness is none.
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
     /// The whole state.
@@ -253,13 +254,13 @@ pub trait Swarm<T: Scalar> {
     /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
     /// swarm.start(None)?;
     /// let state = swarm.snapshot()?;
-    /// // At the start each particle's best is where it is.
+    /// // At the start each particle's best is its position.
     /// assert_eq!(state.own_bests, state.positions);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     fn snapshot(&mut self) -> Result<Snapshot<T>>;
 
-    /// Goes on from a state instead of starting.
+    /// Continues from a state instead of starting.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -279,7 +280,7 @@ pub trait Swarm<T: Scalar> {
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()>;
 }
 
-/// A swarm's best: one particle's own fitness and position.
+/// The global best of a swarm: the fitness and position of one particle.
 ///
 /// ```
 /// use flockwork::backend::{Backend, Best, Cpu, Plan};
@@ -295,16 +296,16 @@ pub trait Swarm<T: Scalar> {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Best<T> {
-    /// Lowest fitness; infinite if there is none. Where the function is maximised, the fitness is
-    /// its value negated.
+    /// Lowest fitness; infinite if there is none. If the function is maximised, fitness is the
+    /// negated value.
     pub value: T,
     /// The particle that found it.
     pub particle: u32,
-    /// Where.
+    /// Its position.
     pub position: Vec<T>,
 }
 
-/// How a swarm stood after some iteration.
+/// Summary of a swarm after some iteration.
 ///
 /// ```
 /// use flockwork::backend::{Backend, Cpu, Plan, Record};
@@ -315,13 +316,13 @@ pub struct Best<T> {
 /// let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
 /// swarm.start(None)?;
 /// let Record { iteration, best, sums } = swarm.survey()?[0];
-/// // The mean of the own bests, which is no better than the best.
+/// // The mean of the personal bests, which is never better than the global best.
 /// assert!(iteration == 0 && sums.finite == 50.0 && sums.fitness / sums.finite >= best);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {
-    /// Which.
+    /// The iteration.
     pub iteration: u32,
     /// Lowest fitness.
     pub best: f64,
@@ -352,22 +353,22 @@ pub struct Snapshot<T> {
     pub positions: Vec<T>,
     /// `dims` numbers for each particle.
     pub velocities: Vec<T>,
-    /// `dims` numbers for each particle: where it had its best fitness.
+    /// `dims` numbers for each particle: the position of its personal best.
     pub own_bests: Vec<T>,
-    /// For each particle.
+    /// The fitness of each particle's personal best.
     pub best_fitness: Vec<T>,
-    /// Iterations since each particle improved, or chose from whom to learn.
+    /// Iterations since each particle improved, or last chose its informants.
     pub stale: Vec<u32>,
-    /// For each particle `dims` others from which it learns; nothing for other rules.
+    /// For each particle the `dims` particles it learns from; empty for other rules.
     pub exemplars: Vec<u32>,
-    /// The last iteration of each swarm that did not improve its best.
+    /// The last iteration of each swarm that did not improve its global best.
     pub failed: Vec<u32>,
-    /// The best of each swarm.
+    /// The global best of each swarm.
     pub bests: Vec<Best<T>>,
 }
 
 impl<T: Scalar> Snapshot<T> {
-    /// Whether all lists are as long as so many swarms need.
+    /// Checks that all lists have the length that this many swarms need.
     pub(crate) fn check(
         &self,
         swarms: usize,
@@ -405,7 +406,8 @@ impl<T: Scalar> Snapshot<T> {
     }
 }
 
-/// Whether a swarm with a plan may start from these points: all particles of one swarm, once.
+/// Checks that a swarm with this plan may start from these points: all particles of a single swarm,
+/// and only once.
 pub(super) fn check_start<T: Scalar>(
     plan: &Plan<T>,
     begun: bool,
@@ -434,7 +436,7 @@ pub(super) fn check_start<T: Scalar>(
     Ok(())
 }
 
-/// How many points of a plan's problem these numbers are.
+/// The number of points of a plan's problem in this list of numbers.
 pub(super) fn check_points<T: Scalar>(plan: &Plan<T>, points: &[T]) -> Result<usize> {
     let dims = plan.dims() as usize;
     let count = points.len() / dims;
@@ -445,7 +447,7 @@ pub(super) fn check_points<T: Scalar>(plan: &Plan<T>, points: &[T]) -> Result<us
     Ok(count)
 }
 
-/// Whether a point can be put into this swarm of a plan, which has begun.
+/// Checks that a point can be implanted into this swarm of a plan, which has begun.
 pub(super) fn check_implant<T: Scalar>(
     plan: &Plan<T>,
     begun: bool,
@@ -476,7 +478,7 @@ pub(super) fn check_implant<T: Scalar>(
     Ok(())
 }
 
-/// Whether a swarm has started or goes on from a state, as its iterations need.
+/// Checks that a swarm has started or continues from a state, which its iterations need.
 pub(super) fn check_begun(begun: bool) -> Result<()> {
     if begun {
         return Ok(());
@@ -488,12 +490,12 @@ pub(super) fn check_begun(begun: bool) -> Result<()> {
     })
 }
 
-/// How many of `left` iterations there are until the next record is due.
+/// How many of `left` iterations remain before the next record is due.
 pub(super) fn until_record(iteration: u32, left: u32, stride: Option<u32>) -> u32 {
     stride.map_or(left, |stride| left.min(stride - iteration % stride))
 }
 
-/// What lies in tiles, particle by particle.
+/// Turns tiles into a list by particle.
 pub(super) fn by_particle<E: Copy>(tiled: &[E], particles: usize, dims: usize) -> Vec<E> {
     let mut rows = Vec::with_capacity(particles * dims);
     for particle in 0..particles {
@@ -503,7 +505,7 @@ pub(super) fn by_particle<E: Copy>(tiled: &[E], particles: usize, dims: usize) -
     rows
 }
 
-/// What stands particle by particle, in tiles. What lies beyond the last particle stays as it is.
+/// Turns a list by particle into tiles. Elements beyond the last particle stay as they are.
 pub(super) fn into_tiles<E: Copy>(rows: &[E], tiled: &mut [E], particles: usize, dims: usize) {
     for particle in 0..particles {
         let first = layout::first(particle, dims);

@@ -1,4 +1,4 @@
-//! A GPU, opened.
+//! An open GPU.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::error::{CudaError, Result};
 use super::event::Event;
 use super::module::{Image, Modules};
 
-/// An open GPU: where buffers, streams and kernels come from.
+/// An open GPU, which creates buffers, streams and kernels.
 ///
-/// Cloning is cheap and names the same GPU. Any thread may use it: every operation makes the
-/// GPU's context current for the calling thread first, and leaves it so. What was made from a
-/// `Gpu` keeps the context alive; when the last such thing is dropped, so is the context, with
+/// A clone is cheap and refers to the same GPU. Any thread may use it: every operation first makes
+/// the GPU's context current for the calling thread, and leaves it so. Everything made from a `Gpu`
+/// keeps the context alive; when the last such object is dropped, the context goes too, with
 /// nothing left behind.
 ///
-/// It is the device's primary context, which other CUDA libraries of the process share.
+/// The context is the device's primary one, shared with other CUDA libraries of the process.
 #[derive(Clone)]
 pub struct Gpu {
     inner: Arc<Inner>,
@@ -32,10 +32,10 @@ struct Inner {
 }
 
 impl Gpu {
-    /// Opens the GPU of number `ordinal`, to run the newest of `images` that it is able to.
+    /// Opens GPU number `ordinal` to run the newest of `images` that it supports.
     ///
     /// # Errors
-    /// No driver, no such GPU, [`CudaError::NoImage`], or what the driver said.
+    /// No driver, no such GPU, [`CudaError::NoImage`], or an error from the driver.
     pub fn open(ordinal: u32, images: &'static [Image]) -> Result<Self> {
         let device = Device::describe(ordinal)?;
         let image = Image::newest(images, device.capability).ok_or_else(|| CudaError::NoImage {
@@ -48,39 +48,39 @@ impl Gpu {
         Ok(Self { inner: Arc::new(Inner { device, context, modules }) })
     }
 
-    /// What is known of it.
+    /// The device's properties.
     pub fn device(&self) -> &Device {
         &self.inner.device
     }
 
-    /// Bytes of its memory that are free now.
+    /// Bytes of its memory that are free at present.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn free_memory(&self) -> Result<u64> {
         self.context().make_current()?;
         Ok(free_and_total()?.0)
     }
 
-    /// Waits for everything that was launched on it.
+    /// Waits for all work launched on it.
     ///
     /// # Errors
-    /// What went wrong in any of it.
+    /// An error in any of that work.
     pub fn synchronize(&self) -> Result<()> {
         self.context().make_current()?;
         // SAFETY: takes no pointers.
         Ok(unsafe { call!(cuCtxSynchronize()) }?)
     }
 
-    /// A new event, not recorded yet.
+    /// Creates an event, not recorded yet.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn event(&self) -> Result<Event> {
         Event::new(self.context().clone())
     }
 
-    /// The kernels loaded so far, by name, and how long the driver took for each.
+    /// The kernels loaded so far, by name, with the driver's time for each.
     pub fn loaded(&self) -> Vec<(String, Duration)> {
         self.inner.modules.loaded()
     }

@@ -1,7 +1,8 @@
-//! Launches that are recorded once and replayed: graphs.
+//! CUDA graphs: sequences of launches that are recorded once and replayed.
 //!
-//! A launch by itself takes a processor some microseconds, and a GPU about one to begin; in a graph the GPU
-//! begins the next by itself. What changes from one time to the next are arguments, which are set anew.
+//! A single launch costs the processor some microseconds and the GPU about one to start; within a
+//! graph the GPU starts the next launch by itself. Only the arguments change between replays, and
+//! they are set each time.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
@@ -19,13 +20,13 @@ use super::launch::{LoadedKernel, Shape};
 use super::module::Loaded;
 use super::stream::Stream;
 
-/// Fewer launches are not worth a graph.
+/// The fewest launches that are worth a graph.
 const FEWEST: usize = 4;
 
-/// Sequences of launches that are remembered, the latest.
+/// How many of the latest sequences are remembered.
 const MOST: usize = 4;
 
-/// Launches that are to be made one after the other.
+/// Launches to be made one after the other.
 #[derive(Default)]
 pub struct Batch {
     launches: Vec<Launch>,
@@ -35,11 +36,11 @@ pub struct Batch {
 
 struct Launch {
     step: Step,
-    /// Where its arguments begin.
+    /// Offset of the launch's arguments.
     word: usize,
 }
 
-/// What two launches have in common that differ in their arguments only.
+/// A launch without its arguments: two launches with equal steps differ in nothing else.
 #[derive(Clone)]
 struct Step {
     kernel: Arc<Loaded>,
@@ -53,13 +54,13 @@ impl PartialEq for Step {
 }
 
 impl Batch {
-    /// Adds a launch, as [`Stream::launch`] makes it, of a kernel that is not cooperative.
+    /// Adds a launch as [`Stream::launch`] makes it. The kernel must not be cooperative.
     ///
     /// # Safety
-    /// As [`Stream::launch`], from now on until it is over or the batch is dropped.
+    /// As [`Stream::launch`], from now on until the launch is over or the batch is dropped.
     ///
     /// # Errors
-    /// As [`Stream::launch`], but for what only the launch itself tells.
+    /// As [`Stream::launch`], except for errors that only the launch reports.
     pub unsafe fn add<K: Kernel>(
         &mut self,
         kernel: &LoadedKernel<K>,
@@ -73,12 +74,13 @@ impl Batch {
         kernel.loaded().check(shape)?;
         let words = size_of::<K::Arguments>().div_ceil(size_of::<u64>());
         let place = self.push(Step { kernel: kernel.loaded().clone(), shape }, words);
-        // SAFETY: there are as many words, aligned well enough; no value is made of them here.
+        // SAFETY: there are this many words, sufficiently aligned; they are not read as values
+        // here.
         unsafe { ptr::from_ref(arguments).copy_to_nonoverlapping(place.cast(), 1) };
         Ok(())
     }
 
-    /// Adds a launch, and says where its arguments are to lie: so many words.
+    /// Adds a launch and returns the place for its arguments, which take this many words.
     fn push(&mut self, step: Step, words: usize) -> *mut MaybeUninit<u64> {
         let word = self.words.len();
         self.words.resize(word + words, MaybeUninit::uninit());
@@ -86,10 +88,10 @@ impl Batch {
         self.words[word..].as_mut_ptr()
     }
 
-    /// Puts the launches into a stream one by one, and forgets them.
+    /// Queues the launches in a stream one by one, and clears the batch.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn launch_each(&mut self, stream: &Stream) -> Result<()> {
         for Launch { step: Step { kernel, shape }, word } in &self.launches {
             // SAFETY: the kernel's arguments; what it does with them is the promise given to `add`.
@@ -108,7 +110,7 @@ impl Batch {
         self.launches.iter().map(|launch| &launch.step).eq(steps)
     }
 
-    /// The node of a launch, as long as `parameters` is where it is.
+    /// The graph node of a launch, valid while `parameters` stays where it is.
     fn node(
         &self,
         launch: &Launch,
@@ -131,11 +133,11 @@ impl Batch {
     }
 }
 
-/// The sequences of launches that have been put into a stream, and graphs of those that came again.
+/// The sequences that were queued in a stream, with graphs of those that were repeated.
 #[derive(Default)]
 pub struct Replays {
     recorded: Vec<Recorded>,
-    /// The driver makes no graphs.
+    /// Whether the driver lacks graphs.
     has_none: bool,
 }
 
@@ -145,10 +147,10 @@ struct Recorded {
 }
 
 impl Replays {
-    /// Puts the launches of a batch into a stream, at once if such a sequence has been there before.
+    /// Queues a batch in a stream, as a graph if the same sequence has been queued before.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn put(&mut self, stream: &Stream, mut batch: Batch) -> Result<()> {
         if self.has_none || batch.launches.len() < FEWEST {
             return batch.launch_each(stream);
@@ -162,7 +164,7 @@ impl Replays {
             self.recorded.push(Recorded { steps, graph: None });
             return batch.launch_each(stream);
         };
-        // The latest come last.
+        // Keep the latest last.
         let mut recorded = self.recorded.remove(nth);
         let put = match &recorded.graph {
             Some(graph) => graph.renew(&batch).and_then(|()| graph.launch(stream)),
@@ -172,7 +174,7 @@ impl Replays {
                     recorded.graph = Some(graph);
                     launched
                 }
-                // A driver of CUDA 11.0 lacks a function, say.
+                // For example, a driver of CUDA 11.0 lacks a function.
                 Err(_) => {
                     self.has_none = true;
                     batch.launch_each(stream)
@@ -184,20 +186,20 @@ impl Replays {
     }
 }
 
-/// A chain of launches that the driver has.
+/// An instantiated chain of launches.
 struct Graph {
     executable: sys::CUgraphExec,
     graph: Raw,
     nodes: Vec<sys::CUgraphNode>,
 }
 
-/// A graph as it is described, not yet to be launched.
+/// The definition of a graph, which cannot be launched yet.
 struct Raw {
     raw: sys::CUgraph,
     context: Arc<Context>,
 }
 
-// SAFETY: graphs may be used by any thread, one at a time, the context being made current first.
+// SAFETY: any thread may use a graph, one at a time, after making the context current.
 unsafe impl Send for Graph {}
 
 impl Graph {
@@ -213,8 +215,8 @@ impl Graph {
             let mut parameters = [ptr::null_mut()];
             let described = batch.node(launch, &mut parameters);
             let mut node = ptr::null_mut();
-            // SAFETY: `node` is written before the call returns; a node before this one is of this graph; the
-            // arguments are copied.
+            // SAFETY: `node` is written before the call returns; a previous node belongs to this
+            // graph; the arguments are copied.
             unsafe {
                 call!(cuGraphAddKernelNode(
                     &mut node,
@@ -232,13 +234,13 @@ impl Graph {
         Ok(Self { executable, graph, nodes })
     }
 
-    /// Sets the arguments of a batch of the same steps. A launch that is under way keeps its own.
+    /// Sets the arguments from a batch with the same steps. A launch in progress keeps its own.
     fn renew(&self, batch: &Batch) -> Result<()> {
         self.graph.context.make_current()?;
         for (launch, node) in batch.launches.iter().zip(&self.nodes) {
             let mut parameters = [ptr::null_mut()];
             let described = batch.node(launch, &mut parameters);
-            // SAFETY: the node is the graph's, and of this kernel; the arguments are copied.
+            // SAFETY: the node belongs to the graph and to this kernel; the arguments are copied.
             unsafe { call!(cuGraphExecKernelNodeSetParams(self.executable, *node, &described)) }?;
         }
         Ok(())
@@ -246,17 +248,17 @@ impl Graph {
 
     fn launch(&self, stream: &Stream) -> Result<()> {
         self.graph.context.make_current()?;
-        // SAFETY: both live and are of one context; what the kernels do with their arguments is the promise
-        // given to `Batch::add`.
+        // SAFETY: both live and belong to one context; what the kernels do with their arguments is
+        // the promise given to `Batch::add`.
         Ok(unsafe { call!(cuGraphLaunch(self.executable, stream.raw())) }?)
     }
 }
 
 impl Drop for Graph {
     fn drop(&mut self) {
-        // If either fails, the context is going and takes the graph with it.
+        // If either fails, the context is being destroyed and takes the graph with it.
         if self.graph.context.make_current().is_ok() {
-            // SAFETY: destroyed once; a launch that is under way ends first.
+            // SAFETY: destroyed once; a launch in progress completes first.
             let _ = unsafe { call!(cuGraphExecDestroy(self.executable)) };
         }
     }
@@ -265,7 +267,7 @@ impl Drop for Graph {
 impl Drop for Raw {
     fn drop(&mut self) {
         if self.context.make_current().is_ok() {
-            // SAFETY: destroyed once; its executable form is another thing.
+            // SAFETY: destroyed once; the executable graph is a separate object.
             let _ = unsafe { call!(cuGraphDestroy(self.raw)) };
         }
     }

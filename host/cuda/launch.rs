@@ -14,7 +14,7 @@ use super::gpu::Gpu;
 use super::module::{Information, Loaded};
 use super::stream::Stream;
 
-/// Kernel `K`, loaded on a GPU. Cheap to clone; a launch of it costs little beyond the driver's.
+/// Kernel `K`, loaded on a GPU. Cheap to clone; a launch costs little more than the driver's own.
 pub struct LoadedKernel<K> {
     loaded: Arc<Loaded>,
     _kernel: PhantomData<fn() -> K>,
@@ -32,32 +32,32 @@ impl<K> fmt::Debug for LoadedKernel<K> {
     }
 }
 
-// There are hundreds of kernels: what can be is compiled once and not for each of them, by its name, the
-// shape of its launch and the place of its arguments.
+// There are hundreds of kernels, so code that can be shared is compiled once instead of for each of
+// them. It works with the kernel's name, the shape of the launch and the address of the arguments.
 
-/// A launch but for its kernel and its arguments.
+/// A launch without its kernel and arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     pub blocks: u32,
     pub threads: u32,
-    /// Bytes of shared memory of a block.
+    /// Bytes of shared memory per block.
     pub shared: u32,
     pub cooperative: bool,
 }
 
 impl Gpu {
-    /// Kernel `K`, which the driver compiles now if this is its first use on this GPU.
+    /// Loads kernel `K`; the driver compiles it on its first use on this GPU.
     ///
     /// # Errors
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
-    /// [`CudaError::Arguments`], or what the driver said.
+    /// [`CudaError::Arguments`], or an error from the driver.
     pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
         self.kernel_for(None, Steady::NONE)
     }
 
-    /// The same for launches whose arguments have these [steady](Kernel::steady) words, which become constants;
-    /// and for blocks of at most so many threads, if that is given, each of which gets as many registers as that
-    /// leaves: they count in steps of 128.
+    /// Loads the kernel with these [specialization constants](Kernel::steady), for launches with
+    /// the same words in their arguments. If `threads` is given, blocks have at most that many
+    /// threads (rounded up to a multiple of 128), and each gets as many registers as that allows.
     ///
     /// # Errors
     /// As [`Gpu::kernel`].
@@ -73,7 +73,7 @@ impl Gpu {
         Ok(LoadedKernel { loaded, _kernel: PhantomData })
     }
 
-    /// The kernel of that name, which is passed so many bytes of arguments.
+    /// Loads the kernel of that name, whose arguments take this many bytes.
     fn load(
         &self,
         name: Name,
@@ -92,16 +92,16 @@ impl Gpu {
 }
 
 impl<K: Kernel> LoadedKernel<K> {
-    /// What the driver's compiler made of it: registers, local memory, the largest block.
+    /// The result of the driver's compilation: registers, local memory, the largest block.
     pub fn information(&self) -> &Information {
         &self.loaded.information
     }
 
-    /// How many blocks of `threads` threads with these arguments are on the GPU at once, at most: what a
-    /// cooperative launch may have, and what fills the GPU.
+    /// The most blocks of `threads` threads with these arguments that the GPU runs at once: the
+    /// limit of a cooperative launch, and the number that fills the GPU.
     ///
     /// # Errors
-    /// [`CudaError::Launch`] for a block that no launch takes, or what the driver said.
+    /// [`CudaError::Launch`] for a block that cannot be launched, or an error from the driver.
     pub fn resident_blocks(&self, threads: u32, arguments: &K::Arguments) -> Result<u32> {
         self.loaded.resident_blocks(self.shape(1, threads, arguments)?)
     }
@@ -110,7 +110,7 @@ impl<K: Kernel> LoadedKernel<K> {
         &self.loaded
     }
 
-    /// The shape of a launch of so many blocks of so many threads with these arguments.
+    /// The shape of a launch with this many blocks and threads and these arguments.
     pub(super) fn shape(
         &self,
         blocks: u32,
@@ -126,7 +126,7 @@ impl<K: Kernel> LoadedKernel<K> {
 }
 
 impl Loaded {
-    /// Refuses a shape that the kernel does not run in.
+    /// Refuses a shape that the kernel cannot run in.
     pub(super) fn check(&self, shape: Shape) -> Result<()> {
         let Information { most_threads, most_shared_bytes, .. } = self.information;
         check(shape, most_threads, most_shared_bytes).map_err(|source| self.refused(source))
@@ -153,7 +153,7 @@ impl Loaded {
     }
 }
 
-/// Refuses a grid or a block that the GPU does not run.
+/// Refuses a grid or a block that the GPU cannot run.
 fn check(
     Shape { blocks, threads, shared, .. }: Shape,
     most_threads: u32,
@@ -172,17 +172,17 @@ fn check(
 }
 
 impl Stream {
-    /// Puts a launch of `kernel` into the stream: `blocks` blocks of `threads` threads, with
+    /// Queues a launch of `kernel` in the stream: `blocks` blocks of `threads` threads with
     /// [`Kernel::shared_bytes`] of shared memory, cooperative if [`Kernel::COOPERATIVE`].
     ///
     /// # Safety
-    /// `arguments` are what [`Kernel::run`] asks for: its buffers are of this GPU and as long as
-    /// the kernel documents, they are not dropped before the launch is over, and nothing
-    /// else accesses meanwhile what it writes.
+    /// `arguments` meet the requirements of [`Kernel::run`]: the buffers belong to this GPU and
+    /// have the lengths that the kernel documents, they are not dropped before the launch is over,
+    /// and meanwhile nothing else accesses what it writes.
     ///
     /// # Errors
-    /// [`CudaError::Launch`] for a shape that this kernel does not run in, or what the driver
-    /// said. What goes wrong inside the kernel is answered by a later call that waits for it.
+    /// [`CudaError::Launch`] for a shape that this kernel cannot run in, or an error from the
+    /// driver. Errors inside the kernel are reported by a later call that waits for it.
     pub unsafe fn launch<K: Kernel>(
         &self,
         kernel: &LoadedKernel<K>,
@@ -196,10 +196,10 @@ impl Stream {
         unsafe { self.put(&kernel.loaded, shape, ptr::from_ref(arguments).cast()) }
     }
 
-    /// Puts a launch of a kernel into the stream with the arguments that lie in that place.
+    /// Queues a launch of a kernel in the stream, with the arguments at this address.
     ///
     /// # Safety
-    /// As [`Stream::launch`], and the arguments are of the type that the kernel declares.
+    /// As [`Stream::launch`], and the arguments have the type that the kernel declares.
     ///
     /// # Errors
     /// As [`Stream::launch`].
@@ -214,11 +214,11 @@ impl Stream {
         self.context().make_current()?;
         let Shape { blocks, threads, shared, cooperative } = shape;
         let (function, stream) = (kernel.function, self.raw());
-        // The driver copies the block of arguments before it returns, and does not write it.
+        // The driver copies the arguments before it returns, and does not write them.
         let mut parameters = [arguments.cast_mut()];
         let parameters = parameters.as_mut_ptr();
-        // SAFETY: the entry takes one parameter of the arguments' size (`Gpu::load` looked), or
-        // none and the pointer is not used; what it does with them is the caller's promise.
+        // SAFETY: the entry takes one parameter of the arguments' size (checked by `Gpu::load`), or
+        // none, and then the pointer is not used; what it does with them is the caller's promise.
         let launched = unsafe {
             if cooperative {
                 call!(cuLaunchCooperativeKernel(

@@ -14,29 +14,29 @@ use super::error::{CudaError, Result};
 use super::event::Event;
 use super::gpu::Gpu;
 
-/// A queue of work on a GPU: what is put into one stream runs in that order, what is put into
-/// different streams may run at once.
+/// A queue of work on a GPU: work in one stream runs in order, work in different streams may
+/// overlap.
 ///
-/// The methods return when the work is queued. The copies of [`Buffer`] that are not a stream's
-/// wait for what is in every stream, and every stream waits for them.
+/// The methods return once the work is queued. [`Buffer`]'s own copies wait for the work in all
+/// streams, and all streams wait for them.
 ///
-/// Dropping a stream does not wait: what is in it is still done.
+/// Dropping a stream does not wait: its work still completes.
 #[derive(Debug)]
 pub struct Stream {
     raw: sys::CUstream,
     context: Arc<Context>,
 }
 
-// SAFETY: a stream may be used by any thread, the context being made current first.
+// SAFETY: any thread may use a stream after making the context current.
 unsafe impl Send for Stream {}
 // SAFETY: as above; the driver's functions are thread-safe.
 unsafe impl Sync for Stream {}
 
 impl Gpu {
-    /// A new stream.
+    /// Creates a stream.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn stream(&self) -> Result<Stream> {
         let context = self.context().clone();
         context.make_current()?;
@@ -49,36 +49,37 @@ impl Gpu {
 }
 
 impl Gpu {
-    /// A new stream whose work is preferred to that of others, where both could run.
+    /// Creates a stream whose work is preferred when several could run.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn urgent_stream(&self) -> Result<Stream> {
         let context = self.context().clone();
         context.make_current()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` is written before the call returns. A priority below the least that there is
-        // counts as that; flags 0 as above.
+        // SAFETY: `raw` is written before the call returns. A priority below the lowest counts as
+        // the lowest; flags 0 as above.
         unsafe { call!(cuStreamCreateWithPriority(&mut raw, 0, c_int::MIN)) }?;
         Ok(Stream { raw, context })
     }
 }
 
 impl Stream {
-    /// Waits until everything in it is done.
+    /// Waits until all its work is done.
     ///
     /// # Errors
-    /// What went wrong in it, as [`Code::ILLEGAL_ADDRESS`](super::error::Code::ILLEGAL_ADDRESS).
+    /// An error in that work, such as
+    /// [`Code::ILLEGAL_ADDRESS`](super::error::Code::ILLEGAL_ADDRESS).
     pub fn synchronize(&self) -> Result<()> {
         self.context.make_current()?;
         // SAFETY: the stream lives.
         Ok(unsafe { call!(cuStreamSynchronize(self.raw)) }?)
     }
 
-    /// Marks this point of the stream in `event`, in place of the point it marked before.
+    /// Records the present end of the stream in `event`, replacing what it recorded before.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn record(&self, event: &Event) -> Result<()> {
         self.owns(event.context(), "the event")?;
         self.context.make_current()?;
@@ -86,11 +87,11 @@ impl Stream {
         Ok(unsafe { call!(cuEventRecord(event.raw, self.raw)) }?)
     }
 
-    /// Makes what follows in this stream wait for `event`, which another stream (also another
-    /// GPU's) recorded.
+    /// Makes later work in this stream wait for `event`, which another stream, even of another GPU,
+    /// recorded.
     ///
     /// # Errors
-    /// What the driver said.
+    /// An error from the driver.
     pub fn wait_for(&self, event: &Event) -> Result<()> {
         self.context.make_current()?;
         // SAFETY: both live.
@@ -100,7 +101,7 @@ impl Stream {
     /// Copies `source` to `destination`, which has the same length.
     ///
     /// # Errors
-    /// [`CudaError::OutOfBounds`] if the lengths differ, or what the driver said.
+    /// [`CudaError::OutOfBounds`] if the lengths differ, or an error from the driver.
     pub fn copy<T: Pod>(&self, source: &Buffer<T>, destination: &mut Buffer<T>) -> Result<()> {
         self.owns(source.context(), "the buffer")?;
         self.owns(destination.context(), "the buffer")?;
@@ -110,19 +111,19 @@ impl Stream {
         }
         self.context.make_current()?;
         let (to, from) = (destination.address(), source.address());
-        // SAFETY: that many bytes lie at both addresses; freeing them waits for the stream.
+        // SAFETY: both addresses have that many bytes; freeing them waits for the stream.
         Ok(unsafe { call!(cuMemcpyDtoDAsync_v2(to, from, source.bytes(), self.raw)) }?)
     }
 
-    /// Starts copying `bytes` bytes of the host to the start of `buffer`. From memory that is not pinned it
-    /// copies slowly, and returns when the bytes have been read.
+    /// Starts to copy `bytes` bytes from the host to the start of `buffer`. If the memory is not
+    /// pinned, this is slow and returns only when the bytes have been read.
     ///
     /// # Safety
-    /// That many bytes lie at `memory`; nobody writes them, or uses the bytes of the buffer, until the copy is
-    /// over. The buffer is not dropped before.
+    /// `memory` has that many bytes, and until the copy is over nobody writes them or uses the
+    /// copied part of the buffer. The buffer is not dropped before.
     ///
     /// # Errors
-    /// [`CudaError::OutOfBounds`], or what the driver said.
+    /// [`CudaError::OutOfBounds`], or an error from the driver.
     pub unsafe fn copy_in<T>(
         &self,
         memory: *const u8,
@@ -135,21 +136,21 @@ impl Stream {
             return Ok(());
         }
         self.context.make_current()?;
-        // SAFETY: that many bytes lie at both addresses; the rest is the caller's promise.
+        // SAFETY: both addresses have that many bytes; the rest is the caller's promise.
         Ok(unsafe {
             call!(cuMemcpyHtoDAsync_v2(buffer.address(), memory.cast(), bytes, self.raw))
         }?)
     }
 
-    /// Starts copying the first `bytes` bytes of `buffer` to the host. To memory that is not pinned it copies
-    /// slowly, and may return only when it has.
+    /// Starts to copy the first `bytes` bytes of `buffer` to the host. If the memory is not pinned,
+    /// this is slow and may return only when the copy is done.
     ///
     /// # Safety
-    /// There is place for them at `memory`, which nobody uses until the copy is over; nobody writes the bytes
-    /// of the buffer, which is not dropped before.
+    /// `memory` has room for that many bytes, and until the copy is over nobody uses it or writes
+    /// the copied part of the buffer. The buffer is not dropped before.
     ///
     /// # Errors
-    /// [`CudaError::OutOfBounds`], or what the driver said.
+    /// [`CudaError::OutOfBounds`], or an error from the driver.
     pub unsafe fn copy_out<T>(
         &self,
         buffer: &Buffer<T>,
@@ -162,7 +163,7 @@ impl Stream {
             return Ok(());
         }
         self.context.make_current()?;
-        // SAFETY: that many bytes lie at both addresses; the rest is the caller's promise.
+        // SAFETY: both addresses have that many bytes; the rest is the caller's promise.
         Ok(unsafe {
             call!(cuMemcpyDtoHAsync_v2(memory.cast(), buffer.address(), bytes, self.raw))
         }?)
@@ -176,7 +177,7 @@ impl Stream {
         &self.context
     }
 
-    /// Refuses what belongs to another GPU.
+    /// Refuses anything that belongs to another GPU.
     pub(super) fn owns(&self, context: &Context, what: &'static str) -> Result<()> {
         if self.context.is(context) { Ok(()) } else { Err(CudaError::OtherGpu { what }) }
     }
@@ -184,9 +185,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // If either fails, the context is going and takes the stream with it.
+        // If either fails, the context is being destroyed and takes the stream with it.
         if self.context.make_current().is_ok() {
-            // SAFETY: destroyed once; the driver lets the work in it end.
+            // SAFETY: destroyed once; the driver lets its work complete.
             let _ = unsafe { call!(cuStreamDestroy_v2(self.raw)) };
         }
     }

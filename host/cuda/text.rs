@@ -1,15 +1,15 @@
-//! What is changed in the PTX of a kernel before the driver compiles it for the launches that are wanted.
+//! Changes to a kernel's PTX before the driver compiles it for particular launches.
 //!
-//! The driver compiles a kernel anyway when it is loaded. What it knows of the launches then, it uses: how many
-//! registers a thread may have follows from the threads of a block; and where arguments that decide what the
-//! kernel does are constants, what they rule out is gone, with the registers that it took.
+//! The driver compiles a kernel when it is loaded, and uses what it knows of the launches: the
+//! threads of a block decide how many registers a thread may have, and if arguments that steer the
+//! kernel are constants, the code they rule out disappears together with its registers.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use flockwork_device::kernel::Steady;
 
-/// Where a module's text states how many threads a block has at most, if it does.
+/// Where a module's text states the most threads per block, if it does.
 fn stated(text: &str) -> Option<Range<usize>> {
     const DIRECTIVE: &str = "\n.maxntid ";
 
@@ -18,7 +18,7 @@ fn stated(text: &str) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// A module's text that states so many threads of a block at most, if it states any.
+/// The module's text with this limit on the threads per block, if it states a limit.
 pub(super) fn narrowed(text: &str, threads: u32) -> String {
     let mut text = text.to_owned();
     if let Some(place) = stated(&text) {
@@ -27,10 +27,11 @@ pub(super) fn narrowed(text: &str, threads: u32) -> String {
     text
 }
 
-/// A module's text in which kernel `name` has these words of its arguments as constants, wherever it loads them in
-/// a way that is known here. Where it does not, it loads what it is passed: the same values.
+/// The module's text in which kernel `name` has these words of its arguments as constants, wherever
+/// it loads them in a way recognised here. Other loads still read the arguments, which hold the
+/// same values.
 pub(super) fn with_constants(text: &str, name: &str, steady: &Steady) -> String {
-    // The only parameter's name, as LLVM makes it.
+    // The only parameter, by the name that LLVM gives it.
     let parameter = format!("[{name}_param_0");
     let mut changed = String::with_capacity(text.len() + (1 << 10));
     for line in text.split_inclusive('\n') {
@@ -60,7 +61,7 @@ impl<'a> Load<'a> {
         let bytes = match kind {
             "b32" | "u32" | "s32" => 4,
             "b64" | "u64" | "s64" => 8,
-            // Numbers of 8 and 16 bits, several at once, and floats, which are not steady.
+            // Numbers of 8 and 16 bits, vectors, and floats, which are never specialized.
             _ => return None,
         };
         let (register, place) = load.split_once(',')?;
@@ -68,13 +69,13 @@ impl<'a> Load<'a> {
         let offset = match place.strip_prefix('+') {
             Some(offset) => offset.parse().ok()?,
             None if place.is_empty() => 0,
-            // Another parameter, whose name begins alike.
+            // Another parameter whose name starts alike.
             None => return None,
         };
         Some(Self { bytes, register: register.trim(), offset })
     }
 
-    /// What does the same with constants; `None` if there are none in it.
+    /// An equivalent with constants; `None` if the load has no constant.
     fn with_constants(&self, parameter: &str, steady: &Steady) -> Option<String> {
         let Self { bytes, register, offset } = *self;
         let words = [steady.at(offset), steady.at(offset + 4)];
@@ -87,7 +88,7 @@ impl<'a> Load<'a> {
         let mut text = String::from("{\n.reg .b32 flockwork_low, flockwork_high;\n");
         for (nth, word) in words.into_iter().enumerate() {
             let half = ["flockwork_low", "flockwork_high"][nth];
-            // Cannot fail, into a string.
+            // Writing to a string cannot fail.
             let _ = match word {
                 Some(word) => writeln!(text, "mov.b32 {half}, {word};"),
                 None => writeln!(text, "ld.param.b32 {half}, {parameter}+{}];", offset + 4 * nth),
@@ -136,7 +137,7 @@ mod tests {
         );
     }
 
-    /// The kernels at hand load what is steady in ways that are known here.
+    /// The available kernels load specialization constants in recognised ways.
     #[cfg(not(feature = "rust-cuda"))]
     #[test]
     fn kernels_on_the_chip_have_no_loads_of_steady_words_left() {

@@ -1,4 +1,4 @@
-//! Swarms whose points someone else evaluates.
+//! Swarms whose points the caller evaluates.
 
 use super::{Options, Precision, Problem, outcome::sign, run};
 use crate::{
@@ -6,11 +6,11 @@ use crate::{
     backend::{Cpu, CpuSwarm, Number, Plan, Swarm},
 };
 
-/// A swarm for a function that lives elsewhere: in a simulator, on a cluster, in another language. It
-/// says which points it wants evaluated, and is told their values.
+/// A swarm for a function that lives elsewhere: in a simulator, on a cluster, in another language.
+/// It asks for values at points, and the caller tells them.
 ///
-/// It takes the same steps as a run on the CPU with a closure; conditions to stop, restarts and
-/// polishing are the caller's affair.
+/// It takes the same steps as a run with a closure on the CPU. Stop conditions, restarts and
+/// polishing are up to the caller.
 ///
 /// ```
 /// use flockwork::swarm::{AskTell, Options, Problem};
@@ -32,7 +32,7 @@ pub struct AskTell {
     problem: Problem,
     options: Options,
     state: State,
-    /// The points that were asked for and whose values have not been told.
+    /// The points asked for, until their values are told.
     open: Option<Vec<f64>>,
     started: bool,
 }
@@ -43,11 +43,11 @@ enum State {
 }
 
 impl AskTell {
-    /// A swarm in the box of a problem, whose own function is not asked.
+    /// A swarm in the box of a problem. The problem's own function is not called.
     ///
     /// # Errors
-    /// If an option or the problem makes no sense, or asks for what the caller does here: another
-    /// start than a uniform one, conditions to stop, restarts, polishing, a history.
+    /// If an option or the problem makes no sense, or asks for what is up to the caller here: a
+    /// start other than uniform, stop conditions, restarts, polishing, a history.
     pub fn new(problem: &Problem, options: &Options) -> Result<Self> {
         options.check_alone("asked and told")?;
         if options.history.is_some() {
@@ -72,8 +72,8 @@ impl AskTell {
         Ok(Self { problem, options, state, open: None, started: false })
     }
 
-    /// The points whose values are wanted next, `dims` numbers for each particle. The same again until
-    /// they are told.
+    /// The next points to evaluate, `dims` numbers for each particle. Returns the same points until
+    /// their values are told.
     pub fn ask(&mut self) -> &[f64] {
         fn points<T: Number>(
             swarm: &mut CpuSwarm<T>,
@@ -97,12 +97,12 @@ impl AskTell {
         })
     }
 
-    /// Takes the values of the points asked for, one for each. NaN counts as infinitely bad, and so
-    /// does any value outside the box where particles are invisible there
+    /// Takes one value for each of the points asked for. NaN counts as infinitely bad, and so does
+    /// any value outside the box where particles are invisible there
     /// ([`Edge::Invisible`](super::Edge)).
     ///
     /// # Errors
-    /// If there are more or fewer values than points, or nothing was asked.
+    /// If there are more or fewer values than points, or no points were asked for.
     pub fn tell(&mut self, values: &[f64]) -> Result<()> {
         if self.open.is_none() {
             return Err(Error::Option {
@@ -128,7 +128,7 @@ impl AskTell {
         Ok(())
     }
 
-    /// The best value told so far, and where.
+    /// The best value told so far, and its position.
     ///
     /// # Errors
     /// If no value told was finite, or one was infinitely good.

@@ -1,24 +1,24 @@
-//! Particle swarms: what a user states, and what comes back.
+//! Particle swarms: problems, options, runs and their outcomes.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `problem` | the function, its box, its shift and rotation, its variables, its data |
 //! | `options` | size, length, seed, precision and rules of a run |
-//! | `plan` | both together, checked and converted for the back ends ([`crate::backend::Plan`]) |
+//! | `plan` | both, checked and converted for the back ends ([`crate::backend::Plan`]) |
 //! | `placement` | which back end runs a problem |
 //! | `run` | the loop: advance, look, report, polish, restart, stop |
-//! | `outcome` | what a run found, and how it went |
-//! | `polish/` | something sharper than a swarm to finish with |
-//! | `state` | what a run knows besides its swarm |
-//! | `saved`, `resume` | a run in a file, and out of it again |
-//! | `search` | all of that as one sentence |
+//! | `outcome` | the result of a run, and its course |
+//! | `polish/` | local searches that finish a run |
+//! | `state` | the state of a run besides its swarm |
+//! | `saved`, `resume` | saved runs: writing, reading, resuming |
+//! | `search` | a builder for all of that |
 //! | `start` | where a swarm starts, other than uniform in the box |
-//! | `ask` | swarms whose points someone else evaluates |
+//! | `ask` | swarms whose points the caller evaluates |
 //!
 //! ```
 //! use flockwork::swarm::{Problem, Rule, Search};
 //!
-//! // Moved and turned, so that nothing but the function itself helps.
+//! // Shifted and rotated, so that no special position or axis helps.
 //! let problem = Problem::named("griewank", 4)?.shifted(2)?.rotated(3)?;
 //! let search = Search::new(problem).rule(Rule::Standard2011).particles(40).evaluations(20_000);
 //! let outcome = search.run()?;

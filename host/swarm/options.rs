@@ -1,4 +1,4 @@
-//! What a run is asked to be.
+//! The options of a run.
 
 use std::{fmt, str::FromStr};
 
@@ -23,27 +23,27 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Rule("rule") {
-        /// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x): inertia weight (Shi
-        /// and Eberhart 1998), or constriction, which is the same with other coefficients (Clerc and
-        /// Kennedy 2002).
+        /// v' = inertia v + cognitive r1 (pbest - x) + social r2 (best - x), where best is that of
+        /// the informants: inertia weight (Shi and Eberhart 1998), or constriction, which is the
+        /// same with other coefficients (Clerc and Kennedy 2002).
         Inertia = "inertia",
-        /// Every informant pulls, with (cognitive + social) / |N| each, and not the best alone
+        /// Every informant pulls, not just the best one, each with (cognitive + social) / |N|
         /// (Mendes, Kennedy, Neves 2004).
         FullyInformed = "fully-informed",
-        /// A jump into a sphere around the middle of position, own best and guide: the standard
-        /// swarm 2011 (Clerc 2012; Zambrano-Bigiarini, Clerc, Rojas 2013). Does not depend on the
-        /// choice of axes.
+        /// A jump into a sphere around the mean of position, personal best and best informant: the
+        /// standard swarm of 2011 (Clerc 2012; Zambrano-Bigiarini, Clerc, Rojas 2013). Does not
+        /// depend on the choice of axes.
         Standard2011 = "standard-2011",
-        /// A normal deviate around the middle of own best and guide (Kennedy 2003).
+        /// A normal deviate around the midpoint of personal best and best informant (Kennedy 2003).
         BareBones = "bare-bones",
-        /// In each dimension an own best of its own choice pulls: comprehensive learning (Liang, Qin,
-        /// Suganthan, Baskar 2006).
+        /// In each dimension a particle learns from a personal best that it chooses for that
+        /// dimension: comprehensive learning (Liang, Qin, Suganthan, Baskar 2006).
         Comprehensive = "comprehensive",
     }
 }
 
 named! {
-    /// What the random coefficients are drawn for.
+    /// How often the random coefficients are drawn.
     ///
     /// ```
     /// use flockwork::swarm::{Options, Randomness};
@@ -54,21 +54,21 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Randomness("randomness") {
-        /// Each dimension of each particle.
+        /// For each dimension of each particle.
         PerDimension = "per-dimension",
-        /// Each particle: the same for all its dimensions.
+        /// Once for each particle, the same in all its dimensions.
         PerParticle = "per-particle",
     }
 }
 
 named! {
-    /// What happens to a particle that would leave the box. Sources: Robinson and Rahmat-Samii 2004;
-    /// Huang and Mohan 2005; Clerc 2012; Helwig, Branke and Mostaghim 2013.
+    /// What happens to a particle that would leave the box. Sources: Robinson and Rahmat-Samii
+    /// 2004; Huang and Mohan 2005; Clerc 2012; Helwig, Branke and Mostaghim 2013.
     ///
     /// ```
     /// use flockwork::swarm::{Edge, Problem, Search};
     ///
-    /// // Least in a corner of the box, and still less outside.
+    /// // Least in a corner of the box, and even less outside.
     /// let slope = Problem::from_fn(vec![0.0; 2], vec![1.0; 2], |x| x[0] + x[1])?;
     /// let search = Search::new(slope).particles(30).iterations(50);
     /// let absorbed = search.clone().run()?;
@@ -78,30 +78,33 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Edge("edge") {
-        /// It stops at the side; its velocity is kept.
+        /// The particle stops at the side and keeps its velocity.
         Clamp = "clamp",
-        /// It stops at the side; its velocity there becomes zero.
+        /// The particle stops at the side, and its velocity in that dimension becomes zero.
         Absorb = "absorb",
-        /// It is mirrored at the side, and its velocity turns round.
+        /// The particle is mirrored at the side, and its velocity is reversed.
         Reflect = "reflect",
-        /// It is mirrored at the side, and its velocity turns round and loses a random share.
+        /// The particle is mirrored at the side, and its velocity is reversed and loses a random
+        /// share.
         Damp = "damp",
-        /// It stops at the side, and its velocity turns round and is halved.
+        /// The particle stops at the side, and its velocity is reversed and halved.
         Bounce = "bounce",
-        /// It comes in again at the opposite side; its velocity is kept.
+        /// The particle re-enters at the opposite side and keeps its velocity.
         Wrap = "wrap",
-        /// It is put somewhere in the box at random in that dimension; its velocity there becomes
-        /// zero.
+        /// The particle moves to a random coordinate in that dimension, and its velocity there
+        /// becomes zero.
         Resample = "resample",
-        /// It flies on, and is not evaluated where it is outside.
+        /// The particle flies on, and is not evaluated while it is outside.
         Invisible = "invisible",
-        /// It flies on, and is evaluated where it is: the result may lie outside the box.
+        /// The particle flies on and is evaluated wherever it is: the result may lie outside the
+        /// box.
         None = "none",
     }
 }
 
 named! {
-    /// How the inertia weight goes from [`Coefficients::inertia`] to [`Coefficients::last_inertia`].
+    /// How the inertia weight changes from [`Coefficients::inertia`] to
+    /// [`Coefficients::last_inertia`].
     ///
     /// ```
     /// use flockwork::swarm::{Coefficients, Options, Schedule};
@@ -113,11 +116,11 @@ named! {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub enum Schedule("schedule") {
-        /// It stays at the first.
+        /// Always the first.
         Constant = "constant",
-        /// In a straight line over the iterations asked for (Shi and Eberhart 1999).
+        /// Linearly over the requested iterations (Shi and Eberhart 1999).
         Linear = "linear",
-        /// In each iteration a uniform between the two (Eberhart and Shi 2001).
+        /// Uniform between the two, drawn in each iteration (Eberhart and Shi 2001).
         Random = "random",
     }
 }
@@ -134,21 +137,21 @@ named! {
     /// ```
     #[derive(Default)]
     pub enum Mode("mode") {
-        /// All particles do an iteration, then all know the swarm's best: the same seed gives the same
-        /// bits on every machine.
+        /// All particles finish an iteration, then all learn the global best: the same seed gives
+        /// the same bits on every machine.
         #[default]
         Synchronous = "synchronous",
         /// Groups of particles (a GPU's blocks, a CPU's threads) advance without waiting for each
-        /// other, and tell and learn the swarm's best as they go (after cuPSO, arXiv 2205.01313).
-        /// **The result depends on timing**: it is not the same twice. For the rule, neighbourhood,
-        /// edge and randomness that [`Options::for_rule`] gives with [`Rule::Inertia`], on problems
-        /// with continuous variables and without a rotation.
+        /// other, and publish and read the global best as they go (after cuPSO, arXiv 2205.01313).
+        /// **The result depends on timing**: it is not reproducible. Requires the rule,
+        /// neighbourhood, edge and randomness that [`Options::for_rule`] gives for
+        /// [`Rule::Inertia`], continuous variables, and no rotation.
         Asynchronous = "asynchronous",
     }
 }
 
-/// Who informs whom: whose own bests a particle knows. As text: `global`, `ring:K`, `von-neumann`,
-/// `random:K`.
+/// Who informs whom: the particles whose personal bests a particle knows. As text: `global`,
+/// `ring:K`, `von-neumann`, `random:K`.
 ///
 /// ```
 /// use flockwork::swarm::Neighbourhood;
@@ -162,12 +165,12 @@ named! {
 pub enum Neighbourhood {
     /// All particles inform all: gbest.
     Global,
-    /// So many neighbours on each side of a ring: lbest (Eberhart and Kennedy 1995).
+    /// This many neighbours on each side of a ring: lbest (Eberhart and Kennedy 1995).
     Ring(u32),
-    /// The four neighbours on a grid whose opposite sides touch (Kennedy and Mendes 2002).
+    /// The four neighbours on a grid that wraps around at its sides (Kennedy and Mendes 2002).
     VonNeumann,
-    /// So many particles drawn at random for each particle, and drawn anew after an iteration that
-    /// did not improve the swarm's best.
+    /// This many random informants for each particle, drawn again after every iteration that did
+    /// not improve the global best.
     Random(u32),
 }
 
@@ -223,7 +226,7 @@ impl FromStr for Neighbourhood {
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Coefficients, Problem, Search}};
 ///
-/// // Attracted by the own best alone, the particles do not gather.
+/// // Attracted by their personal bests alone, the particles do not gather.
 /// let hermits = Coefficients { social: 0.0, ..Coefficients::CONSTRICTION };
 /// let search = Search::new(Problem::new(Sphere, 2)?).particles(200).iterations(100).history(100);
 /// let usual = search.clone().run()?.history;
@@ -233,18 +236,20 @@ impl FromStr for Neighbourhood {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coefficients {
-    /// Inertia weight: the share of the old velocity that is kept; with a schedule, at the start.
+    /// Inertia weight: the share of the old velocity that is kept. With a schedule, its start
+    /// value.
     pub inertia: f64,
     /// With a [`Schedule`], the inertia weight at the end, or the other end of its range.
     pub last_inertia: f64,
-    /// Cognitive coefficient: pull towards the particle's own best.
+    /// Cognitive coefficient: pull towards the particle's personal best.
     pub cognitive: f64,
-    /// Social coefficient: pull towards its guide, the best of its informants.
+    /// Social coefficient: pull towards the best of the particle's informants.
     pub social: f64,
 }
 
 impl Coefficients {
-    /// Clerc and Kennedy's constriction with phi = 4.1: inertia 0.7298, cognitive and social 1.49618.
+    /// Clerc and Kennedy's constriction with phi = 4.1: inertia 0.7298, cognitive and social
+    /// 1.49618.
     pub const CONSTRICTION: Self =
         Self { inertia: 0.7298, last_inertia: 0.7298, cognitive: 1.49618, social: 1.49618 };
 
@@ -257,12 +262,12 @@ impl Coefficients {
     };
 }
 
-/// Where a swarm starts. Velocities are drawn as with [`Start::Uniform`].
+/// Where a swarm starts. Velocities are always drawn as with [`Start::Uniform`].
 ///
 /// ```
 /// use flockwork::{objective::Ackley, swarm::{Problem, Search, Start}};
 ///
-/// // A guess, and all other particles at random.
+/// // One guess; all other particles start at random.
 /// let search = Search::new(Problem::new(Ackley, 3)?).start(Start::Points(vec![vec![0.1; 3]]));
 /// assert!(search.iterations(0).run()?.value < 1.0);
 /// # Ok::<(), flockwork::Error>(())
@@ -270,28 +275,29 @@ impl Coefficients {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {
-    /// Uniform in the box, each particle on its own.
+    /// Uniform in the box, each particle independently.
     Uniform,
-    /// A Latin hypercube: in every dimension one particle in each of as many equal slices.
+    /// A Latin hypercube: each dimension is cut into as many equal slices as there are particles,
+    /// and each slice gets one particle.
     LatinHypercube,
     /// A Sobol sequence with a random shift.
     Sobol,
-    /// Uniform; then each particle or the point opposite to it in the box, whichever is better
-    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs three times the evaluations of the start.
+    /// Uniform, then each particle is replaced by the opposite point of the box if that is better
+    /// (Rahnamayan, Tizhoosh, Salama 2008). Costs three times the evaluations of another start.
     Opposition,
-    /// These points, one for each of the first particles; the others as with [`Start::Uniform`].
+    /// These points for the first particles; the others as with [`Start::Uniform`].
     Points(Vec<Vec<f64>>),
 }
 
 impl Start {
-    /// How often every particle is evaluated before the first iteration.
+    /// How many evaluations each particle costs before the first iteration.
     pub(super) fn evaluations(&self) -> u64 {
-        // Both sides, and the better one again where it is.
+        // The point, its opposite, and the better one again in its place.
         if *self == Self::Opposition { 3 } else { 1 }
     }
 }
 
-/// When a run ends before its iterations are done. Conditions are looked at every
+/// When a run ends before its iterations are done. Conditions are checked only every
 /// [`Stop::check_every`] iterations, so that the result does not depend on the machine's speed.
 ///
 /// ```
@@ -306,21 +312,21 @@ impl Start {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stop {
-    /// No more evaluations than this, the start included.
+    /// At most this many evaluations, including those of the start.
     pub evaluations: Option<u64>,
     /// The best value is this or better.
     pub target: Option<f64>,
-    /// The mean of the own bests is this close to the best.
+    /// The mean of the personal bests is within this distance of the best.
     pub fitness_tolerance: Option<f64>,
     /// The particles' root mean square distance from the best, in each dimension as a share of the
     /// box, is below this.
     pub spread_tolerance: Option<f64>,
-    /// So many iterations in a row did not improve the best.
+    /// The best has not improved for this many iterations.
     #[serde(alias = "stagnation")]
     pub patience: Option<u32>,
-    /// So many seconds have passed. Looked at about twenty times a second.
+    /// This many seconds have passed; checked about twenty times a second.
     pub seconds: Option<f64>,
-    /// How often the conditions are looked at, in iterations: at least 1.
+    /// How often the conditions are checked, in iterations: at least 1.
     pub check_every: u32,
 }
 
@@ -339,7 +345,7 @@ impl Default for Stop {
 }
 
 named! {
-    /// Options that go together, by name.
+    /// Named sets of options.
     ///
     /// ```
     /// use flockwork::{objective::Rastrigin, swarm::{Options, Preset, Problem, Search}};
@@ -352,34 +358,34 @@ named! {
     pub enum Preset("preset") {
         /// [`Options::default`].
         Default = "default",
-        /// As the rule [`Rule::Standard2011`] was published, 40 particles.
+        /// 40 particles and the published settings of [`Rule::Standard2011`].
         Standard2011 = "standard-2011",
-        /// As the rule [`Rule::FullyInformed`] was published, 40 particles.
+        /// 40 particles and the published settings of [`Rule::FullyInformed`].
         FullyInformed = "fully-informed",
-        /// As the rule [`Rule::BareBones`] was published, 40 particles.
+        /// 40 particles and the published settings of [`Rule::BareBones`].
         BareBones = "bare-bones",
-        /// As the rule [`Rule::Comprehensive`] was published, 40 particles.
+        /// 40 particles and the published settings of [`Rule::Comprehensive`].
         Comprehensive = "comprehensive",
         /// Clerc's standard swarm of 2006: 40 particles, [`Coefficients::STANDARD`], three random
-        /// informants, no velocity clamp. For sums over the axes; where they are turned, the default
-        /// solves more.
+        /// informants, no velocity limit. For functions that are sums over the axes; on rotated
+        /// ones the default solves more.
         Robust = "robust",
-        /// Small swarms polished by adaptive coordinate descent, and in between growing ones
+        /// Small swarms polished by adaptive coordinate descent, alternating with growing ones
         /// polished by CMA-ES, in f64, until a million evaluations are done: set
         /// [`Stop::evaluations`] to what you can afford.
         Thorough = "thorough",
     }
 }
 
-/// Large swarms between the small ones of a run with restarts: which is next is decided by the
-/// evaluations that each kind has had (Hansen 2009).
+/// Large swarms between the small ones of a run with restarts. The evaluations that each kind has
+/// used decide which comes next (Hansen 2009).
 ///
 /// ```
 /// use flockwork::swarm::{Large, Options, Preset, Restart};
 ///
 /// let mut options = Options::preset(Preset::Thorough);
 /// let large = options.restart.and_then(|restart| restart.large).expect("the preset has some");
-/// // Most of the evaluations for the small swarms.
+/// // Most of the evaluations go to the small swarms.
 /// let large = Some(Large { share: 0.3, ..large });
 /// options.restart = options.restart.map(|restart| Restart { large, ..restart });
 /// options.check()?;
@@ -387,21 +393,22 @@ named! {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Large {
-    /// Particles of the first one.
+    /// Particles of the first large swarm.
     pub particles: u32,
-    /// The next one has so many times the particles, up to [`Restart::most_particles`].
+    /// Each large swarm has this many times the particles of the last, up to
+    /// [`Restart::most_particles`].
     pub growth: f64,
-    /// Its iterations, at most.
+    /// The most iterations of one large swarm.
     pub length: u32,
-    /// The share of all evaluations that large swarms get, their polish included: 0 to 1.
+    /// The share of all evaluations that large swarms get, including their polish: 0 to 1.
     pub share: f64,
-    /// How they are polished, if the small ones are; CMA-ES with at least as many points a
-    /// generation as there are particles.
+    /// How large swarms are polished, if the small ones are. CMA-ES then has at least as many
+    /// points per generation as there are particles.
     pub polish: Method,
 }
 
-/// A new swarm in place of one that no longer improves; the best of all is the result. A swarm is
-/// looked at as often as [`Stop::check_every`] says.
+/// A new swarm replaces one that no longer improves; the best of all swarms is the result. Swarms
+/// are checked every [`Stop::check_every`] iterations.
 ///
 /// ```
 /// use flockwork::{objective::Rastrigin, swarm::{Problem, Restart, Search}};
@@ -414,19 +421,20 @@ pub struct Large {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Restart {
-    /// After so many iterations without improvement.
+    /// Restart after this many iterations without improvement.
     pub patience: u32,
-    /// Or when the particles' root mean square distance from the best, as a share of the box, is
-    /// below this.
+    /// Restart when the particles' root mean square distance from the best, as a share of the box,
+    /// falls below this.
     pub spread: f64,
-    /// The next swarm has so many times the particles, up to [`Restart::most_particles`]: at least 1.
+    /// Each swarm has this many times the particles of the last, up to [`Restart::most_particles`]:
+    /// at least 1.
     pub growth: f64,
-    /// The most particles.
+    /// The most particles of a swarm.
     pub most_particles: u32,
-    /// Or after so many iterations of the swarm.
+    /// Restart after this many iterations of a swarm.
     #[serde(default)]
     pub length: Option<u32>,
-    /// Large swarms in between.
+    /// Large swarms in between, if any.
     #[serde(default)]
     pub large: Option<Large>,
 }
@@ -455,9 +463,9 @@ impl Default for Restart {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 ///
-/// `precision`, `coefficients`, `randomness` and `neighbourhood` may be `None`, and are so by default:
-/// then the run chooses them when it starts, the precision by the function and the others by the number
-/// of particles. [`Options::settled_for`] and [`Options::settled`] say what.
+/// `precision`, `coefficients`, `randomness` and `neighbourhood` default to `None`: the run chooses
+/// them when it starts, the precision by the function and the others by the number of particles.
+/// [`Options::settled_for`] and [`Options::settled`] say what it chooses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Options {
     /// Number of particles, 1 to [`layout::MOST_PARTICLES`].
@@ -466,40 +474,41 @@ pub struct Options {
     pub iterations: u32,
     /// Seed of all random numbers of the run.
     pub seed: u64,
-    /// The arithmetic. `None`: see [`Options::settled_for`].
+    /// The precision of the arithmetic. `None`: see [`Options::settled_for`].
     pub precision: Option<Precision>,
-    /// How velocities are made.
+    /// How velocities are updated.
     pub rule: Rule,
     /// The coefficients of the rule. `None`: see [`Options::settled`].
     pub coefficients: Option<Coefficients>,
-    /// How the inertia weight goes.
+    /// How the inertia weight changes.
     pub schedule: Schedule,
-    /// What random coefficients are drawn for. `None`: see [`Options::settled`].
+    /// How often random coefficients are drawn. `None`: see [`Options::settled`].
     pub randomness: Option<Randomness>,
     /// Who informs whom. `None`: see [`Options::settled`].
     pub neighbourhood: Option<Neighbourhood>,
     /// Whether particles wait for each other.
     #[serde(default)]
     pub mode: Mode,
-    /// What happens at the sides of the box.
+    /// What happens to a particle that would leave the box.
     pub edge: Edge,
-    /// Greatest speed in each dimension, as a fraction of the box: above 0, infinite for none.
+    /// Greatest speed in each dimension as a fraction of the box: above 0, or infinite for no
+    /// limit.
     #[serde(with = "maybe_infinite")]
     pub max_velocity: f64,
-    /// Comprehensive learning: after so many iterations without improvement a particle chooses anew
-    /// from whom it learns.
+    /// Comprehensive learning: iterations without improvement after which a particle chooses new
+    /// informants.
     pub patience: u32,
     /// Where the swarm starts.
     pub start: Start,
-    /// When the run ends before its iterations are done.
+    /// When the run ends early.
     pub stop: Stop,
-    /// A new swarm in place of one that no longer improves.
+    /// Whether new swarms replace those that no longer improve.
     pub restart: Option<Restart>,
-    /// Something sharper than a swarm to finish with.
+    /// A local search that finishes the run.
     pub polish: Option<Polish>,
-    /// Keep a [`Sample`](super::Sample) of the swarm after so many iterations each.
+    /// Keep a [`Sample`](super::Sample) of the swarm every this many iterations.
     pub history: Option<u32>,
-    /// Keep where all particles are after so many iterations each, for a picture.
+    /// Keep the positions of all particles every this many iterations, for a picture.
     pub frames: Option<u32>,
 }
 
@@ -517,10 +526,10 @@ mod maybe_infinite {
 }
 
 impl Default for Options {
-    /// 1,024 particles, 1,000 iterations, seed 1; f32 for the built-in functions, f64 for closures
-    /// and all others ([`Options::settled_for`]); constriction and the global best, in swarms of
-    /// fewer particles what [`Options::settled`] says; velocities absorbed at the sides, at most half
-    /// the box fast; a uniform start.
+    /// 1,024 particles, 1,000 iterations, seed 1; f32 for the built-in functions and f64 for all
+    /// others ([`Options::settled_for`]); constriction and the global best, or what
+    /// [`Options::settled`] says for swarms of fewer particles; velocities absorbed at the sides
+    /// and limited to half the box; a uniform start.
     fn default() -> Self {
         Self {
             particles: 1024,
@@ -547,13 +556,13 @@ impl Default for Options {
 }
 
 impl Options {
-    /// From so many particles on, what is left to the run is the same for all swarms.
+    /// From this many particles on, a run chooses the same settings for all swarms.
     pub const MANY: u32 = 128;
 
-    /// The options with nothing left to the run: as [`Options::settled`], and with the precision in
-    /// which a run on this problem computes if none is chosen. That is f32 for the functions that come
-    /// with this library, which are written for it, and f64 for closures, functions that are evaluated
-    /// elsewhere, fits, and objective types of one's own.
+    /// The options with every `None` replaced: [`Options::settled`], plus the precision that a run
+    /// on this problem uses by default. That is f32 for this library's functions, which are written
+    /// for it, and f64 for closures, functions that are evaluated elsewhere, fits, and your own
+    /// objective types.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::{Options, Precision, Problem}};
@@ -563,7 +572,7 @@ impl Options {
     /// assert_eq!(usual.settled_for(&closure).precision, Some(Precision::F64));
     /// assert_eq!(usual.settled_for(&Problem::new(Sphere, 3)?).precision, Some(Precision::F32));
     ///
-    /// // What was chosen holds.
+    /// // An explicit choice is kept.
     /// let single = Options { precision: Some(Precision::F32), ..usual };
     /// assert_eq!(single.settled_for(&closure).precision, Some(Precision::F32));
     /// # Ok::<(), flockwork::Error>(())
@@ -579,8 +588,8 @@ impl Options {
         self.precision.unwrap_or(usual)
     }
 
-    /// The options with nothing but the precision left to the run: in place of each `None` among
-    /// `coefficients`, `randomness` and `neighbourhood` what a run in so many dimensions takes.
+    /// Replaces each `None` among `coefficients`, `randomness` and `neighbourhood` by what a run in
+    /// this many dimensions uses. Only the precision may stay open.
     ///
     /// | particles | neighbourhood | randomness | coefficients |
     /// |---|---|---|---|
@@ -589,9 +598,9 @@ impl Options {
     /// | fewer than that | two random ones | per dimension | [`Coefficients::STANDARD`] |
     ///
     /// With another rule than [`Rule::Inertia`], and in [`Mode::Asynchronous`], the first row holds
-    /// for any number of particles. Random coefficients of a particle, the same for all dimensions,
-    /// make the moves independent of the choice of axes; but then a swarm stays where lines through
-    /// its own points lead, and needs many points.
+    /// for any number of particles. One random coefficient per particle makes its moves independent
+    /// of the choice of axes; but such a swarm stays in the span of its own points, so it needs
+    /// many of them.
     ///
     /// ```
     /// use flockwork::swarm::{Neighbourhood, Options, Randomness};
@@ -600,7 +609,7 @@ impl Options {
     /// assert_eq!(few.settled(5).randomness, Some(Randomness::PerParticle));
     /// assert_eq!(few.settled(20).randomness, Some(Randomness::PerDimension));
     ///
-    /// // What was chosen holds.
+    /// // An explicit choice is kept.
     /// let ring = Options { neighbourhood: Some(Neighbourhood::Ring(1)), ..few };
     /// assert_eq!(ring.settled(5).neighbourhood, Some(Neighbourhood::Ring(1)));
     /// ```
@@ -614,7 +623,7 @@ impl Options {
         }
     }
 
-    /// What [`Options::settled`] settles.
+    /// The choices that [`Options::settled`] makes.
     pub(super) fn choices(&self, dims: u32) -> (Coefficients, Randomness, Neighbourhood) {
         let many = self.particles >= Self::MANY
             || self.rule != Rule::Inertia
@@ -634,7 +643,7 @@ impl Options {
     }
 
     /// The default with the coefficients, neighbourhood and edges that a rule was published with,
-    /// whatever the number of particles.
+    /// for any number of particles.
     pub fn for_rule(rule: Rule) -> Self {
         let usual = Self {
             rule,
@@ -672,7 +681,7 @@ impl Options {
         }
     }
 
-    /// Options that go together.
+    /// The options of a preset.
     ///
     /// ```
     /// use flockwork::swarm::{Options, Preset, Stop};
@@ -699,7 +708,7 @@ impl Options {
             },
             Preset::Thorough => Self {
                 particles: 20,
-                // The evaluations say when it ends.
+                // The evaluation limit ends the run.
                 iterations: u32::MAX - 1,
                 precision: Some(Precision::F64),
                 neighbourhood: Some(Neighbourhood::VonNeumann),
@@ -724,7 +733,7 @@ impl Options {
         }
     }
 
-    /// Whether every option makes sense, and all together.
+    /// Checks every option, and that they go together.
     pub fn check(&self) -> Result<()> {
         let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
             Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
@@ -761,7 +770,7 @@ impl Options {
                 return wrong(option, &0, "at least 1");
             }
         }
-        // Finite, as a saved run can hold them.
+        // A saved run can only store finite values.
         for (option, value) in [
             ("fitness_tolerance", self.stop.fitness_tolerance),
             ("spread_tolerance", self.stop.spread_tolerance),
@@ -810,7 +819,7 @@ impl Options {
         }
     }
 
-    /// Whether nothing is asked for that a run does around a single swarm of its own.
+    /// Checks that the options ask for nothing beyond a single swarm.
     pub(super) fn check_alone(&self, how: &str) -> Result<()> {
         let stop = Stop { check_every: self.stop.check_every, ..Stop::default() };
         let asked = [
@@ -831,12 +840,12 @@ impl Options {
         }
     }
 
-    /// Whether rule, neighbourhood, randomness and mode go together.
+    /// Checks that rule, neighbourhood, randomness and mode go together.
     fn check_combination(&self) -> Result<()> {
         let wrong = |option, value: &dyn fmt::Display, accepted: &str| {
             Err(Error::Option { option, value: value.to_string(), accepted: accepted.to_owned() })
         };
-        // What a run chooses goes with everything else, in any number of dimensions.
+        // The run's own choices go with everything else in any number of dimensions.
         let (_, randomness, neighbourhood) = self.choices(1);
         match (self.rule, neighbourhood) {
             (Rule::FullyInformed, Neighbourhood::Global) => {
@@ -917,7 +926,7 @@ impl Large {
 }
 
 impl Coefficients {
-    /// Whether they are numbers.
+    /// Checks that they are finite.
     pub(crate) fn check(&self) -> Result<()> {
         let Self { inertia, last_inertia, cognitive, social } = *self;
         for (option, value) in [

@@ -1,4 +1,4 @@
-//! What a run found, and how it went.
+//! The result of a run, and its course.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::backend::Record;
 
-/// How a run stands.
+/// The progress of a run.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -27,23 +27,23 @@ use crate::backend::Record;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Progress<'a> {
-    /// Iterations done, after the start; those of swarms before a restart counted.
+    /// Iterations done after the start, including those of swarms before a restart.
     pub iteration: u32,
     /// Iterations asked for.
     pub iterations: u32,
     /// Best value so far; infinitely bad if there was none.
     pub value: f64,
-    /// Points tried so far.
+    /// Points evaluated so far.
     pub evaluations: u64,
     /// Restarts so far.
     pub restarts: u32,
-    /// Since the call.
+    /// Time since the call.
     pub elapsed: Duration,
     /// The samples taken since the last call, if [`Options::history`](super::Options) asks for any.
     pub samples: &'a [Sample],
 }
 
-/// What ended a run.
+/// Why a run ended.
 ///
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Problem, Search, StopReason}};
@@ -57,24 +57,24 @@ pub struct Progress<'a> {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// All iterations asked for are done.
+    /// All requested iterations are done.
     Iterations,
-    /// The next iteration would have exceeded the evaluations allowed.
+    /// The next iteration would have exceeded the evaluation limit.
     Evaluations,
     /// The target value was reached.
     Target,
-    /// The mean of the own bests came close enough to the best.
+    /// The mean of the personal bests came close enough to the best.
     FitnessTolerance,
     /// The particles came close enough to the best.
     SpreadTolerance,
     /// The best had not improved for as many iterations as [`Stop::patience`](super::Stop) says.
     #[serde(alias = "stagnation")]
     Patience,
-    /// The time was over.
+    /// The time limit was reached.
     Time,
-    /// The observer said so.
+    /// The observer ended the run.
     Interrupted,
-    /// A fit needed no swarm: it was solved, or enough descents agreed.
+    /// A fit needed no swarm: it was solved directly, or enough descents agreed.
     Certain,
 }
 
@@ -84,7 +84,7 @@ impl StopReason {
     #[allow(non_upper_case_globals)]
     pub const Stagnation: Self = Self::Patience;
 
-    /// What happened, in words.
+    /// The reason in words.
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Iterations => "all iterations done",
@@ -100,8 +100,8 @@ impl StopReason {
     }
 }
 
-/// How a swarm stood after an iteration, or where a polish began or ended: that comes between two
-/// iterations, so that two samples may be of the same one.
+/// The state of a swarm after an iteration, or where a polish began or ended. A polish runs between
+/// two iterations, so two samples may have the same iteration.
 ///
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
@@ -115,20 +115,19 @@ impl StopReason {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// Which; those of swarms before a restart counted.
+    /// The iteration, including those of swarms before a restart.
     pub iteration: u32,
-    /// Points tried until then.
+    /// Points evaluated until then.
     pub evaluations: u64,
     /// The swarm's best value.
     pub best: f64,
-    /// The mean value of the particles' own bests, of those that are finite; NaN (null in JSON) if
-    /// none is.
+    /// The mean of the particles' finite personal bests; NaN (null in JSON) if none is finite.
     #[serde(with = "maybe_nan")]
     pub mean: f64,
     /// The particles' root mean square distance from the best, in each dimension as a share of the
     /// box.
     pub spread: f64,
-    /// Their root mean square velocity, likewise, in an iteration.
+    /// Their root mean square velocity per iteration, likewise.
     pub velocity: f64,
 }
 
@@ -166,7 +165,7 @@ impl Sample {
     }
 }
 
-/// What a value is multiplied by to give the fitness, and the other way round.
+/// The factor between value and fitness, in either direction.
 pub(super) fn sign(goal: Goal) -> f64 {
     match goal {
         Goal::Minimise => 1.0,
@@ -174,7 +173,7 @@ pub(super) fn sign(goal: Goal) -> f64 {
     }
 }
 
-/// Where all particles were after an iteration.
+/// The positions of all particles after an iteration.
 ///
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
@@ -189,11 +188,11 @@ pub(super) fn sign(goal: Goal) -> f64 {
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Frame {
-    /// Which.
+    /// The iteration.
     pub iteration: u32,
     /// The best value until then.
     pub best: f64,
-    /// Where it is.
+    /// The position of the best value.
     pub best_position: Vec<f64>,
     /// `dims` numbers for each particle.
     pub positions: Vec<f32>,
@@ -201,7 +200,7 @@ pub struct Frame {
     pub velocities: Vec<f32>,
 }
 
-/// What a run found.
+/// The result of a run.
 ///
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
@@ -215,37 +214,37 @@ pub struct Frame {
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// The best value found: the lowest, or the highest where that is sought. That of a run in f32 has
-    /// been taken again in f64, at the same place, so that it is no better than the function can be; a
-    /// closure's is what the closure said, rounded.
+    /// The best value found: the lowest, or the highest if the goal is to maximise. After a run in
+    /// f32 it is evaluated again in f64 at the same position, so that it is never better than the
+    /// function can be; a closure's is the value it returned, rounded.
     pub value: f64,
-    /// The same in the run's precision: as the history, the frames and the target have it.
+    /// The same in the run's precision, as in the history, the frames and the target.
     #[serde(skip)]
     pub found: f64,
-    /// Where. Integer variables are whole numbers.
+    /// The position of that value. Integer variables are whole numbers.
     pub position: Vec<f64>,
-    /// Iterations done, after the start; those of swarms before a restart counted.
+    /// Iterations done after the start, including those of swarms before a restart.
     pub iterations: u32,
-    /// Points tried.
+    /// Points evaluated.
     pub evaluations: u64,
     /// Restarts.
     pub restarts: u32,
-    /// What ended the run.
+    /// Why the run ended.
     pub stopped: StopReason,
-    /// How the swarm stood, if [`Options::history`](super::Options) asks for it.
+    /// The swarm's course, if [`Options::history`](super::Options) asks for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Sample>,
-    /// Where the particles were, if [`Options::frames`](super::Options) asks for it.
+    /// The particles' positions, if [`Options::frames`](super::Options) asks for them.
     #[serde(skip)]
     pub frames: Vec<Frame>,
-    /// From the call until the first positions were evaluated: allocation, upload, compilation of
-    /// the kernels by the driver.
+    /// Time from the call until the first positions were evaluated: allocation, upload, compilation
+    /// of the kernels by the driver.
     #[serde(rename = "startup_seconds", serialize_with = "seconds")]
     pub startup: Duration,
-    /// From then until the end; of a resumed run, since it was resumed.
+    /// Time from then until the end; for a resumed run, since it was resumed.
     #[serde(rename = "seconds", serialize_with = "seconds")]
     pub elapsed: Duration,
-    /// Points tried in that time.
+    /// Points evaluated in that time.
     pub evaluations_timed: u64,
 }
 
@@ -254,7 +253,7 @@ fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S
 }
 
 impl Outcome {
-    /// Points tried in a second, the start left out.
+    /// Points evaluated per second, without the start.
     pub fn evaluations_per_second(&self) -> f64 {
         self.evaluations_timed as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }

@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl AnyBackend {
-    /// As [`AnyBackend::select`], for this problem: no GPU is looked for where its function has no
+    /// As [`AnyBackend::select`], for this problem: does not look for a GPU if the function has no
     /// kernels.
     pub(crate) fn select_for(problem: &Problem, choice: Choice, threads: usize) -> Result<Self> {
         if choice == Choice::Auto && !problem.function().has_kernels() {
@@ -16,8 +16,8 @@ impl AnyBackend {
         Self::select(choice, threads)
     }
 
-    /// What runs a problem on this back end, and why: itself, but the CPU in place of a GPU that
-    /// [`Choice::Auto`] found and for which the problem's function has no kernels.
+    /// The back end that runs this problem, and why: this one, or the CPU if [`Choice::Auto`] found
+    /// a GPU for which the problem's function has no kernels.
     ///
     /// ```
     /// use flockwork::{backend::{AnyBackend, Backend, Choice}, swarm::Problem};
@@ -40,7 +40,7 @@ impl AnyBackend {
     }
 }
 
-/// Why a problem is left to the CPU.
+/// Why a problem runs on the CPU.
 fn no_kernels(problem: &Problem) -> String {
     format!("{} has no GPU kernels", problem.name())
 }

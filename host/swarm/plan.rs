@@ -1,4 +1,5 @@
-//! From a problem and options to what a back end gets: checked, and converted to the run's precision.
+//! Turns a problem and options into a plan for back ends: checked, and converted to the run's
+//! precision.
 
 use flockwork_device::{
     math::Scalar,
@@ -20,12 +21,12 @@ use crate::{
     memory,
 };
 
-/// A swarm of several that are advanced together: what it has of its own.
+/// The individual settings of one of several swarms that are advanced together.
 ///
 /// ```
 /// use flockwork::swarm::{Coefficients, Variation};
 ///
-/// // The same seed with more and more of the own experience.
+/// // The same seed with an ever greater cognitive coefficient.
 /// let four = [0.5, 1.0, 1.5, 2.0].map(|cognitive| {
 ///     let coefficients = Some(Coefficients { cognitive, ..Coefficients::CONSTRICTION });
 ///     Variation { seed: 1, coefficients }
@@ -36,12 +37,12 @@ use crate::{
 pub struct Variation {
     /// Its seed.
     pub seed: u64,
-    /// Its coefficients; `None` for those of the options.
+    /// Its coefficients; `None` to use those of the options.
     pub coefficients: Option<Coefficients>,
 }
 
 impl<T: Number> Plan<T> {
-    /// Checks both and converts.
+    /// Checks the problem and the options, and converts them.
     ///
     /// ```
     /// use flockwork::{backend::Plan, objective::Sphere, swarm::{Options, Problem}};
@@ -57,7 +58,7 @@ impl<T: Number> Plan<T> {
         Self::of_many(problem, options, &[Variation { seed, coefficients }])
     }
 
-    /// For several swarms that are advanced together.
+    /// A plan for several swarms that are advanced together.
     ///
     /// ```
     /// use flockwork::{backend::Plan, objective::Sphere};
@@ -171,7 +172,7 @@ impl<T: Number> Plan<T> {
     }
 }
 
-/// What limits one dimension, in the run's precision.
+/// The bound of one dimension, in the run's precision.
 fn bound<T: Number>(
     problem: &Problem,
     options: &Options,
@@ -179,12 +180,12 @@ fn bound<T: Number>(
     turned: f64,
 ) -> Result<Bound<T>> {
     let (given_lower, given_upper) = (problem.lower()[dimension], problem.upper()[dimension]);
-    // Half beyond the least and the greatest, each whole number has its equal share.
+    // Half a unit beyond the least and the greatest, so that each whole number has an equal share.
     let whole = problem.variables()[dimension] == Variable::Integer;
     let beyond = if whole { 0.5 } else { 0.0 };
     let (lower, upper) = (given_lower - beyond, given_upper + beyond);
     let bound = Bound {
-        // No side is -0: see `Real::within`.
+        // No bound is -0: see `Real::within`.
         lower: T::nearest(lower) + T::ZERO,
         upper: T::nearest(upper) + T::ZERO,
         max_velocity: T::nearest(options.max_velocity * (upper - lower)),
@@ -215,7 +216,7 @@ fn topology(neighbourhood: Neighbourhood, particles: u32) -> Topology {
     match neighbourhood {
         Neighbourhood::Global => Topology::GLOBAL,
         Neighbourhood::Ring(size) => Topology { kind: Kind::Ring, size },
-        // As near to a square as it goes.
+        // As near to a square as possible.
         Neighbourhood::VonNeumann => {
             Topology { kind: Kind::VonNeumann, size: particles.isqrt().max(1) }
         }

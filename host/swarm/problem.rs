@@ -13,7 +13,7 @@ use flockwork_device::{
 use crate::backend::function::{Batch, Closure, Function, Named, Typed};
 use crate::{Error, Result, io::Table, memory};
 
-/// An objective function with a number of dimensions, a box, and what else defines it.
+/// An objective function with its dimensions, its box, and everything else that defines it.
 ///
 /// ```
 /// use flockwork::{objective::Rastrigin, swarm::{Problem, Search, Variable}};
@@ -34,17 +34,18 @@ pub struct Problem {
     function: Arc<dyn Function>,
     named: Named,
     goal: Goal,
-    /// The box before it was moved along with a shift.
+    /// The box before a shift moved it.
     given: [Vec<f64>; 2],
     lower: Vec<f64>,
     upper: Vec<f64>,
     shift: Vec<f64>,
-    /// What the shift was drawn from: it is drawn anew for another box.
+    /// The seed of the shift, which is drawn again when the box changes.
     shift_seed: Option<u64>,
     rotation: Option<Rotation>,
     variables: Vec<Variable>,
     data: Vec<f64>,
-    /// Of what the function is made of besides, where a saved run should tell it from others.
+    /// Hash of anything else that defines the function, so that a saved run can tell it from
+    /// others.
     data_hash: Option<u64>,
 }
 
@@ -52,11 +53,11 @@ pub struct Problem {
 #[derive(Clone)]
 struct Rotation {
     seed: u64,
-    /// Row by row.
+    /// Row-major.
     matrix: Vec<f64>,
 }
 
-/// What is known about a problem's optimum.
+/// A problem's known optimum.
 ///
 /// ```
 /// use flockwork::{objective::{LennardJones, Schwefel}, swarm::Problem};
@@ -72,17 +73,17 @@ struct Rotation {
 pub struct KnownOptimum {
     /// The value.
     pub value: f64,
-    /// Where it is, if it is at one point.
+    /// Where it is, if it is a single point.
     pub position: Option<Vec<f64>>,
 }
 
-/// How far from the middle of the box a shifted optimum may come: four fifths of the way to its
+/// How far a shifted optimum may lie from the middle of the box: four fifths of the way to its
 /// side.
 const SHIFT_REACH: f64 = 0.8;
 
 impl Problem {
-    /// The function in its usual box, in its textbook form. A function that is defined by data
-    /// needs them: see [`Problem::from_data`].
+    /// The textbook form of the function, in its usual box. For a function that is defined by data,
+    /// see [`Problem::from_data`].
     ///
     /// ```
     /// use flockwork::{objective::Rosenbrock, swarm::Problem};
@@ -101,7 +102,7 @@ impl Problem {
         Self::of_objective(objective, dims, Vec::new())
     }
 
-    /// A built-in function that is defined by its formula, by name.
+    /// A built-in function that is defined by its formula, looked up by name.
     ///
     /// ```
     /// let problem = flockwork::swarm::Problem::named("lennard_jones", 21)?;
@@ -141,7 +142,7 @@ impl Problem {
         Self::of_objective(objective, table.dims(), table.into_numbers())
     }
 
-    /// A built-in function that is defined by data, by name.
+    /// A built-in function that is defined by data, looked up by name.
     ///
     /// ```
     /// use flockwork::{fit, swarm::Problem};
@@ -161,8 +162,8 @@ impl Problem {
         registry::with_objective(name, Make(table)).unwrap_or_else(|_| Err(unknown(name)))
     }
 
-    /// A closure that is given one point and returns its value; the box has a side for each
-    /// dimension. It runs on the CPU, on several threads at once; NaN counts as infinitely bad.
+    /// A closure from one point to its value; the box has as many sides as there are dimensions. It
+    /// runs on the CPU, on several threads at once; NaN counts as infinitely bad.
     ///
     /// ```
     /// use flockwork::swarm::{Problem, Search};
@@ -187,8 +188,8 @@ impl Problem {
         })
     }
 
-    /// A closure that is given up to 64 points at a time, one after the other, and room for their
-    /// values: for a function that is faster for many. Otherwise as [`Problem::from_fn`].
+    /// A closure that evaluates up to 64 consecutive points per call into the given slice: for
+    /// functions that are faster in batches. Otherwise as [`Problem::from_fn`].
     ///
     /// ```
     /// use flockwork::swarm::{Problem, Search};
@@ -235,7 +236,7 @@ impl Problem {
         Self::from_fn(lower, upper, |_| f64::NAN)
     }
 
-    /// Of a function that the CPU evaluates.
+    /// A problem from a function that the CPU evaluates.
     pub(crate) fn from_function(
         function: Arc<dyn Function>,
         lower: Vec<f64>,
@@ -250,8 +251,8 @@ impl Problem {
         Self::of_function(function, named, dims, (0.0, 1.0), Vec::new())?.with_bounds(lower, upper)
     }
 
-    /// Calls the function otherwise in what is printed and saved. A closure is called `closure`
-    /// otherwise; a saved run is resumed only with a closure of the same name.
+    /// Renames the function in what is printed and saved. The default name of a closure is
+    /// `closure`; a saved run resumes only with a closure of the same name.
     ///
     /// ```
     /// use flockwork::swarm::Problem;
@@ -286,7 +287,7 @@ impl Problem {
         (lower, upper): (f64, f64),
         data: Vec<f64>,
     ) -> Result<Self> {
-        // The bounds twice and the shift, and the bounds once more when another box is searched.
+        // Two pairs of bounds and the shift, plus one more pair when another box is searched.
         memory::check(u128::from(dims) * 7 * size_of::<f64>() as u128)?;
         let n = dims as usize;
         let (lower, upper) = (vec![lower; n], vec![upper; n]);
@@ -307,7 +308,7 @@ impl Problem {
         })
     }
 
-    /// Searches another box: `lower[d]` to `upper[d]` in dimension d.
+    /// Searches another box, from `lower[d]` to `upper[d]` in dimension d.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::Problem};
@@ -346,9 +347,9 @@ impl Problem {
         Ok(())
     }
 
-    /// Says what the variable of each dimension is; all are continuous otherwise. The bounds of an
-    /// integer variable are whole numbers, both accepted; the upper bound of a periodic one is its
-    /// lower one again.
+    /// Sets the kind of each dimension's variable; the default is continuous. The bounds of an
+    /// integer variable are whole numbers, both included; the upper bound of a periodic variable is
+    /// the same point as its lower bound.
     ///
     /// ```
     /// use flockwork::swarm::{Problem, Search, Variable};
@@ -374,7 +375,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// Looks for the greatest value instead of the least.
+    /// Searches for the greatest value instead of the least.
     ///
     /// ```
     /// use flockwork::swarm::{Problem, Search};
@@ -388,7 +389,7 @@ impl Problem {
         self.with_goal(Goal::Maximise)
     }
 
-    /// Looks for the least value: what a problem does unless its function says otherwise.
+    /// Searches for the least value: the default unless the function says otherwise.
     ///
     /// ```
     /// use flockwork::{objective::Cubic, swarm::{Goal, Problem}};
@@ -409,8 +410,8 @@ impl Problem {
         self
     }
 
-    /// Where the textbook form of the function has its optimum in a dimension, if that is at one
-    /// point inside the usual box, and beyond it the function is not better: it can be moved.
+    /// Where the textbook form has its optimum in this dimension, if the function can be moved: the
+    /// optimum must be a single point inside the usual box, with nothing better beyond the box.
     fn place(&self, dimension: usize) -> Option<f64> {
         let info = self.textbook()?;
         if matches!(info.optimum, Optimum::Inside { .. }) {
@@ -421,16 +422,15 @@ impl Problem {
         (lower < place && place < upper).then_some(place)
     }
 
-    /// What is known about the function, if what is sought is what that speaks of.
+    /// The function's published properties, if they are about the goal that is sought.
     fn textbook(&self) -> Option<&Info> {
         self.named.info.as_ref().filter(|info| info.goal == self.goal)
     }
 
-    /// Moves the function by a random vector drawn from `seed`, so that its optimum lies at a random
-    /// point of the box: at neither the origin nor the centre, which flatter a swarm, nor near the
-    /// sides. The box moves along with a function whose optimum is not known to be at one point
-    /// inside it. In the dimension of an integer variable the optimum, or the box, is moved to a whole
-    /// number.
+    /// Moves the function by a random vector drawn from `seed`, so that its optimum lies at a
+    /// random point of the box: away from the origin and the centre, which flatter a swarm, and
+    /// away from the sides. If the optimum is not known to be a single point inside the box, the
+    /// box moves too. For an integer variable the optimum (or the box) moves to a whole number.
     ///
     /// ```
     /// use flockwork::{objective::Ackley, swarm::Problem};
@@ -448,8 +448,8 @@ impl Problem {
         Ok(self)
     }
 
-    /// Draws the shift anew, if there is one, since it depends on box, goal and variables: so a problem
-    /// may be stated in any order.
+    /// Draws the shift again, if there is one. It depends on box, goal and variables, and these may
+    /// be set in any order.
     fn place_box(&mut self) {
         [self.lower, self.upper] = self.given.clone();
         let Some(seed) = self.shift_seed else { return };
@@ -472,9 +472,9 @@ impl Problem {
         }
     }
 
-    /// Turns the function around its optimum, or around the middle of the box if that is not known,
-    /// by a random rotation drawn from `seed` (uniform among all). An evaluation then takes `dims`
-    /// squared products more.
+    /// Rotates the function around its optimum (around the middle of the box if that is unknown) by
+    /// a random rotation drawn from `seed`, uniform among all rotations. Each evaluation then costs
+    /// `dims` squared more products.
     ///
     /// ```
     /// use flockwork::{objective::Ellipsoid, swarm::Problem};
@@ -487,7 +487,8 @@ impl Problem {
     /// ```
     ///
     /// # Errors
-    /// If the matrix does not fit into memory; for a closure, which sees points as they are.
+    /// If the matrix does not fit into memory, or if the function is a closure, which sees points
+    /// as they are.
     pub fn rotated(mut self, seed: u64) -> Result<Self> {
         if self.named.info.is_none() {
             return Err(Error::Unsuitable {
@@ -514,7 +515,7 @@ impl Problem {
         self.place(0).is_some()
     }
 
-    /// What is known about the optimum in the box that is searched.
+    /// The known optimum, if it lies in the box that is searched.
     ///
     /// ```
     /// use flockwork::{objective::Rosenbrock, swarm::Problem};
@@ -532,12 +533,12 @@ impl Problem {
         let position: Option<Vec<f64>> = (0..self.lower.len())
             .map(|d| {
                 let x = optimum.coordinate(self.dims(), d as u32)? + self.shift[d];
-                // A shift to a whole number is one but for rounding.
+                // Rounding error keeps a shift to a whole number from being exact.
                 let near = self.variables[d] == Variable::Integer && (x - x.round()).abs() < 1e-9;
                 Some(if near { x.round() } else { x })
             })
             .collect();
-        // Turned around the middle of the box, it may have left the box.
+        // A rotation around the middle of the box may have moved it out of the box.
         if self.rotation.is_some() && self.place(0).is_none() {
             return None;
         }
@@ -546,14 +547,15 @@ impl Problem {
                 let whole = self.variables[d] != Variable::Integer || x.fract() == 0.0;
                 whole && self.lower[d] <= x && x <= self.upper[d]
             };
-            // Of that box alone it is the optimum at a side of it, and where there are better values beyond.
+            // Otherwise it may be an optimum of the usual box only, at its side with better values
+            // beyond.
             let usual = |d| (self.given[0][d], self.given[1][d]) == info.interval;
             let boxed = |d| self.place(d).is_some() || usual(d);
             if !position.iter().enumerate().all(possible) || !(0..position.len()).all(boxed) {
                 return None;
             }
         }
-        // Somewhere in the usual box: that holds in one that has all of it.
+        // An optimum somewhere in the usual box is known to be in any box that contains all of it.
         let has_all = |d| {
             let (lower, upper) = info.interval;
             let wide = self.given[0][d] <= lower && upper <= self.given[1][d];
@@ -600,39 +602,39 @@ impl Problem {
         &self.upper
     }
 
-    /// What is subtracted from a position before the function sees it.
+    /// The vector subtracted from a position before the function sees it.
     pub fn shift(&self) -> &[f64] {
         &self.shift
     }
 
-    /// What the shift was drawn from.
+    /// The seed of the shift.
     pub fn shift_seed(&self) -> Option<u64> {
         self.shift_seed
     }
 
-    /// What the rotation was drawn from.
+    /// The seed of the rotation.
     pub fn rotation_seed(&self) -> Option<u64> {
         self.rotation.as_ref().map(|rotation| rotation.seed)
     }
 
-    /// What the variable of each dimension is.
+    /// The kind of each dimension's variable.
     pub fn variables(&self) -> &[Variable] {
         &self.variables
     }
 
-    /// The function's data: for a table, the coefficients row by row and then the targets.
+    /// The function's data: for a table, the coefficients row by row, then the targets.
     pub fn data(&self) -> &[f64] {
         &self.data
     }
 
-    /// Says what a saved run should tell the function from others by.
+    /// Sets the hash by which a saved run tells the function from others.
     pub(crate) fn with_data_hash(mut self, hash: u64) -> Self {
         self.data_hash = Some(hash);
         self
     }
 
-    /// What a saved run tells the function from others by, besides its name; by [`Problem::data`] if nothing
-    /// is said.
+    /// The hash by which a saved run tells the function from others of its name; without one, it
+    /// compares [`Problem::data`].
     pub(crate) fn data_hash(&self) -> Option<u64> {
         self.data_hash
     }
@@ -642,7 +644,7 @@ impl Problem {
         &self.given
     }
 
-    /// The rotation row by row, and around which point of the function it turns.
+    /// The rotation, row-major, and the point of the function that it turns around.
     pub(crate) fn rotation(&self) -> Option<(&[f64], Vec<f64>)> {
         let rotation = self.rotation.as_ref()?;
         let middle = |d| self.lower[d] + 0.5 * (self.upper[d] - self.lower[d]) - self.shift[d];
@@ -677,9 +679,9 @@ fn uniform(key: Key, purpose: Purpose, particle: u32, group: u32) -> (f64, f64) 
     f64::uniform_pair(draw.block(), 0)
 }
 
-/// A random rotation (or reflection), uniform among all: normal deviates, made orthonormal row by row
-/// (Gram and Schmidt, twice). The elementary functions are the device crate's, so that every machine
-/// finds the same.
+/// A random rotation (or reflection), uniform among all: normal deviates, made orthonormal row by
+/// row (Gram-Schmidt, twice). The elementary functions come from the device crate, so that every
+/// machine gets the same bits.
 fn random_rotation(n: usize, seed: u64) -> Vec<f64> {
     let key = philox::key(seed);
     let mut rows: Vec<Vec<f64>> = Vec::with_capacity(n);

@@ -1,4 +1,4 @@
-//! Going on with a run from a file.
+//! Resuming a saved run.
 
 use std::ops::ControlFlow;
 
@@ -9,13 +9,12 @@ use crate::{
 };
 
 impl Checkpoint {
-    /// Goes on with the run, on any back end: the bits are those of an uninterrupted one, unless it is
+    /// Resumes the run, on any back end: the bits are those of an uninterrupted run, unless it is
     /// [asynchronous](super::Mode). `saved` keeps it in a file again.
     ///
-    /// A function that is not built in is told from others by its name alone, besides its dimensions,
-    /// bounds, variables, goal and shift: give each closure a name of its own
-    /// ([`Problem::called`]). Whether a closure of that name computes what it did before cannot be
-    /// known, and is for the caller to see to.
+    /// A function that is not built in is recognised only by its name, dimensions, bounds,
+    /// variables, goal and shift: give each closure a name of its own ([`Problem::called`]).
+    /// Whether a closure of that name still computes the same is up to the caller.
     ///
     /// ```
     /// use std::time::Duration;
@@ -34,7 +33,7 @@ impl Checkpoint {
     /// ```
     ///
     /// # Errors
-    /// As [`minimize`](super::minimize); if `problem` is not the one that the run was about.
+    /// As [`minimize`](super::minimize); also if `problem` is not the run's.
     pub fn resume<V: Verdict>(
         &self,
         problem: &Problem,
@@ -46,7 +45,7 @@ impl Checkpoint {
         Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
     }
 
-    /// As [`Checkpoint::resume`]; and whether own bests are noted, the particles' own bests of all swarms.
+    /// As [`Checkpoint::resume`]; optionally notes the personal bests of all swarms' particles.
     pub(crate) fn resume_noting(
         &self,
         note: bool,

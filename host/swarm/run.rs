@@ -1,9 +1,10 @@
-//! The loop around a swarm: advance, look, report, polish, restart, stop.
+//! The loop around a swarm: advance, check, report, polish, restart, stop.
 //!
-//! What decides the result (conditions, restarts, polishing) is looked at after fixed numbers of
-//! iterations; what only reports (the observer, saving) about twenty times a second, in between. So
-//! the result does not depend on the machine's speed, unless a time limit or the observer ends it, or
-//! the swarm is asynchronous: how long its launches are is decided by the clock too.
+//! Whatever decides the result (conditions, restarts, polishing) is checked after fixed numbers of
+//! iterations. Whatever only reports (the observer, saving) happens in between, about twenty times
+//! a second. So the result does not depend on the machine's speed, unless a time limit or the
+//! observer ends the run, or the swarm is asynchronous: there the clock also decides how long a
+//! launch is.
 
 use std::{
     ops::ControlFlow,
@@ -33,12 +34,13 @@ use crate::{
 /// How often the observer is called.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Searches the best value of a problem with a swarm.
+/// Searches for the best value of a problem with a swarm.
 ///
-/// `observe` is called after the start, then about twenty times a second (more rarely if one
-/// iteration takes longer) and at the end. It returns nothing, or a [`ControlFlow`] that ends the run
-/// early if it breaks; [`Problem::optimize`] does without it. Cost: `particles * (iterations + 1)`
-/// evaluations; memory: three numbers for each particle and dimension.
+/// `observe` is called after the start, then about twenty times a second (less often if an
+/// iteration takes longer), and at the end. It returns nothing, or a [`ControlFlow`] that ends the
+/// run early if it breaks. Without an observer, use [`Problem::optimize`].
+/// Cost: `particles * (iterations + 1)` evaluations; memory: three numbers for each particle and
+/// dimension.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -72,7 +74,7 @@ pub fn minimize<V: Verdict>(
 }
 
 impl Problem {
-    /// Searches the best value with a swarm: [`minimize`] without an observer.
+    /// Searches for the best value with a swarm: [`minimize`] without an observer.
     ///
     /// ```
     /// use flockwork::{backend::Cpu, objective::Sphere, swarm::{Options, Problem}};
@@ -91,8 +93,8 @@ impl Problem {
     }
 }
 
-/// As [`minimize`], and yields the own bests of all particles of all swarms with their fitness, in no
-/// order of value: what else might be worth a closer look.
+/// As [`minimize`], and also returns the personal bests of all particles of all swarms with their
+/// fitness, unsorted: candidates for a closer look.
 pub(crate) fn minimize_with_own_bests(
     problem: &Problem,
     options: &Options,
@@ -118,7 +120,7 @@ pub(crate) fn minimize_with_own_bests(
     }
 }
 
-/// As [`minimize`], and keeps the run in a file.
+/// As [`minimize`], and saves the run to a file.
 pub(super) fn run(
     problem: &Problem,
     options: &Options,
@@ -136,7 +138,8 @@ pub(super) fn run(
         let run = Run::<_, T>::new(problem, options, backend)?;
         Ok(run.go(saved, observe)?.0)
     }
-    // Here and not later: a file keeps what was chosen, and a restart with more particles keeps to it.
+    // Settled here, not later: a file stores the choices, and a restart with more particles keeps
+    // them.
     let options = &options.settled_for(problem);
     match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
@@ -154,9 +157,9 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
     state: State,
     called: Instant,
     startup: Duration,
-    /// Evaluations when the clock started.
+    /// Evaluations done when the clock started.
     evaluations_before: u64,
-    /// A best fitness, and the same as it would be reported.
+    /// A best fitness, and its reported value.
     again: Option<(f64, f64)>,
 }
 
@@ -170,7 +173,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(run)
     }
 
-    /// A run whose swarm, number `restarts`, has not been started.
+    /// A run whose swarm, number `restarts`, has not started yet.
     fn prepared(
         problem: &'a Problem,
         options: &'a Options,
@@ -186,7 +189,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
         let own = polisher(problem, options, None)?;
         if let Some(large) = options.restart.and_then(|restart| restart.large) {
-            // What makes no sense later is refused now.
+            // Refuses now what would fail only later.
             polisher(problem, options, Some((&large, particles)))?;
         }
         let swarm = backend.swarm(problem.function(), plan.clone())?;
@@ -226,7 +229,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         })
     }
 
-    /// A run as it was saved.
+    /// Restores a saved run.
     pub fn resumed(
         problem: &'a Problem,
         options: &'a Options,
@@ -244,38 +247,38 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(run)
     }
 
-    /// Starts the present swarm.
+    /// Starts the current swarm.
     fn begin_swarm(&mut self) -> Result<()> {
         self.swarm.record_every(self.options.history)?;
-        // A user's points are for the first swarm.
+        // The user's start points apply to the first swarm only.
         let again =
             self.state.ledger.restarts > 0 && matches!(self.options.start, Start::Points(_));
         let how = if again { &Start::Uniform } else { &self.options.start };
         start::start(&mut *self.swarm, self.problem, &self.plan, how)?;
         let extra = how.evaluations() - 1;
         self.state.ledger.evaluations_besides += extra * u64::from(self.state.ledger.particles);
-        // Waits for a GPU.
+        // Also waits for the GPU.
         self.note_best()
     }
 
-    /// Points tried so far.
+    /// Points evaluated so far.
     fn evaluations(&self) -> u64 {
         self.evaluations_at(self.swarm.iteration())
     }
 
-    /// Points tried when the present swarm had done so many iterations.
+    /// Points evaluated up to this iteration of the current swarm.
     fn evaluations_at(&self, iteration: u32) -> u64 {
         let each = u64::from(self.state.ledger.particles);
         self.state.ledger.evaluations_besides + each * (u64::from(iteration) + 1)
     }
 
-    /// All iterations so far.
+    /// Iterations so far, over all swarms.
     fn iterations(&self) -> u32 {
         self.state.ledger.iterations_before + self.swarm.iteration()
     }
 
-    /// Looks whether the swarm's best is the best of all. Of equals the swarm's present one is taken:
-    /// which one it was before depends on when one looked.
+    /// Updates the best of all swarms. On a tie it takes the current swarm's present best: which
+    /// earlier one it would be depends on when the swarm was checked.
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
         let value = value.to_f64();
@@ -286,12 +289,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(())
     }
 
-    /// The best fitness of all.
+    /// The best fitness over all swarms.
     fn best(&self) -> f64 {
         self.state.ledger.best.as_ref().map_or(f64::INFINITY, |(best, _)| *best)
     }
 
-    /// Takes the swarm's records into the history.
+    /// Moves the swarm's records into the history.
     fn note_records(&mut self) -> Result<()> {
         for record in self.swarm.take_records()? {
             let when = (
@@ -304,7 +307,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(())
     }
 
-    /// Keeps where the particles are, if it is time.
+    /// Keeps a frame of the particles' positions, if one is due.
     fn note_frame(&mut self) -> Result<()> {
         let iteration = self.swarm.iteration();
         let due = self.options.frames.is_some_and(|stride| iteration.is_multiple_of(stride));
@@ -325,7 +328,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(())
     }
 
-    /// Whether anything is looked at every so many iterations.
+    /// Whether anything is checked at fixed numbers of iterations.
     fn has_checks(&self) -> bool {
         let stop = &self.options.stop;
         stop.target.is_some()
@@ -336,7 +339,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             || self.state.polisher.is_some()
     }
 
-    /// Iterations until something has to be looked at; 0 if the run is at its end.
+    /// Iterations until the next check, with the reason to stop there; 0 at the end of the run.
     fn until_event(&self) -> (u32, StopReason) {
         let iteration = self.swarm.iteration();
         let left = self.options.iterations - self.iterations().min(self.options.iterations);
@@ -355,12 +358,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         (next, reason)
     }
 
-    /// Looks at the conditions, if it is time: polls, begins to polish, restarts, and says whether
-    /// the run ends.
+    /// Checks the conditions, if that is due: polls, starts a polish, restarts, or says that the
+    /// run ends.
     fn check(&mut self) -> Result<Option<StopReason>> {
         let iteration = self.swarm.iteration();
         let due = iteration.is_multiple_of(self.options.stop.check_every);
-        // Looked at before: only in a resumed run, which may have ended here.
+        // Checked before: only in a resumed run, which may have ended here.
         let again = self.state.ledger.checked == Some(iteration);
         let new_swarm = self.state.ledger.restarts > 0 && iteration == 0;
         if !self.has_checks() || !due || self.is_polishing() || again && new_swarm {
@@ -369,7 +372,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.state.ledger.checked = Some(iteration);
         let swarm_best = self.swarm.best()?.value.to_f64();
         if swarm_best < self.state.ledger.last_seen[1] || !again && self.poll()? {
-            // With what a poll found: that is not the swarm's own, and no reason not to poll again.
+            // Includes what a poll found: that is no improvement of the swarm's, so it must not
+            // prevent the next poll.
             self.state.ledger.last_seen[1] = self.swarm.best()?.value.to_f64();
             self.state.ledger.swarm_improved = iteration;
             self.note_best()?;
@@ -423,12 +427,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(None)
     }
 
-    /// The end of the run, unless there is something to polish first.
+    /// Ends the run, unless there is something to polish first.
     fn end_polished(&mut self, reason: StopReason) -> Result<Option<StopReason>> {
         Ok(if self.begin_polish()? { None } else { Some(reason) })
     }
 
-    /// The most iterations of the present swarm.
+    /// The most iterations of the current swarm.
     fn length(&self) -> Option<u32> {
         let restart = self.options.restart?;
         match restart.large {
@@ -437,7 +441,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
     }
 
-    /// Whether the best of all is as good as asked for: as it would be reported.
+    /// Whether the best of all swarms, as it would be reported, reaches the target.
     fn is_at_target(&mut self) -> Result<bool> {
         let Some(target) = self.options.stop.target else { return Ok(false) };
         let target = sign(self.problem.goal()) * target;
@@ -453,7 +457,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(again <= target)
     }
 
-    /// Evaluations that the run may still do.
+    /// Evaluations that the run may still spend.
     fn left(&self) -> u64 {
         let most = self.options.stop.evaluations;
         most.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()))
@@ -465,12 +469,12 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Sample::new(record, when, size, self.problem.goal())
     }
 
-    /// Whether the swarm rests while its best is polished.
+    /// Whether the swarm pauses while its best is polished.
     fn is_polishing(&self) -> bool {
         self.state.polisher.as_ref().is_some_and(Polisher::is_under_way)
     }
 
-    /// Polls around the swarm's best, if that is asked for: whether that found a better one.
+    /// Polls around the swarm's best, if the options ask for it; returns whether that improved it.
     fn poll(&mut self) -> Result<bool> {
         let left = self.left();
         let Some(polisher) = &mut self.state.polisher else { return Ok(false) };
@@ -479,7 +483,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(better)
     }
 
-    /// Begins to polish the swarm's best, if that is asked for and has not been done: whether it did.
+    /// Starts to polish the swarm's best, if that is wanted and not done yet; returns whether it
+    /// did.
     fn begin_polish(&mut self) -> Result<bool> {
         if self.state.ledger.polished == Some(self.swarm.iteration()) {
             return Ok(false);
@@ -487,7 +492,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let is_first = self.state.ledger.restarts == 0 && self.state.ledger.polished.is_none();
         let Some(polisher) = &mut self.state.polisher else { return Ok(false) };
         let began = polisher.begin(&mut *self.swarm, &self.plan, is_first)?;
-        // Where it began, unless that has just been sampled.
+        // Samples the start of the polish, unless that iteration has just been sampled.
         if began && self.state.history.last().is_none_or(|last| last.iteration < self.iterations())
         {
             self.note_sample()?;
@@ -495,8 +500,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(began)
     }
 
-    /// Takes how the swarm stands into the history, if one is wanted: what a polish does is between
-    /// iterations, where the swarm records nothing itself.
+    /// Adds a sample to the history, if there is one. A polish runs between iterations, where the
+    /// swarm records nothing itself.
     fn note_sample(&mut self) -> Result<()> {
         if self.options.history.is_some() {
             let record = self.swarm.survey()?[0];
@@ -505,7 +510,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(())
     }
 
-    /// Goes on polishing until it is time for a look, or the run ends.
+    /// Continues the polish until it is time to report, or the run ends.
     fn polish(&mut self) -> Result<Option<StopReason>> {
         let began = Instant::now();
         while self.is_polishing() && began.elapsed() < LOOK_EVERY {
@@ -522,7 +527,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                     polisher.hand_over(&mut *self.swarm)?;
                     self.state.ledger.polished = Some(self.swarm.iteration());
                     over = true;
-                    // What follows from it is for the next look at the conditions to say.
+                    // The next check decides what follows from it.
                     self.state.ledger.checked = None;
                 }
             }
@@ -540,7 +545,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(None)
     }
 
-    /// A new swarm in place of the present one, if there is room for its start.
+    /// Replaces the swarm by a new one, if enough evaluations are left to start it.
     fn restart(&mut self, restart: &Restart) -> Result<()> {
         if self.iterations() >= self.options.iterations {
             return Ok(());
@@ -577,7 +582,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             evaluations_besides: self.evaluations(),
             improved: ledger.improved,
             swarm_improved: 0,
-            // Of the new swarm, iteration 0 has been looked at: nothing ends there.
+            // Iteration 0 of the new swarm counts as checked: nothing ends there.
             checked: Some(0),
             framed: None,
             polished: None,
@@ -650,14 +655,14 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             if let Some(reason) = stopped {
                 break reason;
             }
-            // Of the iteration in which a polish ended, the conditions are looked at once more.
+            // Checks the conditions once more in the iteration in which a polish ended.
             if polishing || next == 0 {
                 continue;
             }
             let began = Instant::now();
             let iterations = batch.min(next);
             self.swarm.advance(iterations)?;
-            // Waits for a GPU, so that the time is that of the iterations.
+            // Waits for the GPU, so that the measured time covers all iterations.
             self.swarm.best()?;
             batch = next_batch(batch, iterations, began.elapsed());
         };
@@ -666,7 +671,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok((self.outcome(stopped)?, own_bests))
     }
 
-    /// Takes the present swarm's own bests, if they are wanted.
+    /// Collects the current swarm's personal bests, if they are wanted.
     fn note_own_bests(&mut self) -> Result<()> {
         let Some(own_bests) = &mut self.state.own_bests else { return Ok(()) };
         let snapshot = self.swarm.snapshot()?;
@@ -704,9 +709,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     }
 }
 
-/// What a run in `T` found, as it is reported: the fitness at `points`, one after the other, in f64. In
-/// f32 it can be below every value that the function has. A closure's values are what it said, and a
-/// fit's sum is taken again by what made it a fit.
+/// The fitness at `points` (consecutive) as it is reported, in f64: in f32 it can be below every
+/// value that the function has. A closure's values stay as they are, and a fit recomputes its own
+/// sum.
 fn in_f64<T: Number>(
     problem: &Problem,
     options: &Options,
@@ -724,7 +729,7 @@ fn in_f64<T: Number>(
     Ok(again.map(|(again, found)| if again.is_finite() { again } else { found }).collect())
 }
 
-/// Why there is no best: nowhere a finite value, or somewhere one that nothing can be better than.
+/// Explains why there is no best: no value was finite, or one was infinitely good.
 pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u64) -> Error {
     let objective = problem.name().to_owned();
     if fitness == f64::NEG_INFINITY {
@@ -734,7 +739,7 @@ pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u
     Error::NoFiniteFitness { objective, evaluations }
 }
 
-/// What polishes a swarm: a small one, or a large one of so many particles.
+/// The polisher of a swarm: a small one, or a large one with this many particles.
 fn polisher(
     problem: &Problem,
     options: &Options,
@@ -751,7 +756,7 @@ fn polisher(
     polisher.map(Some)
 }
 
-/// The plan of swarm number `restarts` of a run.
+/// The plan of a run's swarm number `restarts`.
 fn plan_of<T: Number>(
     problem: &Problem,
     options: &Options,
@@ -759,12 +764,12 @@ fn plan_of<T: Number>(
     particles: u32,
 ) -> Result<Plan<T>> {
     let seed = nth_seed(options.seed, restarts);
-    // Points for the first swarm do not limit the size of others.
+    // The first swarm's start points must not limit the size of later swarms.
     let start = if restarts == 0 { options.start.clone() } else { Start::Uniform };
     Plan::new(problem, &Options { seed, particles, start, ..options.clone() })
 }
 
-/// The seed of the swarm after so many restarts.
+/// The seed of the swarm after this many restarts.
 fn nth_seed(seed: u64, restarts: u32) -> u64 {
     if restarts == 0 {
         return seed;
@@ -776,7 +781,7 @@ fn nth_seed(seed: u64, restarts: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
-/// A position as a user sees it: whole where the variable is.
+/// A position as the user sees it: integer variables are whole.
 pub(super) fn reported<T: Number>(problem: &Problem, plan: &Plan<T>, position: &[f64]) -> Vec<f64> {
     let coordinate = |(d, &x): (usize, &f64)| {
         if problem.variables()[d] == Variable::Integer {
@@ -788,16 +793,16 @@ pub(super) fn reported<T: Number>(problem: &Problem, plan: &Plan<T>, position: &
     position.iter().enumerate().map(coordinate).collect()
 }
 
-/// How many iterations to do before the next look, after so many took `elapsed`: at most twice as
-/// many as allowed before, so that one fast batch does not make the next one long.
+/// How many iterations to do before the next report, given that the last ones took `elapsed`: at
+/// most twice the previous limit, so that one fast batch does not make the next one long.
 fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
     let each = elapsed.as_secs_f64().max(1e-9) / f64::from(iterations);
     let fitting = LOOK_EVERY.as_secs_f64() / each;
     (fitting as u32).clamp(1, batch.saturating_mul(2))
 }
 
-/// Several swarms on the same problem, advanced together in the same launches: one outcome each, the
-/// same as that of a run of its own with that seed and those coefficients.
+/// Advances several swarms on the same problem in the same launches. Each outcome equals that of a
+/// separate run with the same seed and coefficients.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, objective::Rastrigin};
@@ -814,8 +819,8 @@ fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
 /// ```
 ///
 /// # Errors
-/// As [`minimize`]; also if the options ask for something that swarms do one by one: another start
-/// than a uniform one, conditions to stop, restarts, polishing, frames.
+/// As [`minimize`]; also if the options ask for what only single swarms can do: a start other than
+/// uniform, stop conditions, restarts, polishing, frames.
 pub fn minimize_many(
     problem: &Problem,
     options: &Options,

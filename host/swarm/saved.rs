@@ -1,4 +1,4 @@
-//! A run in a file, and out of it again.
+//! Saved runs: writing and reading their files.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,7 +20,7 @@ use crate::{
     io::checkpoint::{self, OwnedSection, Section, find},
 };
 
-/// That a run is to be kept in a file.
+/// Where and how often to save a run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,20 +36,20 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct Saved {
-    /// The file. It is written whole or not at all.
+    /// The file. It is replaced as a whole, or stays as it was.
     pub path: PathBuf,
-    /// How often, while the run goes on; at its end it is written in any case.
+    /// How often to save during the run; its end is always saved.
     pub every: Duration,
-    /// Anything that whoever resumes the run should know.
+    /// A note to whoever resumes the run.
     pub note: String,
 }
 
-/// A problem as a file states it.
+/// A problem as a file stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Statement {
     function: String,
-    /// The name that a built-in function bears itself; empty for any other function. Earlier versions
-    /// did not write it.
+    /// The built-in function's own name; empty for other functions. Earlier versions did not write
+    /// it.
     #[serde(default)]
     objective: Option<String>,
     maximised: bool,
@@ -57,9 +57,9 @@ struct Statement {
     upper: Vec<f64>,
     shift_seed: Option<u64>,
     rotation_seed: Option<u64>,
-    /// One word for each dimension: 0 continuous, 1 integer, 2 periodic.
+    /// The kind of each dimension's variable: 0 continuous, 1 integer, 2 periodic.
     variables: Vec<u32>,
-    /// Of the function's data.
+    /// Hash of the function's data.
     data_hash: u64,
 }
 
@@ -83,7 +83,7 @@ impl Statement {
     }
 }
 
-/// The part of a file that is text.
+/// The textual part of a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Header {
     problem: Statement,
@@ -181,7 +181,7 @@ pub(super) fn write<T: Number>(
     )
 }
 
-/// A run that was saved.
+/// A saved run.
 ///
 /// ```
 /// use std::{ops::ControlFlow, time::Duration};
@@ -193,7 +193,7 @@ pub(super) fn write<T: Number>(
 /// let search = Search::new(problem).iterations(500);
 /// let whole = search.clone().run()?;
 ///
-/// // Interrupted after a while, and then resumed: the same bits.
+/// // Interrupted after a while, then resumed: the same bits.
 /// let stop = |p: &flockwork::swarm::Progress| match p.iteration {
 ///     0..100 => ControlFlow::Continue(()),
 ///     _ => ControlFlow::Break(()),
@@ -216,8 +216,8 @@ impl Checkpoint {
     /// Reads a file.
     ///
     /// # Errors
-    /// If it cannot be read, is none of these files, is damaged or cut off, or was written by a newer
-    /// version.
+    /// If the file cannot be read, is not a saved run, is damaged or cut off, or was written by a
+    /// newer version.
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (header, sections) = checkpoint::read::<Header>(path)?;
@@ -236,15 +236,15 @@ impl Checkpoint {
         &self.header.options
     }
 
-    /// Changes options that do not alter what has been done: how long the run goes on.
+    /// Changes how long the run goes on: limits that do not affect what has been done.
     pub fn with_limits(mut self, change: impl FnOnce(&mut u32, &mut super::Stop)) -> Self {
         let options = &mut self.header.options;
         change(&mut options.iterations, &mut options.stop);
         self
     }
 
-    /// Changes of what the run keeps from here on: the strides of
-    /// [`Options::history`] and of [`Options::frames`].
+    /// Changes what the run records from here on: the strides of [`Options::history`] and
+    /// [`Options::frames`].
     pub fn with_records(mut self, change: impl FnOnce(&mut Option<u32>, &mut Option<u32>)) -> Self {
         let options = &mut self.header.options;
         change(&mut options.history, &mut options.frames);
@@ -256,16 +256,16 @@ impl Checkpoint {
         self.header.ledger.iterations_before + self.header.iteration
     }
 
-    /// What was written beside it.
+    /// The note saved with the run.
     pub fn note(&self) -> &str {
         &self.header.note
     }
 
-    /// The problem, if its function is built in and defined by its formula; otherwise state it again
-    /// and resume with it.
+    /// The problem, if its function is built in and defined by its formula. Otherwise build the
+    /// problem yourself and pass it to [`Checkpoint::resume`].
     ///
     /// # Errors
-    /// If the function is a closure, a fit or of a type of one's own, or is defined by data.
+    /// If the function is a closure, a fit or your own objective type, or is defined by data.
     pub fn problem(&self) -> Result<Problem> {
         let Statement { function, objective, lower, .. } = &self.header.problem;
         let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
@@ -279,7 +279,7 @@ impl Checkpoint {
         }
     }
 
-    /// The problem from its function: with bounds, variables, goal, shift and rotation as saved.
+    /// Gives a function's problem the bounds, variables, goal, shift and rotation that were saved.
     pub fn stated(&self, problem: Problem) -> Result<Problem> {
         let Statement { lower, upper, shift_seed, rotation_seed, variables, maximised, .. } =
             self.header.problem.clone();
@@ -295,7 +295,7 @@ impl Checkpoint {
         }
     }
 
-    /// Refuses a problem that is not the one that the run was about.
+    /// Refuses a problem other than the run's.
     pub(super) fn check_problem(&self, problem: &Problem) -> Result<()> {
         let mut stated = Statement::of(problem);
         if self.header.problem.objective.is_none() {
@@ -329,7 +329,7 @@ impl Checkpoint {
         section.exactly(expected).map_err(|why| self.wrong(why.to_string()))
     }
 
-    /// How the swarm stood until then, if [`Options::history`] asked for it.
+    /// The history up to the save, if [`Options::history`] asked for one.
     ///
     /// # Errors
     /// If the file contradicts itself.
@@ -355,7 +355,7 @@ impl Checkpoint {
         let all = particles * dims;
         let learns = self.options().rule == super::Rule::Comprehensive;
         let mut ledger = header.ledger.clone();
-        // Without a best, the two values at the last check alone.
+        // The last check's two values; without a best, nothing else.
         let kept: Vec<f64> =
             self.numbers("ledger", 2 + 1 + dims).or_else(|_| self.numbers("ledger", 2))?;
         ledger.last_seen = [kept[0], kept[1]];
@@ -392,7 +392,7 @@ impl Checkpoint {
     }
 
     fn own_bests_before(&self, dims: usize) -> Result<Vec<OwnBest>> {
-        // Files of before there were fits in them have none.
+        // Files written before fits could be saved have no such section.
         let Ok(section) = find(&self.path, &self.sections, "seen") else { return Ok(Vec::new()) };
         let numbers: Vec<f64> = section.numbers().map_err(|why| self.wrong(why.to_string()))?;
         let each = numbers.chunks_exact(dims + 1);

@@ -1,4 +1,4 @@
-//! A run as one sentence.
+//! A builder for runs.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,7 +11,8 @@ use crate::{
     backend::{AnyBackend, Backend, Choice},
 };
 
-/// Every field of [`Options`] on its own: what was chosen, whatever else the options are.
+/// One optional entry for every field of [`Options`]: what was chosen, whatever the other options
+/// are.
 macro_rules! chosen {
     ($($name:ident: $type:ty = $($path:ident).+,)*) => {
         #[derive(Clone, Debug, Default)]
@@ -20,7 +21,7 @@ macro_rules! chosen {
         }
 
         impl Chosen {
-            /// Takes what differs as chosen.
+            /// Records each field that differs as chosen.
             fn note(&mut self, before: &Options, after: &Options) {
                 $(if before.$($path).+ != after.$($path).+ {
                     self.$name = Some(after.$($path).+.clone());
@@ -63,10 +64,10 @@ chosen! {
     frames: Option<u32> = frames,
 }
 
-/// A search, stated step by step and then run.
+/// A search: built step by step, then run.
 ///
-/// The order of the steps does not matter: what a step names holds, whatever [`Search::rule`] and
-/// [`Search::options`] say about it, before or after. Of two steps that name the same, the later holds.
+/// The order of the steps does not matter: an explicit step wins over [`Search::rule`] and
+/// [`Search::options`], before or after them. If two steps set the same option, the later one wins.
 ///
 /// ```
 /// use flockwork::{objective::Rastrigin, swarm::{Problem, Search}};
@@ -80,25 +81,25 @@ chosen! {
 #[derive(Clone, Debug)]
 pub struct Search {
     problem: Problem,
-    /// Where nothing else is said.
+    /// The options where no step says otherwise.
     base: Options,
-    /// The rule whose published options go before those of `base`.
+    /// The rule whose published options override those of `base`.
     published: Option<Rule>,
-    /// What was said step by step, which goes before both.
+    /// The options set by explicit steps, which override both.
     chosen: Chosen,
     choice: Choice,
     saved: Option<Saved>,
 }
 
 impl Search {
-    /// A search with the default options, on the first GPU if there is one, or else on the CPU; a
-    /// function without GPU kernels (a closure, an objective type of one's own) always on the CPU.
+    /// A search with the default options on the first GPU, or on the CPU if there is none. A
+    /// function without GPU kernels (a closure, your own objective type) always runs on the CPU.
     pub fn new(problem: Problem) -> Self {
         let (base, choice) = (Options::default(), Choice::Auto);
         Self { problem, base, published: None, chosen: Chosen::default(), choice, saved: None }
     }
 
-    /// With these options instead of the default ones. What other steps name holds all the same.
+    /// Replaces the default options. Options set by other steps stay.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::{Options, Preset, Problem, Search}};
@@ -113,8 +114,8 @@ impl Search {
         self
     }
 
-    /// Changes any of the options, as they stand so far. What it changes is chosen as by a step of
-    /// that name; what it sets to the value that it has already is not.
+    /// Changes any of the current options. An option that this changes counts as chosen, as if by
+    /// its own step; one set to the value it already has does not.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
@@ -132,7 +133,7 @@ impl Search {
         self
     }
 
-    /// The options that all steps together come to.
+    /// The options that all steps together result in.
     fn settled(&self) -> Options {
         let mut options = self.base.clone();
         if let Some(rule) = self.published {
@@ -167,20 +168,20 @@ impl Search {
         self
     }
 
-    /// Computes in 64-bit floating point, as is usual for closures.
+    /// Computes in 64-bit floating point, the default for closures.
     pub fn f64(mut self) -> Self {
         self.chosen.precision = Some(Some(Precision::F64));
         self
     }
 
-    /// Moves by this rule, with the coefficients, neighbourhood and edges it was published with, but
-    /// for those that are chosen.
+    /// Uses this rule with the coefficients, neighbourhood and edges it was published with, except
+    /// for those set explicitly.
     ///
     /// ```
     /// use flockwork::{objective::Griewank, swarm::{Neighbourhood, Problem, Rule, Search}};
     ///
     /// let search = Search::new(Problem::new(Griewank, 3)?).particles(30).iterations(50);
-    /// // Said before or after, the ring holds.
+    /// // The ring holds, whether it is set before or after the rule.
     /// let ring = Neighbourhood::Ring(1);
     /// let before = search.clone().neighbourhood(ring).rule(Rule::FullyInformed).run()?;
     /// let after = search.rule(Rule::FullyInformed).neighbourhood(ring).run()?;
@@ -207,7 +208,7 @@ impl Search {
         self
     }
 
-    /// How the inertia weight goes.
+    /// How the inertia weight changes.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::{Problem, Schedule, Search}};
@@ -221,7 +222,7 @@ impl Search {
         self
     }
 
-    /// What random coefficients are drawn for.
+    /// How often random coefficients are drawn.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::{Problem, Randomness, Search}};
@@ -241,7 +242,7 @@ impl Search {
         self
     }
 
-    /// What happens at the sides of the box.
+    /// What happens to a particle that would leave the box.
     ///
     /// ```
     /// use flockwork::swarm::{Edge, Problem, Search};
@@ -256,7 +257,8 @@ impl Search {
         self
     }
 
-    /// Greatest speed in each dimension, as a fraction of the box: above 0, infinite for none.
+    /// Greatest speed in each dimension as a fraction of the box: above 0, or infinite for no
+    /// limit.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
@@ -283,49 +285,49 @@ impl Search {
         self
     }
 
-    /// Ends when the best value is this or better.
+    /// Stops when the best value is this or better.
     pub fn target(mut self, target: f64) -> Self {
         self.chosen.target = Some(Some(target));
         self
     }
 
-    /// Ends before there are more evaluations than this.
+    /// Stops before this many evaluations would be exceeded.
     pub fn evaluations(mut self, evaluations: u64) -> Self {
         self.chosen.evaluations = Some(Some(evaluations));
         self
     }
 
-    /// Puts a new swarm in the place of one that no longer improves.
+    /// Replaces a swarm that no longer improves by a new one.
     pub fn restart(mut self, restart: Restart) -> Self {
         self.chosen.restart = Some(Some(restart));
         self
     }
 
-    /// Finishes with something sharper.
+    /// Finishes with a local search.
     pub fn polish(mut self, polish: Polish) -> Self {
         self.chosen.polish = Some(Some(polish));
         self
     }
 
-    /// Keeps a sample of the swarm after so many iterations each.
+    /// Keeps a sample of the swarm every `every` iterations.
     pub fn history(mut self, every: u32) -> Self {
         self.chosen.history = Some(Some(every));
         self
     }
 
-    /// Runs on the CPU or on a GPU, as said.
+    /// Chooses the CPU or a GPU.
     pub fn on(mut self, choice: Choice) -> Self {
         self.choice = choice;
         self
     }
 
-    /// Keeps the run in a file, written anew after `every`, from which
-    /// [`Checkpoint`](super::Checkpoint) goes on.
+    /// Saves the run to a file, rewritten after each `every`. [`Checkpoint`](super::Checkpoint)
+    /// resumes from it.
     pub fn save(self, path: impl Into<PathBuf>, every: Duration) -> Self {
         self.saved(Some(Saved { path: path.into(), every, note: String::new() }))
     }
 
-    /// Keeps the run in a file as said, or in none.
+    /// Saves the run to a file, or not at all.
     pub fn saved(mut self, saved: Option<Saved>) -> Self {
         self.saved = saved;
         self
@@ -384,7 +386,7 @@ mod tests {
         Search::new(Problem::new(Sphere, 2).unwrap())
     }
 
-    /// Every step, and what must hold of a search that took it.
+    /// A step's name, the step, and a check that it took effect.
     type Step = (&'static str, fn(Search) -> Search, fn(&Search, &Options) -> bool);
 
     fn steps() -> Vec<Step> {
@@ -399,7 +401,7 @@ mod tests {
             large: None,
         };
         vec![
-            // These two give way to every other one.
+            // These two give way to every other step.
             ("options", |s| s.options(Options::preset(Preset::Thorough)), |_, _| true),
             ("rule", |s| s.rule(Rule::Standard2011), |_, o| o.rule == Rule::Standard2011),
             ("particles", |s| s.particles(7), |_, o| o.particles == 7),
@@ -407,7 +409,7 @@ mod tests {
             ("seed", |s| s.seed(9), |_, o| o.seed == 9),
             ("f64", Search::f64, |_, o| o.precision == Some(Precision::F64)),
             ("coefficients", |s| s.coefficients(FOUND), |_, o| o.coefficients == Some(FOUND)),
-            // As they are by default: a rule that was published with others must not win.
+            // Set to their default values: a rule published with others must not override them.
             (
                 "schedule",
                 |s| s.schedule(Schedule::Constant),
@@ -472,7 +474,7 @@ mod tests {
     fn a_rule_brings_what_it_was_published_with_but_for_what_is_chosen() {
         let published = Options::for_rule(Rule::Comprehensive);
         assert_eq!(search().rule(Rule::Comprehensive).settled(), published);
-        // In the place of those given.
+        // Instead of those given before.
         let given = Options { edge: Edge::Wrap, seed: 5, ..Options::default() };
         let both = Options { seed: 5, ..published.clone() };
         assert_eq!(search().options(given.clone()).rule(Rule::Comprehensive).settled(), both);
@@ -492,7 +494,7 @@ mod tests {
         assert_eq!(search().target(1.0).with(|o| o.stop.target = None).settled().stop.target, None);
     }
 
-    /// No field is forgotten in the list of those that can be chosen.
+    /// The list of fields that can be chosen is complete.
     #[test]
     fn every_option_can_be_chosen() {
         let all = Options {

@@ -1,4 +1,4 @@
-//! Where a swarm starts, other than uniform in the box.
+//! Starts other than uniform in the box.
 
 use flockwork_device::swarm::{settings::Variable, update::Bound};
 
@@ -59,12 +59,12 @@ pub(super) fn start<T: Number>(
     }
 }
 
-/// What limits the coordinate number `index` of a list of points.
+/// The bound of coordinate number `index` in a list of points.
 fn bound<T: Number>(plan: &Plan<T>, index: usize) -> Bound<T> {
     Bound::from_words(plan.bounds[index % plan.bounds.len()].0)
 }
 
-/// Points of the unit cube, in the box.
+/// Scales points of the unit cube to the box.
 fn scaled<T: Number>(plan: &Plan<T>, unit: &[f64]) -> Vec<T> {
     let place = |(index, &u): (usize, &f64)| {
         let Bound { lower, upper, .. } = bound(plan, index);
@@ -73,14 +73,14 @@ fn scaled<T: Number>(plan: &Plan<T>, unit: &[f64]) -> Vec<T> {
     unit.iter().enumerate().map(place).collect()
 }
 
-/// Where [`Start::Uniform`] would put the particles.
+/// The positions that [`Start::Uniform`] would give.
 fn uniform<T: Number>(plan: &Plan<T>) -> Result<Vec<T>> {
     let mut swarm = Cpu::new(0)?.headless(plan.clone())?;
     swarm.propose(true);
     Ok(swarm.positions())
 }
 
-/// Whether a user's point lies in the box.
+/// Checks that a user's point lies in the box.
 fn check(problem: &Problem, index: usize, point: &[f64]) -> Result<()> {
     let expected = problem.lower().len();
     if point.len() != expected {

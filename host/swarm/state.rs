@@ -1,60 +1,61 @@
-//! What a run knows, as it is kept in a file.
+//! The state of a run, as it is saved.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Frame, Sample, polish::Polisher};
 
-/// A particle's own best: its fitness, and where.
+/// A particle's personal best: its fitness and position.
 pub(crate) type OwnBest = (f64, Vec<f64>);
 
-/// What a run counts, and the best of all its swarms.
+/// A run's counters, and the best of all its swarms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// Restarts so far.
     pub restarts: u32,
-    /// Particles of the present swarm.
+    /// Particles of the current swarm.
     pub particles: u32,
-    /// Iterations of the swarms before it.
+    /// Iterations of the earlier swarms.
     pub iterations_before: u32,
-    /// Evaluations other than those of the present swarm's start and iterations.
+    /// Evaluations other than those of the current swarm's start and iterations.
     pub evaluations_besides: u64,
-    /// The iteration, all counted, in which the best of all was found; seen at checks only.
+    /// The iteration, counted over all swarms, in which the best of all was found; noticed only at
+    /// checks.
     pub improved: u32,
-    /// The iteration of the present swarm in which its best was found; seen at checks only.
+    /// The iteration of the current swarm in which its best was found; noticed only at checks.
     pub swarm_improved: u32,
-    /// The last iteration of the present swarm at which conditions were looked at.
+    /// The last iteration of the current swarm at which conditions were checked.
     pub checked: Option<u32>,
-    /// The last iteration of the present swarm of which a frame was kept.
+    /// The last iteration of the current swarm of which a frame was kept.
     pub framed: Option<u32>,
-    /// The last iteration of the present swarm in which it was polished.
+    /// The last iteration of the current swarm in which it was polished.
     pub polished: Option<u32>,
-    /// Large swarms so far, the present one included.
+    /// Large swarms so far, including the current one.
     pub larges: u32,
-    /// Whether the present one is large.
+    /// Whether the current swarm is large.
     pub is_large: bool,
     /// Particles of the last swarm that was not large.
     pub small: u32,
-    /// Evaluations that the swarms before the present one have had: small ones and large ones.
+    /// Evaluations that the earlier small and large swarms have used.
     pub spent: [u64; 2],
-    /// Evaluations before the present swarm.
+    /// Evaluations before the current swarm.
     pub before: u64,
     /// Evaluations since then that count for neither kind.
     pub aside: u64,
-    /// The best fitness of all.
+    /// The best fitness and position of all swarms.
     #[serde(skip)]
     pub best: Option<(f64, Vec<f64>)>,
-    /// The fitness at the last check: of all, and of the present swarm.
+    /// The best fitness at the last check: of all swarms, and of the current one.
     #[serde(skip)]
     pub last_seen: [f64; 2],
 }
 
-/// What a run has besides its problem, its options and its present swarm.
+/// The state of a run besides its problem, its options and its current swarm.
 #[derive(Debug)]
 pub(super) struct State {
     pub ledger: Ledger,
     pub polisher: Option<Polisher>,
     pub history: Vec<Sample>,
     pub frames: Vec<Frame>,
-    /// Own bests of the swarms before the present one, if they are wanted.
+    /// Personal bests of the earlier swarms, if they are wanted.
     pub own_bests: Option<Vec<OwnBest>>,
 }

@@ -1,4 +1,4 @@
-//! Where a swarm lies on a machine.
+//! A swarm's memory on a machine.
 
 use bytemuck::Pod;
 use flockwork_device::{
@@ -19,15 +19,15 @@ use crate::{
     memory,
 };
 
-/// Particles that share a word of `fresh`, at least.
+/// The fewest particles that share a word of `fresh`.
 const MARKED: usize = Sixteens::MARKED as usize;
 
-/// Which of two guides the launch of an iteration writes; it reads the other one.
+/// Which of the two global bests the launch of an iteration writes; it reads the other one.
 pub fn written_guide(iteration: u32) -> usize {
     iteration as usize % 2
 }
 
-/// What does not change during a run, and the state.
+/// The data that does not change during a run, and the state.
 pub struct Buffers<M: Machine, T: Number> {
     bounds: M::Buffer<T>,
     variables: M::Buffer<u32>,
@@ -40,9 +40,9 @@ pub struct Buffers<M: Machine, T: Number> {
     pub velocities: M::Buffer<T>,
     pub own_bests: M::Buffer<T>,
     pub best_fitness: M::Buffer<T>,
-    /// Which own bests are not stored yet, if some may not be.
+    /// Which personal bests are not stored yet, if stores are delayed.
     pub fresh: M::Buffer<u32>,
-    /// In which order positions, velocities and own bests lie.
+    /// The order of positions, velocities and personal bests.
     pub order: Order,
     pub fitness: M::Buffer<T>,
     pub stale: M::Buffer<u32>,
@@ -51,7 +51,7 @@ pub struct Buffers<M: Machine, T: Number> {
     block_fitness: M::Buffer<T>,
     block_particle: M::Buffer<u32>,
     arrivals: M::Buffer<u32>,
-    /// See [`written_guide`].
+    /// The global bests; see [`written_guide`].
     pub guides: [M::Buffer<T>; 2],
     pub champion_fitness: M::Buffer<T>,
     pub champion_particle: M::Buffer<u32>,
@@ -59,8 +59,8 @@ pub struct Buffers<M: Machine, T: Number> {
 }
 
 impl<M: Machine, T: Number> Buffers<M, T> {
-    /// For a swarm whose launches find a best with at most so many blocks. A term of its function reads
-    /// `reach`.
+    /// For a swarm whose launches find a global best with at most `publishers` blocks. A term of
+    /// its function reads `reach`.
     pub fn new(machine: &M, plan: &Plan<T>, reach: Reach, publishers: u32) -> Result<Self> {
         let dims = plan.dims() as usize;
         let (slots, swarms) = (plan.slots(), plan.members.len());
@@ -96,10 +96,10 @@ impl<M: Machine, T: Number> Buffers<M, T> {
         })
     }
 
-    /// Where the machine has what does not change.
+    /// The device addresses of the data that does not change.
     pub fn fixed(&self, machine: &M) -> Fixed<T> {
-        // SAFETY: the buffers are private, no launch writes them, and `KernelSwarm`, whose launches alone
-        // get this, drops them only after its launches.
+        // SAFETY: the buffers are private, no launch writes them, and `KernelSwarm`, whose launches
+        // alone get this, drops them only after its launches.
         unsafe {
             Fixed {
                 bounds: machine.read_only(&self.bounds),
@@ -113,10 +113,10 @@ impl<M: Machine, T: Number> Buffers<M, T> {
         }
     }
 
-    /// Where an iteration publishes its best.
+    /// Where an iteration publishes its global best.
     pub fn board(&self, machine: &M, iteration: u32) -> Board<T> {
-        // SAFETY: as in `fixed`; launches run one after the other, and within one the guide of the other
-        // parity is the one that is read.
+        // SAFETY: as in `fixed`; launches run one after the other, and each reads only the other
+        // one of the two global bests.
         unsafe {
             Board {
                 block_fitness: machine.read_write(&self.block_fitness),
@@ -130,7 +130,7 @@ impl<M: Machine, T: Number> Buffers<M, T> {
         }
     }
 
-    /// Where the particles lie.
+    /// The device addresses of the particles.
     pub fn home(&self, machine: &M) -> Home<T> {
         // SAFETY: as in `board`.
         unsafe {
@@ -145,33 +145,33 @@ impl<M: Machine, T: Number> Buffers<M, T> {
     }
 }
 
-/// Whether evaluations write positions as the function sees them before they read them: each term of a
+/// Whether evaluations write the transformed positions before they read them: each term of a
 /// rotated function may read any coordinate.
 pub fn needs_image<T: Number>(plan: &Plan<T>, reach: Reach) -> bool {
     !plan.rotation.is_empty() && reach == Reach::All
 }
 
-/// What launches with particles on the chip take besides: see
+/// Additional buffers for launches with particles on the chip: see
 /// [`resident::Arguments`](flockwork_device::swarm::kernels::resident::Arguments).
 pub struct OnChip<M: Machine, T: Number> {
-    /// Meetings so far.
+    /// Grid barriers so far.
     pub round: u32,
     pub inertia: M::Buffer<T>,
-    /// Where blocks meet, in synchronous swarms.
+    /// The barrier words of synchronous swarms.
     pub words: M::Buffer<u64>,
     pub shelf: M::Buffer<u32>,
-    /// Where blocks tell each other, in asynchronous swarms.
+    /// The mailbox's sequence numbers in asynchronous swarms.
     pub sequence: M::Buffer<u32>,
     pub published: M::Buffer<u32>,
     pub held_positions: M::Buffer<T>,
     pub held_fitness: M::Buffer<T>,
     pub held_particle: M::Buffer<u32>,
-    /// Whether a launch has written what blocks hold, for the present state.
+    /// Whether a launch has written the blocks' global bests for the present state.
     pub is_held: bool,
 }
 
 impl<M: Machine, T: Number> OnChip<M, T> {
-    /// For launches of so many blocks.
+    /// For launches with this many blocks.
     pub fn new(machine: &M, blocks: u32, manner: Manner, dims: usize) -> Result<Self> {
         let blocks = blocks as usize;
         let (meeting, trading) = if manner == Manner::Together { (blocks, 0) } else { (0, blocks) };
@@ -191,8 +191,8 @@ impl<M: Machine, T: Number> OnChip<M, T> {
     }
 }
 
-/// The numbers of each particle in the slots of `buffer`, without the padding: `untile` takes a swarm's
-/// slots.
+/// Each particle's numbers from the slots of `buffer`, without the padding. `untile` converts the
+/// slots of one swarm.
 pub fn each_swarm<M: Machine, T: Number, E: Pod>(
     machine: &M,
     plan: &Plan<T>,
@@ -205,7 +205,7 @@ pub fn each_swarm<M: Machine, T: Number, E: Pod>(
     Ok(all.chunks_exact(stride.max(1)).flat_map(untile).collect())
 }
 
-/// The reverse: a buffer of slots with these numbers of each particle.
+/// The inverse: a buffer of slots with these numbers of each particle.
 pub fn in_slots<M: Machine, T: Number, E: Pod>(
     machine: &M,
     plan: &Plan<T>,

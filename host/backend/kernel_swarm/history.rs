@@ -1,4 +1,4 @@
-//! Records of a swarm's state that a machine keeps until they are fetched.
+//! Records of a swarm's state, which stay on the machine until they are fetched.
 
 use flockwork_device::swarm::{
     kernels::survey::{self, RECORD, SurveySwarm, SurveyTiles},
@@ -15,14 +15,14 @@ use crate::{
     },
 };
 
-/// Records that are kept on the machine before they are fetched.
+/// The most records that stay on the machine before they are fetched.
 const MOST_RECORDS: u32 = 1024;
 
 /// The records of a swarm, or of several that are advanced together.
 pub struct History<M: Machine, T: Number> {
-    /// After which iterations a record is kept: multiples of this.
+    /// Iterations that are multiples of this are recorded.
     pub stride: Option<u32>,
-    /// Room for sums and records, once there is one.
+    /// Buffers for sums and records, allocated on first use.
     room: Option<(M::Buffer<f64>, M::Buffer<f64>)>,
     /// The iterations of the records that are still on the machine.
     kept: Vec<u32>,
@@ -32,7 +32,7 @@ pub struct History<M: Machine, T: Number> {
 }
 
 impl<M: Machine, T: Number> History<M, T> {
-    /// Without any.
+    /// An empty history.
     pub fn new() -> Self {
         Self {
             stride: None,
@@ -69,9 +69,9 @@ impl<M: Machine, T: Number> History<M, T> {
                 machine.zeroed(most as usize * swarms as usize * RECORD)?,
             )),
         };
-        // SAFETY: the buffers live until the launches below are done: `self` and `state` are dropped, and
-        // their buffers replaced, only after the machine's launches. Positions, velocities, fitness and
-        // guides are only read.
+        // SAFETY: the buffers live until the launches below are done: `self` and `state` are
+        // dropped, and their buffers replaced, only after the machine's launches. Positions,
+        // velocities, fitness and global bests are only read.
         let arguments = unsafe {
             survey::Arguments {
                 settings: plan.settings(state.fixed(machine)),
@@ -86,8 +86,8 @@ impl<M: Machine, T: Number> History<M, T> {
                 records: machine.read_write(records),
             }
         };
-        // SAFETY: buffers as the kernels document; a block of `TILE` threads for each tile, then one of
-        // `SUMS` for each swarm; there is room for the record.
+        // SAFETY: the buffers are as the kernels document, with room for the record; each tile gets
+        // a block of `TILE` threads, then each swarm one of `SUMS`.
         unsafe {
             let kernel = self.survey_tiles.get(machine)?;
             machine.launch(kernel, tiles as u32, TILE as u32, &arguments)?;
@@ -98,7 +98,7 @@ impl<M: Machine, T: Number> History<M, T> {
         Ok(())
     }
 
-    /// Brings the records here.
+    /// Fetches the records from the machine.
     fn fetch(&mut self, machine: &M, swarms: u32) -> Result<()> {
         let Some((_, records)) = self.room.as_ref().filter(|_| !self.kept.is_empty()) else {
             return Ok(());
@@ -122,7 +122,7 @@ impl<M: Machine, T: Number> History<M, T> {
         Ok(std::mem::take(&mut self.fetched))
     }
 
-    /// The last record of each swarm, which is no longer kept.
+    /// Removes and returns the last record of each swarm.
     pub fn take_last(&mut self, machine: &M, swarms: u32) -> Result<Vec<Record>> {
         self.fetch(machine, swarms)?;
         let kept = self.fetched.len() - swarms as usize;

@@ -1,4 +1,5 @@
-//! The launches of a swarm: its start, an iteration by two launches or by one, many by one.
+//! The launches of a swarm: the start, an iteration in two launches or in one, many iterations in
+//! one.
 
 use flockwork_device::{
     random::philox,
@@ -34,19 +35,19 @@ use crate::{
     },
 };
 
-/// Threads a multiprocessor should have before one moves a particle in all dimensions.
+/// If a multiprocessor has fewer threads than this, several share the dimensions of a move.
 const MOVING_THREADS: u32 = 256;
 
-/// Iterations of a time slice, where there is not room for all particles at once.
+/// Iterations of a time slice if not all particles fit on the chip at once.
 const SLICE: u32 = 32;
 
 impl<M: Machine, T: Number> KernelSwarm<M, T> {
-    /// The arguments of a move; `iteration` 0 for the start.
+    /// The arguments of a move; `iteration` is 0 for the start.
     pub(super) fn motion(&self, iteration: u32) -> motion::Arguments<T> {
         let (machine, state) = (&*self.machine, &self.buffers);
-        // SAFETY: the buffers belong to `self`, which drops or replaces them only after its launches, and
-        // launches run one after the other. Own bests, fitness, guides and champions are not written by
-        // moves.
+        // SAFETY: the buffers belong to `self`, which drops or replaces them only after its
+        // launches, and launches run one after the other. Moves do not write personal bests,
+        // fitness or global bests.
         unsafe {
             motion::Arguments {
                 settings: self.plan.settings(state.fixed(machine)),
@@ -66,21 +67,21 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         }
     }
 
-    /// Scatters the particles; they are not evaluated.
+    /// Initialises the particles without evaluating them.
     pub(super) fn scatter(&mut self) -> Result<()> {
         let arguments = self.motion(0);
         let kernel = self.kernels.scatter.get(&self.machine)?;
-        // SAFETY: the buffers are as long as documented (see `Buffers::new`) and outlive the launch:
-        // dropping one waits for it.
+        // SAFETY: the buffers have the documented lengths (see `Buffers::new`) and outlive the
+        // launch: dropping one waits for it.
         unsafe { self.machine.launch(kernel, self.blocks, self.threads, &arguments) }
     }
 
-    /// Evaluates the particles where they are. If the next iteration `follows` at once, the particles may
-    /// be moved with it.
+    /// Evaluates the particles where they are. If the next iteration `follows` immediately, its
+    /// move may be fused into the launch.
     pub(super) fn judge(&mut self, iteration: u32, outcome: Outcome, follows: bool) -> Result<()> {
         let then = Then { motion: self.motion(iteration + 1), is_wanted: follows };
         let (machine, state) = (&*self.machine, &self.buffers);
-        // SAFETY: as in `motion`; positions are not written by evaluations.
+        // SAFETY: as in `motion`; evaluations do not write positions.
         let arguments = unsafe {
             evaluate::Arguments {
                 objective: (),
@@ -104,7 +105,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         Ok(())
     }
 
-    /// What the particles share in a fused iteration.
+    /// The settings that all particles share in a fused iteration.
     fn common(&self, iteration: u32) -> Common<(), T> {
         Common {
             objective: (),
@@ -130,25 +131,25 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         };
         self.is_behind = true;
         let (order, publishers) = (state.order, self.publishers);
-        // SAFETY: as in `scatter`; each block has its elements of `board`.
+        // SAFETY: as in `scatter`; each block has its own elements of `board`.
         unsafe { self.function.step(machine, order, publishers, self.threads, arguments) }
     }
 
-    /// An iteration in two launches; or in one, if the one before has moved the particles.
+    /// An iteration in two launches, or in one if the previous one has already moved the particles.
     pub(super) fn general(&mut self, iteration: u32, follows: bool) -> Result<()> {
         self.in_rows()?;
         if !self.are_moved {
             let parts = self.parts();
             let arguments = motion::Arguments { parts, ..self.motion(iteration) };
             let kernel = self.kernels.advance.get(&self.machine)?;
-            // SAFETY: as in `scatter`; a particle's parts are of different dimensions.
+            // SAFETY: as in `scatter`; a particle's threads have different dimensions.
             unsafe { self.machine.launch(kernel, self.blocks * parts, self.threads, &arguments)? };
         }
         self.judge(iteration, Outcome::Renewed, follows)
     }
 
-    /// Threads that move a particle: more than one where there are few, so that they do not wait for one
-    /// dimension after the other.
+    /// Threads that share the move of a particle: several if there are few particles, so that the
+    /// dimensions are not computed one after the other.
     fn parts(&self) -> u32 {
         if !self.plan.rule.is_separable() {
             return 1;
@@ -158,7 +159,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         (threads / (self.blocks * self.threads)).clamp(1, most)
     }
 
-    /// Iterations from number `first` on in one launch, with the particles on the chip.
+    /// The iterations from `first` on in one launch, with the particles on the chip.
     pub(super) fn on_chip(
         &mut self,
         (kernel, shape): (ChipKernel, Shape),
@@ -181,7 +182,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         if varies {
             let numbers = first..first + iterations;
             let inertia = numbers.map(|iteration| self.plan.coefficients(0, iteration).inertia);
-            // The old buffer is dropped, which waits for the launch that reads it.
+            // Dropping the old buffer waits for the launch that reads it.
             chip.inertia = machine.upload(&inertia.collect::<Vec<_>>())?;
         }
         let round = chip.round;
@@ -194,7 +195,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         let (any_bound, alike) = self.plan.any_bound();
         let common = self.common(first);
         let (chip, state) = (self.chip.as_ref().expect("made above"), &self.buffers);
-        // SAFETY: as in `motion`; the guide before may be the one that `board` has.
+        // SAFETY: as in `motion`; the earlier global best may be the one in `board`.
         let arguments = unsafe {
             resident::Arguments {
                 common,
@@ -224,11 +225,11 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
                 team: shape.team(),
             }
         };
-        // SAFETY: as in `scatter`; the shape is one that fits, and `chip` was made for its blocks.
+        // SAFETY: as in `scatter`; the shape fits, and `chip` was made for its blocks.
         unsafe { self.function.on_chip(machine, kernel, (blocks, threads), arguments) }
     }
 
-    /// Stores the own bests that a fused launch has only marked.
+    /// Stores the personal bests that a fused launch has only marked.
     fn catch_up(&mut self) -> Result<()> {
         if !self.is_behind {
             return Ok(());
@@ -243,15 +244,15 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         Ok(())
     }
 
-    /// Puts positions, velocities and own bests into this order, unless they are. Own bests are stored
-    /// before.
+    /// Reorders positions, velocities and personal bests, if necessary. Stores the personal bests
+    /// first.
     pub(super) fn arrange(&mut self, order: Order) -> Result<()> {
         if self.buffers.order == order {
             return Ok(());
         }
         self.catch_up()?;
         let dims = self.plan.dims();
-        // Fewer than four dimensions lie alike in every order.
+        // With fewer than four dimensions all orders are the same.
         if dims >= 4 {
             let (machine, state) = (&*self.machine, &self.buffers);
             let Home { positions, velocities, own_bests, .. } = state.home(machine);
@@ -259,14 +260,14 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
             let arguments = Orders { dims, from: state.order, to: order, arrays };
             let tiles = (self.plan.slots() / TILE) as u32;
             let kernel = self.kernels.arrange.get(machine)?;
-            // SAFETY: as in `scatter`; there is a block of `TILE` threads for each tile.
+            // SAFETY: as in `scatter`; each tile has a block of `TILE` threads.
             unsafe { machine.launch(kernel, tiles, TILE as u32, &arguments)? };
         }
         self.buffers.order = order;
         Ok(())
     }
 
-    /// Stores all own bests and puts everything into rows.
+    /// Stores all personal bests and converts everything to rows.
     pub(super) fn in_rows(&mut self) -> Result<()> {
         self.catch_up()?;
         self.arrange(Order::Rows)

@@ -1,7 +1,7 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
-//! Which kernels its iterations take is decided once, by [`strategy::choose`]: here are the swarm's
-//! buffers ([`buffers`]), its launches ([`launches`]) and its records ([`history`]). Nothing waits for the
+//! [`strategy::choose`] decides once which kernels the iterations use. This module has the swarm's
+//! buffers ([`buffers`]), launches ([`launches`]) and records ([`history`]). Nothing waits for the
 //! host between iterations.
 
 mod buffers;
@@ -39,16 +39,16 @@ use super::{
 };
 use crate::{Error, Result, memory};
 
-/// The most iterations of a launch with the particles on the chip.
+/// The most iterations of one launch with the particles on the chip.
 const MOST_ITERATIONS: u32 = 1 << 14;
 
-/// The fewest for which it is worth taking the particles there and back.
+/// The fewest iterations that are worth loading the particles onto the chip and storing them.
 const FEWEST_ITERATIONS: u32 = 4;
 
-/// Iterations whose launches are put together, at most.
+/// The most iterations whose launches are batched.
 const AT_ONCE: u32 = 64;
 
-/// The kernels that know nothing of the function.
+/// The kernels that do not depend on the function.
 struct Kernels<M: Machine, T: Number> {
     scatter: OnDemand<M, Scatter<T>>,
     advance: OnDemand<M, Advance<T>>,
@@ -59,35 +59,36 @@ struct Kernels<M: Machine, T: Number> {
 
 /// A swarm in the buffers of a machine.
 pub struct KernelSwarm<M: Machine, T: Number> {
-    // The buffers first: they are dropped before the machine.
+    // The buffers come first: they must be dropped before the machine.
     buffers: Buffers<M, T>,
-    /// What launches with particles on the chip take besides, once there has been one.
+    /// Additional buffers for launches with particles on the chip, once there has been one.
     chip: Option<OnChip<M, T>>,
     history: History<M, T>,
     kernels: Kernels<M, T>,
     function: Box<dyn FunctionKernels<M, T>>,
     machine: Arc<M>,
     plan: Plan<T>,
-    /// How many iterations are launched, and how a few.
+    /// The launch for many iterations, and the one for a few.
     launch: Launch,
     launch_of_few: Launch,
-    /// Threads of a block in launches that are not on the chip, and blocks for a thread a particle.
+    /// Threads per block in launches that are not on the chip, and blocks with one thread per
+    /// particle.
     threads: u32,
     blocks: u32,
-    /// The most blocks of a launch that finds a best.
+    /// The most blocks of a launch that finds a global best.
     publishers: u32,
-    /// Whether some own bests are only marked, and not stored yet.
+    /// Whether some personal bests are marked but not stored yet.
     is_behind: bool,
     /// Whether the particles are already where the next iteration evaluates them.
     are_moved: bool,
     iteration: u32,
-    /// Whether it has started, or goes on from a state.
+    /// Whether it has started, or continues from a state.
     begun: bool,
 }
 
 impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
-    /// A swarm in blocks of `threads` threads, a multiple of 32 up to 1,024, where its particles are not
-    /// on the chip.
+    /// Launches that are not on the chip have blocks of `threads` threads, a multiple of 32 up to
+    /// 1,024.
     pub fn new<O: Objective>(
         machine: M,
         objective: O,
@@ -99,7 +100,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         Self::of_kernels(machine, function, plan, threads, asked)
     }
 
-    /// The same of kernels for a function, whatever it is.
+    /// As [`Self::new`], with given kernels of a function.
     pub fn of_kernels(
         machine: M,
         function: Box<dyn FunctionKernels<M, T>>,
@@ -133,8 +134,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         };
         let launch = strategy::choose::<T>(&case, |kernel| function.capacity(&machine, kernel))?;
         let launch_of_few = strategy::in_memory(&case);
-        // A fused launch has blocks of a warp at least, and there may be more with the particles on the
-        // chip.
+        // A fused launch has blocks of at least a warp; launches on the chip may have more blocks.
         let parts =
             if launch_of_few == Launch::Streaming(Order::Sixteens) { quartet::PARTS } else { 1 };
         let smallest = plan.particles.div_ceil(warp::LANES / parts);
@@ -165,7 +165,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         })
     }
 
-    /// Iterations from number `first` on in launches of one or two for each, put together.
+    /// The iterations from `first` on in batched launches, one or two per iteration.
     fn few(&mut self, first: u32, iterations: u32) -> Result<()> {
         let end = first + iterations;
         let machine = self.machine.clone();
@@ -183,7 +183,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         self.history.keep(&self.machine, &self.plan, &self.buffers, self.iteration)
     }
 
-    /// Bests of so many parts, where these buffers have them.
+    /// The global bests of this many parts, from these buffers.
     fn download_bests(
         &self,
         parts: usize,
@@ -206,7 +206,7 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
     }
 }
 
-/// An iteration's work.
+/// The work of an iteration.
 fn workload<M: Machine, T: Number>(
     function: &dyn FunctionKernels<M, T>,
     plan: &Plan<T>,
@@ -229,7 +229,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         self.in_rows()?;
         self.scatter()?;
         if let Some(points) = points {
-            // The old buffer is dropped, which waits for the launch.
+            // Dropping the old buffer waits for the launch.
             self.buffers.positions =
                 in_slots(&*self.machine, &self.plan, points, self.plan.dims() as usize)?;
         }
@@ -360,7 +360,8 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         self.in_rows()?;
         let (machine, state) = (&*self.machine, &self.buffers);
         let point = machine.upload(point)?;
-        // SAFETY: as in `motion`; the point lives until the launch is done: dropping it waits.
+        // SAFETY: as in `motion`; the point lives until the launch is done, because dropping it
+        // waits.
         unsafe {
             let arguments = implant::Arguments {
                 dims: self.plan.dims(),

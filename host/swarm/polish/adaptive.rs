@@ -1,25 +1,25 @@
-//! Coordinate descent in axes that turn into the valley.
+//! Coordinate descent along axes that turn into the valley.
 
 use flockwork_device::math::Real;
 use serde::{Deserialize, Serialize};
 
 use super::{Area, Floats, Stage, Started, eigen};
 
-/// Adaptive coordinate descent: both neighbours along each axis of a coordinate system that is
-/// adapted to the best points of each sweep, as the covariance of CMA-ES is ("adaptive encoding").
-/// The step of an axis doubles when one was better, and is halved otherwise.
+/// Adaptive coordinate descent: tries both neighbours along each axis of a coordinate system that
+/// adapts to the best points of each sweep as the covariance of CMA-ES does ("adaptive encoding").
+/// An axis's step doubles if a neighbour was better, and is halved otherwise.
 ///
-/// For: smooth functions, however long and narrow their valleys lie. Few evaluations on functions of
-/// one minimum; it stays in the nearest one of many. Cost: 2 evaluations a batch; for each 2 `dims`
-/// of them an eigenvalue problem, about 40 `dims`^3 products.
+/// For smooth functions with valleys of any length and width. Takes few evaluations on functions
+/// with one minimum; with many minima, it stays in the nearest. Cost: 2 evaluations per batch, and
+/// after each 2 `dims` of them an eigenvalue problem, about 40 `dims`^3 products.
 ///
 /// # References
-/// I. Loshchilov, M. Schoenauer, M. Sebag: "Adaptive coordinate descent", GECCO (2011). The encoding
-/// is that of N. Hansen: "Adaptive encoding: how to render search coordinate system invariant", PPSN
-/// (2008).
+/// I. Loshchilov, M. Schoenauer, M. Sebag: "Adaptive coordinate descent", GECCO (2011). The
+/// encoding is that of N. Hansen: "Adaptive encoding: how to render search coordinate system
+/// invariant", PPSN (2008).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Adaptive {
-    /// The axis tried next.
+    /// The axis to try next.
     axis: usize,
     over: bool,
     tolerance: f64,
@@ -31,20 +31,20 @@ pub(super) struct Adaptive {
     /// The step along each axis, in shares of the box.
     #[serde(skip)]
     steps: Vec<f64>,
-    /// The axes one after the other, and the inverse of the matrix of which they are the columns.
+    /// The axes one after the other, and the inverse of the matrix that has them as columns.
     #[serde(skip)]
     axes: Vec<f64>,
     #[serde(skip)]
     inverse: Vec<f64>,
     #[serde(skip)]
     covariance: Vec<f64>,
-    /// The smoothed way of the mean.
+    /// The smoothed path of the mean.
     #[serde(skip)]
     path: Vec<f64>,
     /// The weighted mean of the better half of the last sweep's points.
     #[serde(skip)]
     mean: Vec<f64>,
-    /// The present sweep's points and their fitness.
+    /// The points of the current sweep and their fitness.
     #[serde(skip)]
     points: Vec<f64>,
     #[serde(skip)]
@@ -77,8 +77,8 @@ impl Adaptive {
         }
     }
 
-    /// The way from the mean to a point, of length sqrt(dims) in the present axes; nothing if there
-    /// is none.
+    /// The path from the mean to a point, scaled to length sqrt(dims) in the current axes; `None`
+    /// if its length is zero or NaN.
     fn way(&self, area: &Area, mean: &[f64], point: &[f64]) -> Option<Vec<f64>> {
         let n = mean.len();
         let mut way: Vec<f64> = (0..n).map(|d| (point[d] - mean[d]) / area.width[d]).collect();
@@ -125,7 +125,7 @@ impl Adaptive {
         let mut add = |factor: f64, way: &[f64]| {
             for (row, a) in self.covariance.chunks_exact_mut(n).zip(way) {
                 for (c, b) in row.iter_mut().zip(way) {
-                    // In this order the matrix stays symmetric to the last bit.
+                    // This order keeps the matrix symmetric to the last bit.
                     *c += factor * (a * b);
                 }
             }
@@ -154,7 +154,7 @@ impl Adaptive {
         }
     }
 
-    /// Looks after a sweep whether it is worth going on.
+    /// Decides after a sweep whether to continue.
     fn look(&mut self) {
         let n = self.x.len();
         let lengths = self.axes.chunks_exact(n).zip(&self.steps).map(|(axis, step)| {

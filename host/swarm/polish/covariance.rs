@@ -1,4 +1,4 @@
-//! A cloud of normal deviates that learns the shape of the valley.
+//! CMA-ES: a cloud of normal deviates that learns the shape of the valley.
 
 use flockwork_device::{
     math::{Real, Scalar},
@@ -8,35 +8,34 @@ use serde::{Deserialize, Serialize};
 
 use super::{Area, Floats, Stage, Started, eigen};
 
-/// CMA-ES: generations of normal deviates, whose mean, covariance and size follow the better half.
-/// Positive weights only.
+/// CMA-ES: generations of normal deviates whose mean, covariance and size follow the better half.
+/// Uses positive weights only.
 ///
-/// For: narrow valleys, noise, and functions whose many minima lie in a wide bowl: the more points a
-/// generation, the better it sees the bowl. Outside the box a point is evaluated at the nearest point
-/// of the box, and ranked by that value plus its squared distance, in a box ten wide, times how far the
-/// values of the swarm's own bests lay apart. Cost: a
-/// generation is one batch; an eigenvalue problem, about 40 `dims`^3 products, after about `dims` / 10
-/// of the smallest generations.
+/// For narrow valleys, noise, and functions with many minima in a wide bowl: more points per
+/// generation see the bowl better. A point outside the box is evaluated at the nearest point of the
+/// box, and a penalty is added for its ranking: its squared distance, in units that make the box
+/// ten wide, times the spread of the swarm's personal bests. Cost: one batch per generation, and an
+/// eigenvalue problem, about 40 `dims`^3 products, after about `dims` / 10 of the smallest
+/// generations.
 ///
 /// # References
 /// N. Hansen, A. Ostermeier: "Completely derandomized self-adaptation in evolution strategies",
 /// Evolutionary Computation 9 (2001). N. Hansen: "The CMA evolution strategy: a tutorial",
-/// arXiv:1604.00772 (2016), from which the coefficients are. N. Hansen: "Benchmarking a
-/// BI-population CMA-ES on the BBOB-2009 function testbed", GECCO (2009), from which it is known when
-/// to end.
+/// arXiv:1604.00772 (2016): source of the coefficients. N. Hansen: "Benchmarking a BI-population
+/// CMA-ES on the BBOB-2009 function testbed", GECCO (2009): source of the stop conditions.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Covariance {
     generation: u32,
-    /// Points a generation.
+    /// Points per generation.
     offspring: usize,
     key: Key,
-    /// The how manieth of the swarm: each draws numbers of its own.
+    /// Number of this stage within the swarm: each draws its own random numbers.
     nth: u32,
     /// Evaluations since the axes were last renewed.
     since: u64,
     over: bool,
     tolerance: f64,
-    /// How far the values of the swarm's own bests lay apart. Earlier versions took them as they were.
+    /// The spread of the swarm's personal bests. Earlier versions did not scale values.
     #[serde(default = "super::one")]
     spread: f64,
     /// The standard deviation, as a share of the box.
@@ -46,12 +45,12 @@ pub(super) struct Covariance {
     mean: Vec<f64>,
     #[serde(skip)]
     covariance: Vec<f64>,
-    /// Its eigenvectors one after the other, and the roots of its eigenvalues.
+    /// Its eigenvectors one after the other, and the square roots of its eigenvalues.
     #[serde(skip)]
     axes: Vec<f64>,
     #[serde(skip)]
     roots: Vec<f64>,
-    /// The smoothed way of the mean: as it is, and in units of the cloud.
+    /// The smoothed path of the mean: unscaled, and in units of the cloud.
     #[serde(skip)]
     path: Vec<f64>,
     #[serde(skip)]
@@ -61,12 +60,12 @@ pub(super) struct Covariance {
     history: Vec<f64>,
 }
 
-/// The fewest points a generation that are usual.
+/// The usual number of points per generation.
 fn usual(n: usize) -> usize {
     4 + Real::floor(3.0 * Real::ln(n as f64)) as usize
 }
 
-/// Generations after which history is forgotten.
+/// Generations after which the history is forgotten.
 const REMEMBERED: usize = 20_000;
 
 /// The strategy's rates.
@@ -110,7 +109,7 @@ impl Rates {
 }
 
 impl Covariance {
-    /// With at least so many points a generation.
+    /// With at least `offspring` points per generation.
     pub fn new(started: Started, offspring: u32, tolerance: f64) -> Self {
         let Started { x: mean, spread, scales, key, nth, .. } = started;
         let n = mean.len();
@@ -149,7 +148,8 @@ impl Covariance {
         (-2.0 * Real::ln(1.0 - r1)).sqrt() * (r2 + r2).cos_pi()
     }
 
-    /// Moves mean and paths, and reshapes the cloud, from the ways to the better half, best first.
+    /// Moves mean and paths, and reshapes the cloud, along the paths to the better half, best
+    /// first.
     fn follow(&mut self, area: &Area, rates: &Rates, ways: &[Vec<f64>]) {
         let n = self.mean.len();
         let mut way = vec![0.0; n];
@@ -178,7 +178,7 @@ impl Covariance {
         for (p, w) in self.path.iter_mut().zip(&way) {
             *p = (1.0 - rates.path) * *p + if steady { gain * w } else { 0.0 };
         }
-        // What a path held back would have added.
+        // Makes up for what a halted path would have added.
         let lost = if steady { 0.0 } else { rates.path * (2.0 - rates.path) };
         let keep = 1.0 - rates.rank_one - rates.rank_many + rates.rank_one * lost;
         self.covariance.iter_mut().for_each(|c| *c *= keep);
@@ -197,7 +197,7 @@ impl Covariance {
         self.size *= Real::exp(growth.min(1.0));
     }
 
-    /// Renews the axes: not in every generation, since they change little and cost much.
+    /// Renews the axes, but not in every generation: they change little and cost much.
     fn renew(&mut self, rates: &Rates) {
         let n = self.mean.len();
         self.since += self.offspring as u64;
@@ -216,7 +216,7 @@ impl Covariance {
         self.roots = squares.into_iter().map(f64::sqrt).collect();
     }
 
-    /// Looks whether it is worth going on, after a generation of this best and worst value.
+    /// Decides whether to continue, given the generation's best and worst value.
     fn look(&mut self, best: f64, worst: f64) {
         let n = self.mean.len();
         let roots = (0..n).map(|d| self.covariance[d * n + d].sqrt().max(self.path[d].abs()));

@@ -1,15 +1,15 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 //!
-//! The cyclic Jacobi method (Golub and Van Loan, "Matrix computations", section 8.5): products, sums,
-//! quotients and square roots in one fixed order, so every machine finds the same bits; and of a
-//! graded matrix it finds the small eigenvalues to high relative accuracy (Demmel and Veselić 1992),
-//! which is what narrow valleys need.
+//! The cyclic Jacobi method (Golub and Van Loan, "Matrix computations", section 8.5): products,
+//! sums, quotients and square roots in one fixed order, so every machine gets the same bits. It
+//! also finds the small eigenvalues of a graded matrix to high relative accuracy (Demmel and
+//! Veselić 1992), which narrow valleys need.
 
-/// After so many sweeps over all pairs any matrix of finite numbers is diagonal; ten are usual.
+/// After this many sweeps over all pairs any matrix of finite numbers is diagonal; ten are usual.
 const MOST_SWEEPS: u32 = 60;
 
-/// The eigenvalues of a symmetric matrix in ascending order, and the eigenvectors as the rows of
-/// another, in the same order. Cost: about 4 `n`^3 products for each of about ten sweeps.
+/// The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors in the same order
+/// as the rows of another matrix. Cost: about 4 `n`^3 products for each of about ten sweeps.
 pub(super) fn symmetric(n: usize, matrix: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let mut a = matrix.to_vec();
     let mut vectors = identity(n);
@@ -36,7 +36,7 @@ pub(super) fn identity(n: usize) -> Vec<f64> {
     (0..n * n).map(|k| if k / n == k % n { 1.0 } else { 0.0 }).collect()
 }
 
-/// Makes one element zero by a rotation, unless it is as good as zero: whether it was turned.
+/// Makes one element zero by a rotation, unless it is negligible; returns whether it rotated.
 fn annihilate(
     a: &mut [f64],
     vectors: &mut [f64],
@@ -48,7 +48,7 @@ fn annihilate(
     if apq == 0.0 {
         return false;
     }
-    // Too little to change either eigenvalue: a rotation would only stir the last bits.
+    // Too small to change either eigenvalue: a rotation would only disturb the last bits.
     let little = 100.0 * apq.abs();
     if sweep > 3 && app.abs() + little == app.abs() && aqq.abs() + little == aqq.abs() {
         (a[p * n + q], a[q * n + p]) = (0.0, 0.0);
@@ -70,7 +70,7 @@ fn annihilate(
     true
 }
 
-/// Turns two rows, `p` above `q`, in their plane.
+/// Rotates two rows, `p` above `q`, in their plane.
 fn turn(a: &mut [f64], n: usize, (p, q): (usize, usize), (c, s): (f64, f64)) {
     let (above, below) = a.split_at_mut(q * n);
     let row_p = &mut above[p * n..(p + 1) * n];
@@ -83,7 +83,7 @@ fn turn(a: &mut [f64], n: usize, (p, q): (usize, usize), (c, s): (f64, f64)) {
 mod tests {
     use super::*;
 
-    /// Whether vectors and values rebuild the matrix, and the vectors are orthonormal.
+    /// Checks that vectors and values rebuild the matrix, and that the vectors are orthonormal.
     fn rebuilds(n: usize, matrix: &[f64], within: f64) -> Vec<f64> {
         let (values, vectors) = symmetric(n, matrix);
         for i in 0..n {

@@ -1,16 +1,17 @@
-//! One axis after the other, all along the box.
+//! Searches one axis after the other, across the whole box.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Area, Floats, Stage, Started};
 
-/// STEP, "select the easiest point": along an axis, the box is cut into intervals; of each it is
-/// known how sharply a parabola through its ends would have to bend to come below the best by a
-/// tolerance. The flattest is halved next. Dimension after dimension, the others held where they are.
+/// STEP, "select the easiest point": cuts the box along an axis into intervals. For each interval,
+/// it computes how sharply a parabola through the ends must bend to get below the best by a
+/// tolerance, and halves the interval with the flattest one. Goes on to the next dimension while
+/// all others stay fixed.
 ///
-/// For: functions of many minima that are sums over the axes, where it finds the least of all; on
-/// others a start for something else. Cost: a fixed number of evaluations for each dimension, one by
-/// one.
+/// For functions with many minima that are sums over the axes, whose global minimum it finds; for
+/// others it gives a start for another method. Cost: a fixed number of evaluations for each
+/// dimension, one by one.
 ///
 /// # References
 /// S. Swarzberg, G. Seront, H. Bersini: "S.T.E.P.: the easiest way to optimize a function", IEEE
@@ -18,16 +19,16 @@ use super::{Area, Floats, Stage, Started};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     axis: usize,
-    /// Evaluations along the axis so far, its ends not counted.
+    /// Evaluations along the current axis, not counting its ends.
     done: u32,
-    /// Evaluations along each axis, its ends not counted.
+    /// The most evaluations along each axis, not counting its ends.
     most: u32,
     tolerance: f64,
     #[serde(skip)]
     x: Vec<f64>,
     #[serde(skip)]
     fitness: f64,
-    /// Where the axis was tried, in order.
+    /// The points tried along the axis, in order.
     #[serde(skip)]
     places: Vec<f64>,
     #[serde(skip)]
@@ -41,7 +42,7 @@ impl Line {
         Self { axis: 0, done: 0, most, tolerance, x, fitness, places, values }
     }
 
-    /// The middle of the interval that is easiest to believe in.
+    /// The middle of the most promising interval.
     fn easiest(&self, area: &Area) -> Option<f64> {
         let best = self.values.iter().copied().fold(f64::INFINITY, f64::min);
         let mut easiest = (f64::INFINITY, None);

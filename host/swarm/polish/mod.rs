@@ -1,19 +1,19 @@
-//! Something sharper than a swarm to finish with.
+//! Local searches that finish a run.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `pattern` | polls along the axes, between a swarm's iterations |
-//! | `adaptive` | coordinate descent whose axes turn |
-//! | `line` | each axis once, all along the box |
+//! | `adaptive` | coordinate descent along rotating axes |
+//! | `line` | along each axis once, across the whole box |
 //! | `covariance` | CMA-ES |
 //! | `eigen` | eigenvectors of symmetric matrices |
 //!
-//! All of it computes in `f64` on the host, in one fixed order and with the device crate's elementary
-//! functions; points are evaluated by the swarm's back end in the run's precision. So the bits are the
-//! same on every machine, as those of the swarm are.
+//! Everything computes in `f64` on the host, in one fixed order and with the device crate's
+//! elementary functions; the swarm's back end evaluates the points in the run's precision. So the
+//! bits are the same on every machine, like those of the swarm.
 //!
-//! A stage is asked for a batch of points and told their values: a run can stop between any two
-//! batches, be saved, and go on.
+//! A stage is asked for a batch of points and told their values: between any two batches a run can
+//! stop, be saved, and resume.
 
 mod adaptive;
 mod covariance;
@@ -40,7 +40,7 @@ use crate::{
 };
 
 named! {
-    /// How a swarm's best is made better still.
+    /// How a swarm's best is improved further.
     ///
     /// ```
     /// use flockwork::{objective::Ellipsoid, swarm::{Method, Polish, Problem, Search}};
@@ -56,10 +56,10 @@ named! {
         /// Between the swarm's iterations, polls along the axes around its best (Vaz and Vicente
         /// 2007).
         Pattern = "pattern",
-        /// At the swarm's end, coordinate descent in axes that turn into the valley (Loshchilov,
+        /// At the swarm's end, coordinate descent along axes that turn into the valley (Loshchilov,
         /// Schoenauer, Sebag 2011).
         Adaptive = "adaptive",
-        /// At the swarm's end, each axis all along the box, one after the other: STEP (Swarzberg,
+        /// At the swarm's end, one axis after the other across the whole box: STEP (Swarzberg,
         /// Seront, Bersini 1994).
         Line = "line",
         /// At the swarm's end, CMA-ES (Hansen and Ostermeier 2001).
@@ -67,12 +67,13 @@ named! {
     }
 }
 
-/// Something sharper than a swarm to finish with.
+/// A local search that finishes a run.
 ///
-/// The method `pattern` works between the iterations of the swarm, whenever those since the last look
-/// found nothing better. The others begin where the swarm is at its end: when it would be replaced
-/// by a new one, or, without restarts, when it has not improved for [`Polish::patience`] iterations or
-/// its iterations are done. The swarm rests meanwhile, and then gets what they found. They end by
+/// The method `pattern` works between the swarm's iterations, whenever those since the last check
+/// found nothing better. The others begin at the end of a swarm: when a new one would replace it,
+/// or, without restarts, when it has not improved for [`Polish::patience`] iterations or its
+/// iterations are done. The swarm pauses meanwhile, then gets what they found. They end by
+/// themselves, or when the run may not evaluate any more.
 /// themselves, or where the run may not evaluate any more.
 ///
 /// ```
@@ -87,26 +88,27 @@ named! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Polish {
-    /// How.
+    /// The method.
     pub method: Method,
-    /// Without restarts: begins after so many iterations in a row that did not improve the swarm's best.
+    /// Without restarts: begins after this many consecutive iterations that did not improve the
+    /// swarm's best.
     #[serde(alias = "after")]
     pub patience: u32,
-    /// The least improvement of the value that matters, as a share of how far the values of the
-    /// swarm's own bests lie apart where the polish begins: half of them, from the best. So a function
-    /// in other units is searched in the same way.
+    /// The least improvement of the value that matters, relative to the spread of the personal
+    /// bests where the polish begins: the distance from the best within which half of them lie. So
+    /// the units of the function do not matter.
     pub tolerance: f64,
     /// `pattern`: the first step, as a share of the box.
     pub step: f64,
     /// `pattern`: ends when the step, as a share of the box, is below this.
     pub least_step: f64,
-    /// `pattern`: evaluate all points of a poll at once and take the best, as suits a GPU, and not
-    /// one after the other until one is better.
+    /// `pattern`: evaluate all points of a poll at once and take the best, which suits a GPU,
+    /// instead of one after the other until one is better.
     pub complete: bool,
-    /// `line`: evaluations along each axis, besides those at its ends.
+    /// `line`: evaluations along each axis, not counting its ends.
     pub line_evaluations: u32,
-    /// After the run's first swarm has been polished, goes along each axis as the method `line`
-    /// does, and polishes what that finds: for functions that may be sums over the axes.
+    /// After polishing the run's first swarm, searches along each axis like the method `line` and
+    /// polishes the result: for functions that may be sums over the axes.
     pub then_line: bool,
 }
 
@@ -127,7 +129,7 @@ impl Default for Polish {
 }
 
 impl Polish {
-    /// The default with another method.
+    /// The default with this method.
     pub fn new(method: Method) -> Self {
         Self { method, ..Self::default() }
     }
@@ -161,10 +163,11 @@ impl Polish {
     }
 }
 
-/// Steps are at first between these shares of the box.
+/// First steps, as shares of the box, lie between this and [`GREATEST_SCALE`].
 const LEAST_SCALE: f64 = 1e-3;
 const GREATEST_SCALE: f64 = 0.25;
-/// After a search along the axes, which leaves the optimum of each to be found among its last points.
+/// The first step after a search along the axes, whose last points are close to each axis's
+/// optimum.
 const SCALE_AFTER_LINE: f64 = 0.01;
 
 /// The box.
@@ -172,7 +175,7 @@ pub(super) struct Area {
     pub lower: Vec<f64>,
     pub upper: Vec<f64>,
     pub width: Vec<f64>,
-    /// Intervals shorter than this have nothing to be tried between their ends.
+    /// An interval shorter than this has no point worth trying between its ends.
     pub resolution: Vec<f64>,
     pub variables: Vec<Variable>,
 }
@@ -183,7 +186,7 @@ impl Area {
         let lower: Vec<f64> = bounds.iter().map(|bound| bound.lower.to_f64()).collect();
         let upper: Vec<f64> = bounds.iter().map(|bound| bound.upper.to_f64()).collect();
         let width: Vec<f64> = lower.iter().zip(&upper).map(|(l, u)| u - l).collect();
-        // Numbers as large as the bounds lie up to 2^-52 or 2^-23 of that apart.
+        // Numbers as large as the bounds are up to 2^-52 or 2^-23 times their size apart.
         let apart = if size_of::<T>() == 8 { f64::EPSILON } else { f64::from(f32::EPSILON) };
         let resolution = (0..lower.len())
             .map(|d| (1e-13 * width[d]).max(2.0 * apart * lower[d].abs().max(upper[d].abs())));
@@ -194,34 +197,34 @@ impl Area {
     }
 }
 
-/// Where a stage begins.
+/// The start of a stage.
 struct Started {
     x: Vec<f64>,
     fitness: f64,
-    /// How far the values lie apart.
+    /// The spread of the personal bests' values.
     spread: f64,
-    /// For each dimension how far the swarm lies apart, as a share of the box.
+    /// The spread of the swarm in each dimension, as a share of the box.
     scales: Vec<f64>,
     key: Key,
     nth: u32,
 }
 
-/// The numbers of a stage, for files.
+/// The numbers of a stage that are saved.
 struct Floats<'a> {
     singles: Vec<&'a mut f64>,
     lists: Vec<&'a mut Vec<f64>>,
 }
 
-/// A search that is asked for points and told their values.
+/// A search that is asked for points and then told their values.
 trait Stage {
-    /// The next points, which may lie outside the box; nothing at the end.
+    /// The next points, which may lie outside the box; empty at the end.
     fn ask(&self, area: &Area) -> Vec<f64>;
-    /// What was asked for, where that was evaluated (in the box, in the run's precision), and the
-    /// fitness there, infinite for NaN.
+    /// Takes the points that were asked for, the points where those were evaluated (in the box, in
+    /// the run's precision), and the fitness there, infinite for NaN.
     fn tell(&mut self, area: &Area, asked: &[f64], points: &[f64], values: &[f64]);
-    /// All numbers that are not in the text of a file.
+    /// All numbers that a saved run does not store as text.
     fn floats(&mut self) -> Floats<'_>;
-    /// Whether the lists are as long as they must be: a file may say anything.
+    /// Checks the lengths of the lists, since a file may contain anything.
     fn fits(&self, n: usize) -> bool;
 }
 
@@ -251,14 +254,14 @@ impl State {
     }
 }
 
-/// What came of going on for one batch.
+/// The result of one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// So many evaluations.
+    /// This many evaluations are done.
     Done(u64),
-    /// The next batch is larger than what is left.
+    /// The next batch exceeds the evaluations that are left.
     TooFew,
-    /// It has ended.
+    /// The polish has ended.
     Over,
 }
 
@@ -267,26 +270,25 @@ pub(super) enum Step {
 pub(super) struct Polisher {
     polish: Polish,
     pattern: Option<Pattern>,
-    /// The stage under way, and those that follow it.
+    /// The current stage, and those that follow it.
     state: Option<State>,
     next: Vec<Method>,
-    /// Points a generation of the covariance method, at least.
+    /// The fewest points per generation of the covariance method.
     offspring: u32,
-    /// How often a stage has begun.
+    /// Stages begun so far.
     begun: u32,
-    /// Whether the stage under way follows a search along the axes, or is one.
+    /// Whether the current stage is a search along the axes, or follows one.
     pub aside: bool,
-    /// How far the values of the swarm's own bests lay apart. Earlier versions knew absolute
-    /// tolerances alone.
+    /// The spread of the swarm's personal bests. Earlier versions knew only absolute tolerances.
     #[serde(default = "one")]
     spread: f64,
-    /// The best of what is under way, or of what was.
+    /// The best found by the current stage, or by the last one.
     #[serde(skip)]
     best: (f64, Vec<f64>),
 }
 
 impl Polisher {
-    /// For a swarm of a problem. `offspring` is the least number of points a generation.
+    /// For a swarm of a problem. `offspring` is the fewest points per generation.
     pub fn new(polish: &Polish, offspring: u32, problem: &Problem) -> Result<Self> {
         let method = polish.method;
         let wrong = |kind: Variable| problem.variables().contains(&kind);
@@ -319,32 +321,33 @@ impl Polisher {
         })
     }
 
-    /// Whether it works between iterations.
+    /// Whether it works between the swarm's iterations.
     pub fn interleaves(&self) -> bool {
         self.pattern.is_some()
     }
 
-    /// Whether it has work of its own, during which the swarm rests.
+    /// Whether it is polishing, during which the swarm pauses.
     pub fn is_under_way(&self) -> bool {
         self.state.is_some()
     }
 
-    /// Whether there is nothing to be hoped from it between further iterations.
+    /// Whether polling between further iterations is pointless.
     pub fn is_done(&self) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| pattern.step < self.polish.least_step)
     }
 
-    /// After how many idle iterations to begin.
+    /// Iterations without improvement before it begins.
     pub fn patience(&self) -> u32 {
         self.polish.patience
     }
 
-    /// The best of what is under way, or of what was.
+    /// The best found by the current stage, or by the last one.
     pub fn best(&self) -> (f64, &[f64]) {
         (self.best.0, &self.best.1)
     }
 
-    /// Begins at the swarm's best, unless that is what came of the last time: whether it did.
+    /// Begins at the swarm's best, unless that is the result of the last polish; returns whether it
+    /// did.
     pub fn begin<T: Number>(
         &mut self,
         swarm: &mut dyn Swarm<T>,
@@ -387,7 +390,7 @@ impl Polisher {
         });
     }
 
-    /// Goes on for one batch, if it is no larger than `left`.
+    /// Does the next batch, if it is no larger than `left`.
     pub fn step<T: Number>(
         &mut self,
         swarm: &mut dyn Swarm<T>,
@@ -421,8 +424,8 @@ impl Polisher {
         Ok(Step::Done(count))
     }
 
-    /// Polls around the swarm's best, if `left` allows it: how many evaluations that took, and
-    /// whether the swarm has got a better best.
+    /// Polls around the swarm's best, as far as `left` allows. Returns the evaluations it took, and
+    /// whether it improved the swarm's best.
     pub fn poll<T: Number>(
         &mut self,
         swarm: &mut dyn Swarm<T>,
@@ -460,7 +463,7 @@ impl Polisher {
         Ok((evaluations, found.1.is_some()))
     }
 
-    /// Gives the swarm what was found, if that is better than its best.
+    /// Hands the result to the swarm, if it is better than the swarm's best.
     pub fn hand_over<T: Number>(&self, swarm: &mut dyn Swarm<T>) -> Result<()> {
         if self.best.0 < swarm.best()?.value.to_f64() {
             implant(swarm, &self.best.1, self.best.0)?;
@@ -468,7 +471,7 @@ impl Polisher {
         Ok(())
     }
 
-    /// All numbers that are not in the text of a file: each list after its length.
+    /// All numbers that a saved run does not store as text, each list after its length.
     pub fn numbers(&self) -> Vec<f64> {
         let mut copy = self.clone();
         let Floats { singles, lists } = copy.floats();
@@ -480,7 +483,7 @@ impl Polisher {
         numbers
     }
 
-    /// With the numbers that [`Polisher::numbers`] gave.
+    /// Restores the numbers that [`Polisher::numbers`] returned.
     pub fn restored(mut self, numbers: Vec<f64>, n: usize) -> Result<Self> {
         let what = "the state's list of the polisher's numbers";
         let wrong = Error::Length { what, found: numbers.len(), expected: n };
@@ -517,8 +520,8 @@ impl Polisher {
     }
 }
 
-/// Evaluates points, each moved into the box and rounded to the run's precision: where, and the
-/// fitness there.
+/// Evaluates points after moving each into the box and rounding it to the run's precision. Returns
+/// these points and their fitness.
 fn evaluated<T: Number>(
     swarm: &mut dyn Swarm<T>,
     plan: &Plan<T>,
@@ -542,8 +545,8 @@ fn implant<T: Number>(swarm: &mut dyn Swarm<T>, point: &[f64], fitness: f64) -> 
     swarm.implant(0, &point, T::nearest(fitness))
 }
 
-/// How far these values lie apart: half of the finite ones, from the best. Where they do not, the size
-/// of the best; never zero. Of values in other units it is the same in those units.
+/// The spread of these values: the distance from the best within which half of the finite ones lie.
+/// If that is zero, the size of the best; never zero. It scales with the units of the values.
 fn spread<T: Scalar>(values: &[T], best: f64) -> f64 {
     let mut finite: Vec<f64> = values.iter().map(|value| value.to_f64()).collect();
     finite.retain(|value| value.is_finite());
@@ -557,7 +560,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// For each dimension the standard deviation of the own bests, as a share of the box.
+/// The standard deviation of the personal bests in each dimension, as a share of the box.
 fn scales<T: Scalar>(area: &Area, own_bests: &[T]) -> Vec<f64> {
     let n = area.width.len();
     let count = (own_bests.len() / n) as f64;

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 use super::Area;
 use crate::swarm::Variable;
 
-/// Coordinate search as the poll step of a swarm. When the iterations since the last look found
-/// nothing better, it tries both neighbours of the best along each axis; the step doubles when one is
-/// better, and is halved when none is.
+/// Coordinate search as the poll step of a swarm. If the iterations since the last check found
+/// nothing better, it tries both neighbours of the best along each axis; the step doubles if one is
+/// better, and is halved if none is.
 ///
-/// For: any function, integer and periodic variables too (an integer variable steps by 1 or more). It
-/// follows no valley that lies across the axes. Cost: at most 2 `dims` evaluations a look, one
-/// batch if the poll is complete.
+/// For any function, including integer and periodic variables (an integer variable steps by 1 or
+/// more). Does not follow valleys that lie across the axes. Cost: at most 2 `dims` evaluations per
+/// check, in one batch if the poll is complete.
 ///
 /// # References
-/// A. I. F. Vaz, L. N. Vicente: "A particle swarm pattern search method for bound constrained global
-/// optimization", Journal of Global Optimization 39 (2007).
+/// A. I. F. Vaz, L. N. Vicente: "A particle swarm pattern search method for bound constrained
+/// global optimization", Journal of Global Optimization 39 (2007).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Pattern {
-    /// As a share of the box.
+    /// The step as a share of the box.
     #[serde(skip)]
     pub step: f64,
 }
@@ -43,9 +43,9 @@ impl Pattern {
         points
     }
 
-    /// Whether the poll found something.
+    /// Takes whether the poll found a better point.
     pub fn told(&mut self, better: bool) {
-        // More than the box is no use.
+        // A step larger than the box is useless.
         self.step = if better { (2.0 * self.step).min(1.0) } else { 0.5 * self.step };
     }
 }
