@@ -14,7 +14,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Cpu, Function, Number, Plan, Swarm,
+    Backend, Cpu, Function, Number, Plan, Swarm, check_name,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -176,6 +176,7 @@ impl Cuda {
         if !registry::is_registered::<O>() {
             return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
+        check_name(&plan, O::INFO.name)?;
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine::new(&self.gpu)?;
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))

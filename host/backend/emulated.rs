@@ -13,7 +13,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Function, Number, Plan, Swarm,
+    Backend, Function, Number, Plan, Swarm, check_function,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -198,6 +198,7 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         if function.info().name != O::INFO.name {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
+        check_function(&plan, function)?;
         let Emulated { threads, asked, .. } = self.emulated;
         let machine = self.emulated.machine();
         Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))

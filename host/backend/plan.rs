@@ -49,6 +49,8 @@ pub struct Member<T> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Plan<T> {
+    /// The function's own name: a plan is for no other function.
+    pub(crate) objective: String,
     /// Number of particles of each swarm.
     pub(crate) particles: u32,
     /// The swarms.
@@ -177,7 +179,7 @@ impl<T: Scalar> Plan<T> {
     }
 
     /// What the particles share.
-    pub fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
+    pub(crate) fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
         Settings {
             particles: self.particles,
             swarms: self.swarms(),
@@ -196,7 +198,7 @@ impl<T: Scalar> Plan<T> {
     }
 
     /// How the function sees positions.
-    pub fn view(&self, fixed: Fixed<T>) -> View<T> {
+    pub(crate) fn view(&self, fixed: Fixed<T>) -> View<T> {
         View {
             dims: self.dims(),
             box_only: u32::from(self.edge == Edge::Invisible),

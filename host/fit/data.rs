@@ -167,13 +167,21 @@ impl Data {
     }
 
     /// The arguments of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn arguments(&self, row: usize) -> &[f64] {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
         let start = row * self.stride();
         &self.held.double[start..start + self.columns as usize]
     }
 
     /// The target of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn target(&self, row: usize) -> f64 {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
         self.held.double[row * self.stride() + self.columns as usize]
     }
 

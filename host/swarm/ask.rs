@@ -138,7 +138,7 @@ impl AskTell {
             plan: &Plan<T>,
             problem: &Problem,
         ) -> Result<(f64, Vec<f64>)> {
-            let best = swarm.best()?;
+            let best = swarm.known().swap_remove(0);
             if !best.value.to_f64().is_finite() {
                 let evaluations = u64::from(plan.particles) * (u64::from(swarm.iteration()) + 1);
                 return Err(run::no_best::<T>(problem, best.value.to_f64(), evaluations));

@@ -108,6 +108,7 @@ impl<T: Number> Plan<T> {
         let usual = problem.variables().iter().all(|&v| v == Variable::Continuous);
         let variables = problem.variables().iter().map(|&v| v as u32);
         let plan = Self {
+            objective: problem.function().info().name,
             particles: options.particles,
             members,
             rule: match options.rule {

@@ -207,8 +207,8 @@ impl Problem {
         function: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
     ) -> Result<Self> {
         let batch: Arc<Batch> = Arc::new(function);
-        let closure = Closure { name: "closure".to_owned(), batch };
         let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+        let closure = Closure { name: "closure".to_owned(), dims, batch };
         if dims == 0 {
             return Err(Error::Dimensions {
                 objective: "a closure".to_owned(),

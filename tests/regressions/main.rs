@@ -11,6 +11,7 @@ mod columns;
 mod functions;
 mod graphs;
 mod library;
+mod misuse;
 mod outputs;
 mod pictures;
 mod search;
