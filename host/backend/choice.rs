@@ -37,7 +37,7 @@ named! {
 /// assert_eq!(reason.to_string(), "asked for");
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Whether nobody asked for it: then another may stand in for it.
     #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what stands in for a GPU"))]
@@ -76,7 +76,7 @@ impl std::fmt::Display for Reason {
 /// }
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum AnyBackend {
     /// The CPU, and why.
     Cpu(Cpu, Reason),

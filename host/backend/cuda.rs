@@ -45,7 +45,7 @@ const FEWEST_THREADS: u32 = 64;
 /// }
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Cuda {
     gpu: Gpu,
     asked: Asked,

@@ -41,7 +41,7 @@ const MULTIPROCESSORS: u32 = 3;
 /// assert_eq!(cpu.position, kernels.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulated {
     seed: u64,
     threads: u32,
@@ -174,7 +174,7 @@ impl Emulated {
 /// let kernels: EmulatedWith<Ackley> = Emulated::new(1, 64).with(Ackley);
 /// assert_eq!(kernels.description(), "an emulated GPU, 64 threads a block, schedule 1");
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmulatedWith<O> {
     emulated: Emulated,
     objective: O,

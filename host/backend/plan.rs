@@ -47,7 +47,7 @@ pub struct Member<T> {
 /// assert_eq!(swarm.best()?, again.best()?);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan<T> {
     /// The function's own name: a plan is for no other function.
     pub(crate) objective: String,

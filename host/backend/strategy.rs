@@ -95,7 +95,7 @@ named! {
 }
 
 /// What a caller asks of the launches.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The strategy, or whatever suits.
     pub strategy: Option<Strategy>,

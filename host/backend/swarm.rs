@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use flockwork_device::{
     math::Scalar,
     swarm::{layout, survey::Sums},
@@ -323,7 +325,7 @@ pub trait Swarm<T: Scalar> {
 /// assert!(particle < 9 && (position[0].powi(2) + position[1].powi(2) - value).abs() < 1e-9);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Best<T> {
     /// Lowest fitness; infinite if there is none. Where the function is maximised, the fitness is
     /// its value negated.
@@ -349,14 +351,25 @@ pub struct Best<T> {
 /// assert!(iteration == 0 && sums.finite == 50.0 && sums.fitness / sums.finite >= best);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// Which.
     pub iteration: u32,
     /// Lowest fitness.
     pub best: f64,
     /// Sums over the particles.
+    #[serde(with = "SumsAsWritten")]
     pub sums: Sums,
+}
+
+/// The fields of [`Sums`], whose crate knows nothing of files.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Sums")]
+struct SumsAsWritten {
+    fitness: f64,
+    finite: f64,
+    distance: f64,
+    speed: f64,
 }
 
 /// The whole state of one or more swarms, particle by particle.
@@ -374,7 +387,7 @@ pub struct Record {
 /// assert_eq!((state.iteration, state.velocities.len(), state.best_fitness.len()), (3, 100, 50));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot<T> {
     /// Iterations done.
     pub iteration: u32,

@@ -467,7 +467,7 @@ impl Arguments {
             decimal_comma: self.decimal_comma,
             skip_lines: self.skip_lines,
         };
-        let Columns { x, y, weights, names, skipped, left_out } =
+        let Columns { x, y, weights, names, skipped, left_out, .. } =
             io::parse_columns(&bytes, file, &wanted)?;
         let columns = (names.len() - 1) as u32;
         Ok((

@@ -30,7 +30,7 @@ use super::version::{Capability, Version};
 ///     assert!(image.entries.iter().all(|(name, text)| text.contains(name)));
 /// }
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The number in the target's name: 90 for `sm_90`.
     pub target: u32,

@@ -38,6 +38,13 @@ pub struct Data {
     names: Arc<[String]>,
 }
 
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        (self.columns, &self.names) == (other.columns, &other.names)
+            && self.held.double == other.held.double
+    }
+}
+
 /// The rows, each its arguments followed by its target.
 #[derive(Debug)]
 struct Held {

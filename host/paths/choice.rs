@@ -76,7 +76,7 @@ impl Weights {
 /// assert_eq!(distances.get(0, 1), Some(5));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AnyDistances {
     /// In single precision.
     F32(Distances<f32>),

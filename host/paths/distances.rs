@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use flockwork_device::paths::PIVOT;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Graph, Length, Matrix, Solver, Weight, check, cpu,
@@ -23,7 +23,7 @@ use crate::{Error, Result, Verdict, backend::Cpu, memory};
 /// assert!(distances.path(0, 1).is_err());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Options {
     /// Whether to keep what paths need: 4 more bytes per pair, and somewhat more time.
     pub paths: bool,
@@ -36,7 +36,8 @@ impl Default for Options {
     }
 }
 
-/// The distances between all vertices of a graph, and its paths if they were requested.
+/// The distances between all vertices of a graph, and its paths if they were requested. Equal are those
+/// with the same distances and paths, however long they took.
 ///
 /// ```
 /// use flockwork::{backend::Cpu, paths::{Graph, Options}};
@@ -56,6 +57,12 @@ pub struct Distances<W> {
     relaxing: Duration,
 }
 
+impl<W: PartialEq> PartialEq for Distances<W> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.matrix, &self.routes) == (&other.matrix, &other.routes)
+    }
+}
+
 /// A summary of all distances. Pairs are ordered pairs of different vertices.
 ///
 /// ```
@@ -63,10 +70,12 @@ pub struct Distances<W> {
 ///
 /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?;
 /// let summary = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?.summary();
-/// assert_eq!(summary, Summary { pairs: 3, diameter: Some(3.0), mean: Some(2.0) });
+/// let Summary { pairs, diameter, mean } = summary;
+/// assert_eq!((pairs, diameter, mean), (3, Some(3.0), Some(2.0)));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// Number of pairs connected by a path.
     pub pairs: u64,

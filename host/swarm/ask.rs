@@ -1,5 +1,7 @@
 //! Swarms whose points someone else evaluates.
 
+use std::fmt;
+
 use super::{Options, Precision, Problem, outcome::sign, run};
 use crate::{
     Error, Result,
@@ -28,6 +30,7 @@ use crate::{
 /// assert!(swarm.best()?.0 < 1e-9);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct AskTell {
     problem: Problem,
     options: Options,
@@ -40,6 +43,16 @@ pub struct AskTell {
 enum State {
     F32(CpuSwarm<f32>, Plan<f32>),
     F64(CpuSwarm<f64>, Plan<f64>),
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (precision, iteration) = match self {
+            Self::F32(swarm, _) => ("f32", swarm.iteration()),
+            Self::F64(swarm, _) => ("f64", swarm.iteration()),
+        };
+        write!(f, "a swarm in {precision} after iteration {iteration}")
+    }
 }
 
 impl AskTell {

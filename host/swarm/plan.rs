@@ -10,6 +10,7 @@ use flockwork_device::{
         update::Bound,
     },
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     Coefficients, Edge, Mode, Neighbourhood, Options, Problem, Randomness, Rule, Schedule,
@@ -32,7 +33,7 @@ use crate::{
 /// });
 /// assert_eq!(four[3].coefficients.unwrap().cognitive, 2.0);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variation {
     /// Its seed.
     pub seed: u64,

@@ -9,6 +9,7 @@ use flockwork_device::{
     registry::{self, OBJECTIVES, Visitor},
     swarm::settings::Variable,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::backend::function::{Batch, Closure, Function, Named, Typed};
 use crate::{Error, Result, io::Table, memory};
@@ -68,7 +69,8 @@ struct Rotation {
 /// assert_eq!((cluster.value, cluster.position), (-6.0, None));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct KnownOptimum {
     /// The value.
     pub value: f64,

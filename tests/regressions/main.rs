@@ -8,6 +8,7 @@
 mod program;
 
 mod columns;
+mod face;
 mod functions;
 mod graphs;
 mod library;

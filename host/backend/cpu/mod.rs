@@ -64,7 +64,7 @@ fn on_threads<R: Send>(
 /// assert_eq!(slow.position, fast.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Cpu {
     pool: Arc<rayon::ThreadPool>,
     simd: Simd,

@@ -37,7 +37,7 @@ impl Emulated {
 /// assert_eq!(kernels.outcome.position, fit.run_on(&Cpu::new(0)?, |_| {})?.outcome.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmulatedFit<M> {
     emulated: Emulated,
     model: PhantomData<M>,
