@@ -23,7 +23,7 @@ mod gpu {
         cuda::{CudaError, live_allocations},
         fit::{self, MODELS},
         objective::{Ackley, Context, Info, Objective, Point, Rastrigin, Rosenbrock, Sphere},
-        paths::{Graph, Length, Options as PathOptions},
+        paths::{Graph, Length, PathOptions},
         registry::OBJECTIVES,
         swarm::{
             Checkpoint, Coefficients, Method, Options, Outcome, Polish, Precision, Preset, Problem,

@@ -85,13 +85,13 @@ impl Cuda {
     /// bit.
     ///
     /// ```
-    /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, Options}};
+    /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, PathOptions}};
     ///
     /// if let Ok(gpu) = Cuda::open(0) {
     ///     let ring = Graph::new(5000, (0..5000).map(|i| (i, (i + 1) % 5000, 1.0)))?;
     ///     // The matrix alone is 100 MB.
     ///     let gpu = gpu.with_memory(50_000_000);
-    ///     let distances = ring.distances::<f32>(&gpu, Options::default())?;
+    ///     let distances = ring.distances::<f32>(&gpu, PathOptions::default())?;
     ///     assert_eq!(distances.get(1, 0), Some(4999.0));
     /// }
     /// # Ok::<(), flockwork::Error>(())

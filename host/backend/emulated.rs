@@ -96,12 +96,12 @@ impl Emulated {
     /// passes through the emulated GPU's in strips. The result is the same to the bit.
     ///
     /// ```
-    /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
+    /// use flockwork::{backend::Emulated, paths::{Graph, PathOptions}};
     ///
     /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
     /// // All of the matrix, and what goes with it, takes 1.5 MB.
     /// let small = Emulated::new(1, 32).with_memory(1_400_000);
-    /// let distances = ring.distances::<f32>(&small, Options { paths: false })?;
+    /// let distances = ring.distances::<f32>(&small, PathOptions { paths: false })?;
     /// assert_eq!(distances.get(1, 0), Some(299.0));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -114,11 +114,11 @@ impl Emulated {
     /// said. The result is the same to the bit.
     ///
     /// ```
-    /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
+    /// use flockwork::{backend::Emulated, paths::{Graph, PathOptions}};
     ///
     /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
     /// let large = Emulated::new(1, 32).with_shared_memory(96 << 10);
-    /// let distances = ring.distances::<f32>(&large, Options { paths: true })?;
+    /// let distances = ring.distances::<f32>(&large, PathOptions { paths: true })?;
     /// assert_eq!(distances.path(0, 3)?, Some(vec![0, 1, 2, 3]));
     /// # Ok::<(), flockwork::Error>(())
     /// ```

@@ -106,7 +106,7 @@ const _: () = {
     written::<paths::Edge>();
     value::<paths::Graph>();
     value::<paths::Matrix<f64>>();
-    written::<paths::Options>();
+    written::<paths::PathOptions>();
     written::<paths::Random>();
     written::<paths::Summary>();
     named::<paths::Weights>();

@@ -344,13 +344,13 @@ fn what_paths_points_and_files_are_given_is_checked() {
     for backend in [&|options| graph.distances::<f32>(&cpu, options), &|options| {
         graph.distances::<f32>(&Emulated::new(1, 32), options)
     }]
-        as [&dyn Fn(paths::Options) -> flockwork::Result<paths::Distances<f32>>; 2]
+        as [&dyn Fn(paths::PathOptions) -> flockwork::Result<paths::Distances<f32>>; 2]
     {
-        let distances = backend(paths::Options { paths: true }).unwrap();
+        let distances = backend(paths::PathOptions { paths: true }).unwrap();
         assert_eq!((distances.get(3, 0), distances.get(0, usize::MAX)), (None, None));
         refused(distances.path(3, 0), "vertex is 3");
         refused(distances.path(0, usize::MAX), "below the number of vertices, 3");
-        let without = backend(paths::Options { paths: false }).unwrap();
+        let without = backend(paths::PathOptions { paths: false }).unwrap();
         refused(without.path(0, 1), "paths is false");
         refused(without.predecessors(&cpu), "paths is false");
     }
