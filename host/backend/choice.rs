@@ -40,7 +40,6 @@ named! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Whether nobody asked for it: then another may stand in for it.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what stands in for a GPU"))]
     automatic: bool,
     text: String,
 }
