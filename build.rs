@@ -35,7 +35,7 @@ const CHOICE: &str = "FLOCKWORK_DEVICE_RUSTC";
 /// What to do about a missing compiler.
 const INSTALL: &str = " Install a compiler with the sources of its `core`: on Debian `apt-get \
     install rustc-web rust-web-src`, with rustup `rustup component add rust-src`; or build without \
-    GPU support: `--no-default-features`.";
+    GPU support: `--no-default-features --features cli`.";
 
 fn main() -> ExitCode {
     for path in ["build.rs", "build", "device", "host/cuda/archive.rs"] {

@@ -22,7 +22,7 @@ pub mod paths;
 use std::time::Duration;
 
 use flockwork_device::swarm::layout::{self, TILE};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use fit::{FITS, FitCase, FitMeasurement, Processor, allowed, fit, processor};
 
@@ -68,7 +68,7 @@ pub const SHARED: &[(u32, u32)] = &[
 /// let trial = Trial { particles: 500, precision, mode, history: Some(20) };
 /// assert_eq!(trial.history, Some(20));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Trial {
     /// Number of particles.
     pub particles: u32,
@@ -97,7 +97,7 @@ pub struct Trial {
 /// println!("{:.1} GB/s", measured.bytes as f64 / measured.seconds / 1e9);
 /// assert_eq!(measured.range.0.min(measured.seconds), measured.range.0);
 /// ```
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Number of particles.
     pub particles: u32,
@@ -290,7 +290,7 @@ fn look<T: Number>(
 /// let least = (335_544_320.0 / gpu.copy_bytes_per_second).max(gpu.launch_seconds);
 /// assert!(least > gpu.launch_seconds);
 /// ```
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ceilings {
     /// Bytes read and written per second by a copy within the device's memory.
     pub copy_bytes_per_second: f64,

@@ -37,6 +37,7 @@ mod memory;
 mod names;
 mod observe;
 pub mod paths;
+#[cfg(feature = "plot")]
 pub mod plot;
 pub mod points;
 pub mod swarm;

@@ -5,7 +5,7 @@ use flockwork::{
     Error,
     backend::Cpu,
     io::{First, GraphHints, parse_graph},
-    paths::{AnyDistances, Options, Weights},
+    paths::{AnyDistances, PathOptions, Weights},
 };
 use libfuzzer_sys::fuzz_target;
 use std::ops::ControlFlow;
@@ -21,7 +21,7 @@ fuzz_target!(|input: (u8, &[u8])| {
         Ok(read) if read.graph.vertices() <= 200 => {
             let (cpu, watch) = (Cpu::new(1).unwrap(), |_, _| ControlFlow::Continue(()));
             let _ =
-                AnyDistances::compute(&read.graph, Weights::Auto, &cpu, Options::default(), watch);
+                AnyDistances::compute(&read.graph, Weights::Auto, &cpu, PathOptions::default(), watch);
         }
         Ok(_) | Err(Error::Memory { .. }) => {}
         Err(error) => assert!(error.to_string().starts_with("some.file: "), "{error}"),

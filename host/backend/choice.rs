@@ -38,10 +38,9 @@ named! {
 /// assert_eq!(reason.to_string(), "asked for");
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// Whether the choice was automatic, so that another back end may stand in.
-    #[cfg_attr(not(feature = "cuda"), expect(dead_code, reason = "what stands in for a GPU"))]
     automatic: bool,
     text: String,
 }
@@ -77,7 +76,7 @@ impl std::fmt::Display for Reason {
 /// }
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub enum AnyBackend {
     /// The CPU, and the reason for it.
     Cpu(Cpu, Reason),

@@ -14,7 +14,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Cpu, Function, Number, Plan, Swarm,
+    Backend, Cpu, Function, Number, Plan, Swarm, check_name,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -45,7 +45,7 @@ const FEWEST_THREADS: u32 = 64;
 /// }
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Cuda {
     gpu: Gpu,
     asked: Asked,
@@ -85,13 +85,13 @@ impl Cuda {
     /// change a bit of the result.
     ///
     /// ```
-    /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, Options}};
+    /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, PathOptions}};
     ///
     /// if let Ok(gpu) = Cuda::open(0) {
     ///     let ring = Graph::new(5000, (0..5000).map(|i| (i, (i + 1) % 5000, 1.0)))?;
     ///     // The matrix alone is 100 MB.
     ///     let gpu = gpu.with_memory(50_000_000);
-    ///     let distances = ring.distances::<f32>(&gpu, Options::default())?;
+    ///     let distances = ring.distances::<f32>(&gpu, PathOptions::default())?;
     ///     assert_eq!(distances.get(1, 0), Some(4999.0));
     /// }
     /// # Ok::<(), flockwork::Error>(())
@@ -176,6 +176,7 @@ impl Cuda {
         if !registry::is_registered::<O>() {
             return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
+        check_name(&plan, O::INFO.name)?;
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine::new(&self.gpu)?;
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))

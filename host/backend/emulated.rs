@@ -13,7 +13,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Function, Number, Plan, Swarm,
+    Backend, Function, Number, Plan, Swarm, check_function,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -41,7 +41,7 @@ const MULTIPROCESSORS: u32 = 3;
 /// assert_eq!(cpu.position, kernels.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulated {
     seed: u64,
     threads: u32,
@@ -96,12 +96,12 @@ impl Emulated {
     /// and passes through the emulated GPU's in strips. Does not change a bit of the result.
     ///
     /// ```
-    /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
+    /// use flockwork::{backend::Emulated, paths::{Graph, PathOptions}};
     ///
     /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
     /// // The whole matrix and its auxiliary data take 1.5 MB.
     /// let small = Emulated::new(1, 32).with_memory(1_400_000);
-    /// let distances = ring.distances::<f32>(&small, Options { paths: false })?;
+    /// let distances = ring.distances::<f32>(&small, PathOptions { paths: false })?;
     /// assert_eq!(distances.get(1, 0), Some(299.0));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -114,11 +114,11 @@ impl Emulated {
     /// is 16 KiB. Does not change a bit of the result.
     ///
     /// ```
-    /// use flockwork::{backend::Emulated, paths::{Graph, Options}};
+    /// use flockwork::{backend::Emulated, paths::{Graph, PathOptions}};
     ///
     /// let ring = Graph::new(300, (0..300).map(|i| (i, (i + 1) % 300, 1.0)))?;
     /// let large = Emulated::new(1, 32).with_shared_memory(96 << 10);
-    /// let distances = ring.distances::<f32>(&large, Options { paths: true })?;
+    /// let distances = ring.distances::<f32>(&large, PathOptions { paths: true })?;
     /// assert_eq!(distances.path(0, 3)?, Some(vec![0, 1, 2, 3]));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -174,7 +174,7 @@ impl Emulated {
 /// let kernels: EmulatedWith<Ackley> = Emulated::new(1, 64).with(Ackley);
 /// assert_eq!(kernels.description(), "an emulated GPU, 64 threads a block, schedule 1");
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmulatedWith<O> {
     emulated: Emulated,
     objective: O,
@@ -198,6 +198,7 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         if function.info().name != O::INFO.name {
             return Err(Error::NotRegistered { objective: function.info().name });
         }
+        check_function(&plan, function)?;
         let Emulated { threads, asked, .. } = self.emulated;
         let machine = self.emulated.machine();
         Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))

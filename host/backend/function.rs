@@ -48,6 +48,13 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
     /// The function's name, and what is known about it.
     fn info(&self) -> Named;
 
+    /// The only number of dimensions that the function takes; `None` if it takes any that its
+    /// [`Info`] allows.
+    #[doc(hidden)]
+    fn only_dims(&self) -> Option<u32> {
+        None
+    }
+
     /// Whether the function has GPU kernels, that is, was compiled into this library.
     #[doc(hidden)]
     fn has_kernels(&self) -> bool {
@@ -102,12 +109,17 @@ pub(crate) type Batch = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
 /// A closure as a function. The CPU calls it with up to 64 points at a time, from several threads.
 pub(crate) struct Closure {
     pub name: String,
+    pub dims: u32,
     pub batch: Arc<Batch>,
 }
 
 impl Function for Closure {
     fn info(&self) -> Named {
         Named { name: self.name.clone(), info: None }
+    }
+
+    fn only_dims(&self) -> Option<u32> {
+        Some(self.dims)
     }
 }
 

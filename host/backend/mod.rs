@@ -44,9 +44,13 @@ pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
 pub(crate) use spread::Spread;
 pub use strategy::{Cooperation, Strategy};
+pub(crate) use swarm::check_function;
+#[cfg(feature = "cuda")]
+use swarm::check_name;
 pub use swarm::{Best, Record, Snapshot, Swarm};
 use swarm::{
-    by_particle, check_begun, check_implant, check_points, check_start, into_tiles, until_record,
+    by_particle, check_advance, check_begun, check_better, check_implant, check_points,
+    check_start, check_stride, into_tiles, until_record,
 };
 
 use crate::Result;
@@ -104,6 +108,9 @@ pub trait Backend {
     /// assert_eq!(swarm.best()?.position.len(), 3);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If the plan is for another function, or the machine has no room or no kernels for it.
     fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
     -> Result<Box<dyn Swarm<T>>>;
 

@@ -47,8 +47,10 @@ pub struct Member<T> {
 /// assert_eq!(swarm.best()?, again.best()?);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan<T> {
+    /// The function's own name: a plan is for no other function.
+    pub(crate) objective: String,
     /// Number of particles of each swarm.
     pub(crate) particles: u32,
     /// The swarms.
@@ -179,7 +181,7 @@ impl<T: Scalar> Plan<T> {
     }
 
     /// The settings that all particles share.
-    pub fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
+    pub(crate) fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
         Settings {
             particles: self.particles,
             swarms: self.swarms(),
@@ -198,7 +200,7 @@ impl<T: Scalar> Plan<T> {
     }
 
     /// How the function sees positions.
-    pub fn view(&self, fixed: Fixed<T>) -> View<T> {
+    pub(crate) fn view(&self, fixed: Fixed<T>) -> View<T> {
         View {
             dims: self.dims(),
             box_only: u32::from(self.edge == Edge::Invisible),

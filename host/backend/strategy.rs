@@ -98,7 +98,7 @@ named! {
 }
 
 /// What a caller asks for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The strategy; `None` to choose automatically.
     pub strategy: Option<Strategy>,

@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use flockwork_device::{
     math::Scalar,
     swarm::{layout, survey::Sums},
 };
 
-use super::{Plan, Strategy};
+use super::{Function, Plan, Strategy};
 use crate::{Error, Result};
 
 /// A running swarm, or several that are advanced together.
@@ -44,7 +46,8 @@ pub trait Swarm<T: Scalar> {
     /// ```
     ///
     /// # Errors
-    /// If the swarm has started, or if the points are not one for each particle of a single swarm.
+    /// If it has started, or if the points are not those of all particles of one swarm, in finite
+    /// numbers.
     fn start(&mut self, points: Option<&[T]>) -> Result<()>;
 
     /// Does this many iterations; in an asynchronous swarm, too, every particle does exactly this
@@ -61,6 +64,9 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(swarm.iteration(), 42);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has not started, or if that makes more than 4,294,967,294 iterations in all.
     fn advance(&mut self, iterations: u32) -> Result<()>;
 
     /// As [`Swarm::advance`], and returns how long the iterations took by the clock of the machine
@@ -76,6 +82,9 @@ pub trait Swarm<T: Scalar> {
     /// assert!(swarm.iteration() == 100 && took.as_nanos() > 0);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As for [`Swarm::advance`].
     fn timed(&mut self, iterations: u32) -> Result<Duration> {
         let began = Instant::now();
         self.advance(iterations)?;
@@ -125,6 +134,9 @@ pub trait Swarm<T: Scalar> {
     /// assert!(bests.len() == 2 && bests[0] != bests[1]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has not started.
     fn bests(&mut self) -> Result<Vec<Best<T>>>;
 
     /// For each part of an asynchronous swarm, the global best it last knew: the personal best of
@@ -142,6 +154,9 @@ pub trait Swarm<T: Scalar> {
     /// assert!(swarm.held()?.iter().all(|held| held.value >= best));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has not started.
     fn held(&mut self) -> Result<Vec<Best<T>>> {
         self.bests()
     }
@@ -157,6 +172,9 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(swarm.best()?, swarm.bests()?[0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has not started.
     fn best(&mut self) -> Result<Best<T>> {
         Ok(self.bests()?.swap_remove(0))
     }
@@ -176,6 +194,9 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(iterations, [0, 10, 20]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If `stride` is 0.
     fn record_every(&mut self, stride: Option<u32>) -> Result<()>;
 
     /// The records since the last call; with several swarms, those of one iteration follow each
@@ -207,9 +228,13 @@ pub trait Swarm<T: Scalar> {
     /// assert!(swarm.survey()?[0].sums.distance < before);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has not started.
     fn survey(&mut self) -> Result<Vec<Record>>;
 
-    /// The fitness at any points, `dims` numbers each. Does not change the swarm.
+    /// The fitness at any points: `dims` numbers each, also outside the box. Where one is NaN or
+    /// infinite, it is what the function makes of that. The swarm stays as it is.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -221,7 +246,7 @@ pub trait Swarm<T: Scalar> {
     /// ```
     ///
     /// # Errors
-    /// If the list does not consist of whole points.
+    /// If the numbers are not whole points, or more of them than a swarm can have particles.
     fn evaluate(&mut self, points: &[T]) -> Result<Vec<T>>;
 
     /// Replaces the personal best of the particle that is the global best of swarm number `swarm`,
@@ -241,8 +266,8 @@ pub trait Swarm<T: Scalar> {
     /// ```
     ///
     /// # Errors
-    /// If the swarm has not started, if there is no swarm of this number, or if the point does not
-    /// have `dims` numbers or the fitness is none.
+    /// If the swarm has not started, if there is none of this number, if this is no point of `dims`
+    /// finite numbers, or if the fitness is not less than that of the swarm's best.
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
     /// The whole state.
@@ -258,6 +283,9 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(state.own_bests, state.positions);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If it has not started.
     fn snapshot(&mut self) -> Result<Snapshot<T>>;
 
     /// Continues from a state instead of starting.
@@ -277,6 +305,10 @@ pub trait Swarm<T: Scalar> {
     /// assert_eq!(other.best()?, swarm.best()?);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If no swarm with this plan can be in that state: lists of other lengths, particles that there
+    /// are not, an age above the iteration, or a fitness that is NaN.
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()>;
 }
 
@@ -294,7 +326,7 @@ pub trait Swarm<T: Scalar> {
 /// assert!(particle < 9 && (position[0].powi(2) + position[1].powi(2) - value).abs() < 1e-9);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Best<T> {
     /// Lowest fitness; infinite if there is none. If the function is maximised, fitness is the
     /// negated value.
@@ -320,14 +352,25 @@ pub struct Best<T> {
 /// assert!(iteration == 0 && sums.finite == 50.0 && sums.fitness / sums.finite >= best);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The iteration.
     pub iteration: u32,
     /// Lowest fitness.
     pub best: f64,
     /// Sums over the particles.
+    #[serde(with = "SumsAsWritten")]
     pub sums: Sums,
+}
+
+/// The fields of [`Sums`], whose crate knows nothing of files.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Sums")]
+struct SumsAsWritten {
+    fitness: f64,
+    finite: f64,
+    distance: f64,
+    speed: f64,
 }
 
 /// The whole state of one or more swarms, particle by particle.
@@ -345,7 +388,7 @@ pub struct Record {
 /// assert_eq!((state.iteration, state.velocities.len(), state.best_fitness.len()), (3, 100, 50));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot<T> {
     /// Iterations done.
     pub iteration: u32,
@@ -367,17 +410,17 @@ pub struct Snapshot<T> {
     pub bests: Vec<Best<T>>,
 }
 
+/// The most iterations that a swarm can do: the next one has a number, too.
+const MOST_ITERATIONS: u32 = u32::MAX - 1;
+
 impl<T: Scalar> Snapshot<T> {
-    /// Checks that all lists have the length that this many swarms need.
-    pub(crate) fn check(
-        &self,
-        swarms: usize,
-        particles: usize,
-        dims: usize,
-        learns: bool,
-    ) -> Result<()> {
+    /// Whether this is a state that a swarm with this plan can be in. Positions, velocities and own
+    /// bests may hold any numbers: where nothing limits them, they overflow.
+    pub(crate) fn check(&self, plan: &Plan<T>) -> Result<()> {
+        let (particles, dims) = (plan.particles as usize, plan.dims() as usize);
+        let swarms = plan.members.len();
         let all = swarms * particles;
-        let exemplars = if learns { all * dims } else { 0 };
+        let exemplars = if plan.learns() { all * dims } else { 0 };
         for (what, found, expected) in [
             ("the state's list of positions", self.positions.len(), all * dims),
             ("the state's list of velocities", self.velocities.len(), all * dims),
@@ -393,47 +436,94 @@ impl<T: Scalar> Snapshot<T> {
             }
         }
         for best in &self.bests {
-            if best.position.len() != dims || best.particle as usize >= particles {
-                let what = "the state's best position";
-                return Err(Error::Length { what, found: best.position.len(), expected: dims });
+            if best.position.len() != dims {
+                let (what, found) = ("the state's best position", best.position.len());
+                return Err(Error::Length { what, found, expected: dims });
             }
         }
-        if self.exemplars.iter().any(|&e| e as usize >= particles) {
-            let what = "the state's list of exemplars (one names no particle)";
-            return Err(Error::Length { what, found: self.exemplars.len(), expected: exemplars });
+        let particle = || format!("below {particles}, the number of particles");
+        if let Some(best) = self.bests.iter().find(|best| best.particle as usize >= particles) {
+            return wrong("the particle of the state's best", best.particle, particle());
+        }
+        if let Some(nth) = self.exemplars.iter().position(|&e| e as usize >= particles) {
+            let value = format!("{} (number {nth}, from 0)", self.exemplars[nth]);
+            return wrong("an exemplar of the state", value, particle());
+        }
+        if self.iteration > MOST_ITERATIONS {
+            let accepted = format!("at most {MOST_ITERATIONS}");
+            return wrong("the state's iteration", self.iteration, accepted);
+        }
+        let counts = || self.stale.iter().chain(&self.failed);
+        if let Some(count) = counts().find(|&&count| count > self.iteration) {
+            let accepted = format!("at most {}, the state's iteration", self.iteration);
+            return wrong("an age or a failure of the state", count, accepted);
+        }
+        let fitness = self.best_fitness.iter().chain(self.bests.iter().map(|best| &best.value));
+        if fitness.into_iter().any(|fitness| fitness.to_f64().is_nan()) {
+            return wrong(
+                "a fitness of the state",
+                "NaN",
+                "a number; infinite for none".to_owned(),
+            );
         }
         Ok(())
     }
 }
 
-/// Checks that a swarm with this plan may start from these points: all particles of a single swarm,
-/// and only once.
+fn wrong<R>(option: &'static str, value: impl ToString, accepted: String) -> Result<R> {
+    Err(Error::Option { option, value: value.to_string(), accepted })
+}
+
+/// Whether a plan is for this function: another one may read what is not there.
+pub(crate) fn check_function<T: Scalar>(plan: &Plan<T>, function: &dyn Function) -> Result<()> {
+    check_name(plan, &function.info().name)?;
+    let dims = plan.dims();
+    match function.only_dims() {
+        Some(only) if only != dims => {
+            let (option, accepted) = ("the plan's number of dimensions", only.to_string());
+            wrong(option, dims, format!("{accepted}, which the function takes"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a plan is for a function of this name.
+pub(super) fn check_name<T: Scalar>(plan: &Plan<T>, name: &str) -> Result<()> {
+    if plan.objective == name {
+        return Ok(());
+    }
+    wrong("the function", name, format!("{}, which the plan was made for", plan.objective))
+}
+
+/// Whether a swarm with a plan may start from these points: all particles of one swarm, once.
 pub(super) fn check_start<T: Scalar>(
     plan: &Plan<T>,
     begun: bool,
     points: Option<&[T]>,
 ) -> Result<()> {
     if begun {
-        return Err(Error::Option {
-            option: "start",
-            value: "called again".to_owned(),
-            accepted: "called once, before any iteration and any state to go on from".to_owned(),
-        });
+        let accepted = "called once, before any iteration and any state to go on from";
+        return wrong("start", "called again", accepted.to_owned());
     }
     let Some(points) = points else { return Ok(()) };
     if plan.members.len() != 1 {
-        return Err(Error::Option {
-            option: "start points",
-            value: format!("given for {} swarms", plan.members.len()),
-            accepted: "given for one swarm".to_owned(),
-        });
+        let value = format!("given for {} swarms", plan.members.len());
+        return wrong("start points", value, "given for one swarm".to_owned());
     }
     let expected = plan.particles as usize * plan.dims() as usize;
     if points.len() != expected {
         let what = "the list of start points";
         return Err(Error::Length { what, found: points.len(), expected });
     }
-    Ok(())
+    check_finite("start points", points, plan.dims())
+}
+
+/// Whether all coordinates of these points are finite.
+fn check_finite<T: Scalar>(option: &'static str, points: &[T], dims: u32) -> Result<()> {
+    let Some(nth) = points.iter().position(|x| !x.to_f64().is_finite()) else { return Ok(()) };
+    let (point, dimension) = (nth / dims as usize, nth % dims as usize);
+    let value = format!("{:?} in dimension {dimension} of point {point}", points[nth].to_f64());
+    wrong(option, value, "finite numbers".to_owned())
 }
 
 /// The number of points of a plan's problem in this list of numbers.
@@ -444,10 +534,15 @@ pub(super) fn check_points<T: Scalar>(plan: &Plan<T>, points: &[T]) -> Result<us
         let what = "the list of points to evaluate (whole points)";
         return Err(Error::Length { what, found: points.len(), expected: (count + 1) * dims });
     }
+    if count > layout::MOST_PARTICLES as usize {
+        let accepted = format!("at most {}", layout::MOST_PARTICLES);
+        return wrong("the number of points to evaluate", count, accepted);
+    }
     Ok(count)
 }
 
-/// Checks that a point can be implanted into this swarm of a plan, which has begun.
+/// Whether a point can be put into this swarm of a plan, which has begun. Whether it is better, its
+/// back end knows: [`check_better`].
 pub(super) fn check_implant<T: Scalar>(
     plan: &Plan<T>,
     begun: bool,
@@ -458,36 +553,54 @@ pub(super) fn check_implant<T: Scalar>(
     check_begun(begun)?;
     let swarms = plan.members.len();
     if swarm >= swarms {
-        return Err(Error::Option {
-            option: "swarm",
-            value: swarm.to_string(),
-            accepted: format!("less than {swarms}, the number of swarms"),
-        });
+        let accepted = format!("less than {swarms}, the number of swarms");
+        return wrong("swarm", swarm, accepted);
     }
     let expected = plan.dims() as usize;
     if point.len() != expected {
         return Err(Error::Length { what: "the point to implant", found: point.len(), expected });
     }
+    check_finite("the point to implant", point, plan.dims())?;
     if fitness.to_f64().is_nan() {
-        return Err(Error::Option {
-            option: "the fitness to implant",
-            value: "NaN".to_owned(),
-            accepted: "a number".to_owned(),
-        });
+        return wrong("the fitness to implant", "NaN", "a number".to_owned());
     }
     Ok(())
 }
 
-/// Checks that a swarm has started or continues from a state, which its iterations need.
+/// Whether what is implanted is better than a swarm's best.
+pub(super) fn check_better<T: Scalar>(fitness: T, best: T) -> Result<()> {
+    if fitness < best {
+        return Ok(());
+    }
+    let accepted = format!("less than {:?}, that of the swarm's best", best.to_f64());
+    wrong("the fitness to implant", format!("{:?}", fitness.to_f64()), accepted)
+}
+
+/// Whether a swarm has started or goes on from a state, as its iterations need.
 pub(super) fn check_begun(begun: bool) -> Result<()> {
     if begun {
         return Ok(());
     }
-    Err(Error::Option {
-        option: "start",
-        value: "not called".to_owned(),
-        accepted: "called once, or `restore`, before this".to_owned(),
-    })
+    wrong("start", "not called", "called once, or `restore`, before this".to_owned())
+}
+
+/// Whether a swarm can do so many iterations more.
+pub(super) fn check_advance(begun: bool, iteration: u32, iterations: u32) -> Result<()> {
+    check_begun(begun)?;
+    let left = MOST_ITERATIONS - iteration;
+    if iterations <= left {
+        return Ok(());
+    }
+    let accepted = format!("at most {left}: {MOST_ITERATIONS} in all");
+    wrong("the number of iterations", iterations, accepted)
+}
+
+/// Whether records can be kept after every so many iterations.
+pub(super) fn check_stride(stride: Option<u32>) -> Result<()> {
+    if stride == Some(0) {
+        return wrong("the stride of records", 0, "at least 1, or `None` for none".to_owned());
+    }
+    Ok(())
 }
 
 /// How many of `left` iterations remain before the next record is due.

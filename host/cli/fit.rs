@@ -12,7 +12,7 @@ use clap::{ArgGroup, Args, Parser};
 use flockwork::{
     Error,
     backend::{AnyBackend, Backend},
-    fit::{Data, Fit, Fitted, Info, Loss, MODELS, Parameter, Shape, Statistics, Status},
+    fit::{Data, Fit, Fitted, Loss, MODELS, ModelInfo, Parameter, Shape, Statistics, Status},
     io::{self, Column, Columns, Hints, Layout, Wanted},
     plot::{self, Fitting},
     swarm::{Checkpoint, Options, Precision, Saved, StopReason},
@@ -467,7 +467,7 @@ impl Arguments {
             decimal_comma: self.decimal_comma,
             skip_lines: self.skip_lines,
         };
-        let Columns { x, y, weights, names, skipped, left_out } =
+        let Columns { x, y, weights, names, skipped, left_out, .. } =
             io::parse_columns(&bytes, file, &wanted)?;
         let columns = (names.len() - 1) as u32;
         Ok((
@@ -478,13 +478,13 @@ impl Arguments {
     }
 }
 
-fn parameters(info: &Info) -> Vec<Parameter> {
+fn parameters(info: &ModelInfo) -> Vec<Parameter> {
     let shape = usual(info);
     (0..(info.parameters)(&shape)).map(|index| (info.parameter)(index, &shape)).collect()
 }
 
 /// The model's default shape, with as few columns as it accepts.
-fn usual(info: &Info) -> Shape {
+fn usual(info: &ModelInfo) -> Shape {
     let columns = (1..).find(|&columns| info.columns.contains(columns)).unwrap_or(1);
     Shape::of(info, columns)
 }
@@ -503,14 +503,14 @@ fn list(as_json: bool) -> anyhow::Result<()> {
         }
         Range::WithinArguments => "within the arguments".to_owned(),
     };
-    let sizes = |info: &Info| -> Vec<String> {
+    let sizes = |info: &ModelInfo| -> Vec<String> {
         let size = |s: &flockwork::fit::Size| {
             format!("{} {} to {}, usually {}", s.name, s.least, s.most, s.usual)
         };
         info.sizes.iter().map(size).collect()
     };
     if as_json {
-        let object = |info: &Info| {
+        let object = |info: &ModelInfo| {
             let parameter = |p: Parameter| json!({"name": p.to_string(), "bounds": range(p.range)});
             json!({
                 "name": info.name,

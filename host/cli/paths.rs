@@ -12,7 +12,7 @@ use flockwork::{
     Error,
     backend::{AnyBackend, Backend, Cpu},
     io::{self, First, GraphHints, NpyElement, ReadGraph},
-    paths::{AnyDistances, Distances, Graph, Options, Weight, Weights},
+    paths::{AnyDistances, Distances, Graph, PathOptions, Weight, Weights},
 };
 use serde_json::{Value, json};
 
@@ -226,7 +226,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let cpu = Cpu::new(threads)?;
     let backend = arguments.gpu_memory.limit(graph.select(backend, threads)?);
     let options =
-        Options { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
+        PathOptions { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
     interrupt::listen()?;
     let bar = progress::blocks(arguments.json);
     let watch = |done, of| {

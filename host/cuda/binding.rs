@@ -87,7 +87,7 @@ macro_rules! trampoline {
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!(
-    "the feature `cuda` is for Linux on x86-64 and AArch64: build with --no-default-features"
+    "the feature `cuda` is for Linux on x86-64 and AArch64: build with --no-default-features --features cli"
 );
 
 // All functions that cust 0.3.2 refers to, whether this program calls them or not; after an update,

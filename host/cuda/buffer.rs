@@ -24,7 +24,8 @@ use super::gpu::Gpu;
 /// println!("{count} buffers, {bytes} bytes");
 /// assert_eq!(count == 0, bytes == 0);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct LiveAllocations {
     /// Number of buffers, not counting empty ones.
     pub count: u64,

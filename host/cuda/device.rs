@@ -18,7 +18,7 @@ use super::version::{Capability, Version};
 ///     println!("there is a driver for CUDA {version}, but {reason}");
 /// }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// There is a driver and it lists at least one GPU.
     Available {

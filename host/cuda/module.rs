@@ -33,13 +33,22 @@ use super::version::{Capability, Version};
 ///     assert!(text.contains(&format!(".entry {name}(")));
 /// }
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Image {
     target: u32,
     bytes: &'static [u8],
     /// `bytes`, once its index has been read.
     archive: OnceLock<Archive<'static>>,
 }
+
+/// Whether they are the same kernels for the same target.
+impl PartialEq for Image {
+    fn eq(&self, other: &Self) -> bool {
+        (self.target, self.bytes) == (other.target, other.bytes)
+    }
+}
+
+impl Eq for Image {}
 
 impl Image {
     /// The kernels of an archive that the build wrote.

@@ -38,6 +38,13 @@ pub struct Data {
     names: Arc<[String]>,
 }
 
+impl PartialEq for Data {
+    fn eq(&self, other: &Self) -> bool {
+        (self.columns, &self.names) == (other.columns, &other.names)
+            && self.held.double == other.held.double
+    }
+}
+
 /// The rows, each its arguments followed by its target.
 #[derive(Debug)]
 struct Held {
@@ -167,13 +174,21 @@ impl Data {
     }
 
     /// The arguments of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn arguments(&self, row: usize) -> &[f64] {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
         let start = row * self.stride();
         &self.held.double[start..start + self.columns as usize]
     }
 
     /// The target of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
     pub fn target(&self, row: usize) -> f64 {
+        assert!(row < self.rows, "row {row} of {}", self.rows);
         self.held.double[row * self.stride() + self.columns as usize]
     }
 

@@ -1,8 +1,8 @@
 //! The result of a fit.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Fit, units::Inner};
 use crate::swarm::Outcome;
@@ -20,7 +20,7 @@ use crate::swarm::Outcome;
 /// assert_eq!(Status::Undetermined.name(), "undetermined");
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
@@ -59,6 +59,12 @@ impl Status {
     }
 }
 
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// A matrix over the estimated parameters.
 ///
 /// ```
@@ -71,7 +77,7 @@ impl Status {
 /// assert!((matrix.rows[0][1] + 0.8018).abs() < 1e-4);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Matrix {
     /// The names of its rows and columns.
@@ -79,6 +85,7 @@ pub struct Matrix {
     /// For each parameter, the column of the data it multiplies, if the model is linear in columns.
     pub columns: Vec<Option<String>>,
     /// NaN for a parameter without a standard error; `null` in JSON.
+    #[serde(deserialize_with = "rows")]
     pub rows: Vec<Vec<f64>>,
 }
 
@@ -117,7 +124,7 @@ impl Matrix {
 /// assert!(statistics.adjusted_r_squared < statistics.r_squared);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Statistics {
     /// The confidence level of intervals.
@@ -133,32 +140,32 @@ pub struct Statistics {
     pub correlation: Matrix,
     /// 1 minus the ratio of the sum of squares to that of a constant, or to that of zero: see
     /// `about_mean`.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub r_squared: f64,
     /// The same with variances, each over its degrees of freedom.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub adjusted_r_squared: f64,
     /// Whether R squared is relative to the mean of the target. As in R, it is not for a linear
     /// model that cannot be constant.
     pub about_mean: bool,
     /// The log-likelihood.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub log_likelihood: f64,
     /// Akaike's information criterion: twice the number of parameters minus twice the
     /// log-likelihood.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub aic: f64,
     /// Akaike's criterion corrected for few rows (Hurvich and Tsai 1989).
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub aicc: f64,
     /// Schwarz's (Bayesian) information criterion.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub bic: f64,
     /// Akaike's criterion as lmfit computes it: n ln(sum of squares / n) + 2 p.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub lmfit_aic: f64,
     /// Schwarz's criterion as lmfit computes it: n ln(sum of squares / n) + p ln n.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub lmfit_bic: f64,
 }
 
@@ -173,16 +180,19 @@ pub struct Statistics {
 /// assert!(low < 2.525 && 2.525 < high);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Prediction {
     /// The predicted value.
     pub value: f64,
     /// Its standard error; NaN if it depends on a parameter without one.
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub error: f64,
     /// The confidence interval of the model's true value, at the fit's level.
+    #[serde(serialize_with = "ends", deserialize_with = "maybe_ends")]
     pub confidence: (f64, f64),
     /// The prediction interval of a new target, at that level; NaN for losses other than squares.
+    #[serde(serialize_with = "ends", deserialize_with = "maybe_ends")]
     pub prediction: (f64, f64),
 }
 
@@ -198,7 +208,7 @@ pub struct Prediction {
 /// assert!((slope.error - 0.0794).abs() < 1e-3);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Estimate {
     /// Its name.
@@ -211,17 +221,17 @@ pub struct Estimate {
     /// independent errors of equal size, or with weights of 1 / variance. For the losses huber and
     /// cauchy see [`Statistics::covariance`]. Zero if the value was given, infinite if the data do
     /// not determine it, NaN if there is none for another reason: see `status`.
-    #[serde(serialize_with = "finite")]
+    #[serde(serialize_with = "finite", deserialize_with = "maybe_nan")]
     pub error: f64,
     /// Its status.
     pub status: Status,
     /// Its confidence interval by standard error and Student's t distribution; NaN without an
     /// error.
-    #[serde(serialize_with = "ends")]
+    #[serde(serialize_with = "ends", deserialize_with = "maybe_ends")]
     pub confidence: (f64, f64),
     /// Its confidence interval by [profile likelihood](super::Fit::profile), if asked for. An end
     /// is NaN where the sum of squares does not grow enough, or not before a given bound.
-    #[serde(serialize_with = "profile_ends")]
+    #[serde(serialize_with = "profile_ends", deserialize_with = "maybe_profile_ends")]
     pub profile: Option<(f64, f64)>,
     /// Its bounds; twice the value if that was given.
     pub bounds: (f64, f64),
@@ -264,6 +274,31 @@ fn profile_ends<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let finite = |end: f64| end.is_finite().then_some(end);
     profile.map(|(low, high)| (finite(low), finite(high))).serialize(serializer)
+}
+
+/// Reads a number; null is NaN.
+fn maybe_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// Reads an interval, of which an end or all may be null.
+fn maybe_ends<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(f64, f64), D::Error> {
+    Ok(maybe_profile_ends(deserializer)?.unwrap_or((f64::NAN, f64::NAN)))
+}
+
+/// Reads both ends, each of which may be null, if they were asked for.
+fn maybe_profile_ends<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<(f64, f64)>, D::Error> {
+    let ends = Option::<(Option<f64>, Option<f64>)>::deserialize(deserializer)?;
+    Ok(ends.map(|(low, high)| (low.unwrap_or(f64::NAN), high.unwrap_or(f64::NAN))))
+}
+
+/// Reads the rows of a matrix, in which null is NaN.
+fn rows<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Vec<f64>>, D::Error> {
+    let rows = Vec::<Vec<Option<f64>>>::deserialize(deserializer)?;
+    let numbers = |row: Vec<Option<f64>>| row.into_iter().map(|x| x.unwrap_or(f64::NAN)).collect();
+    Ok(rows.into_iter().map(numbers).collect())
 }
 
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

@@ -72,7 +72,7 @@ impl Double {
 /// assert!(gram.bound(&[3.0, 0.0]) < 1e-9);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gram {
     /// The upper triangle, row by row; the target is last.
     entries: Vec<Double>,

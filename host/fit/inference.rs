@@ -623,7 +623,55 @@ impl Fitted {
         }
     }
 
-    /// The residual of each row: its target minus the prediction, not weighted.
+    /// The covariances of the estimated parameters, from which their standard errors come: the square
+    /// roots of its diagonal.
+    ///
+    /// A row and a column for each parameter that was not fixed, in the model's order; the entry of two
+    /// is in the product of their units. It is s^2 (J^T W J)^-1 at the estimate, where J has a row of
+    /// derivatives of the prediction for each row of the data, W the weights on its diagonal, and s is
+    /// the residual standard deviation, or 1 if weights are [absolute](Fit::absolute_sigma): the
+    /// asymptotic covariance of least squares (Seber and Wild: Nonlinear Regression, 1989, section 2.1),
+    /// as `vcov` of R and SciPy's `curve_fit` give it. For the losses huber and cauchy see
+    /// [`Statistics::covariance`]. NaN for a parameter without a standard error.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Polynomial};
+    ///
+    /// let data = Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)])?;
+    /// let fitted = Fit::new(Polynomial, data)?.size("degree", 1)?.run()?;
+    /// let covariance = fitted.covariance();
+    /// assert_eq!(covariance.parameters, ["c0", "c1"]);
+    /// assert!((covariance.rows[1][1].sqrt() - fitted.parameters[1].error).abs() < 1e-12);
+    /// // The variance of c0 + 4 c1, a prediction.
+    /// let rows = &covariance.rows;
+    /// let error = (rows[0][0] + 2.0 * 4.0 * rows[0][1] + 16.0 * rows[1][1]).sqrt();
+    /// assert!((error - fitted.predict(&[4.0]).error).abs() < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn covariance(&self) -> &Matrix {
+        &self.statistics.covariance
+    }
+
+    /// The correlations of the estimated parameters: each covariance over the product of both
+    /// standard errors. Rows and columns are as of [`Fitted::covariance`]; entries have no unit and are
+    /// from -1 to 1, and 1 on the diagonal. Near -1 or 1 the data tell two parameters hardly apart.
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Polynomial};
+    ///
+    /// let data = Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)])?;
+    /// let fitted = Fit::new(Polynomial, data)?.size("degree", 1)?.run()?;
+    /// assert_eq!(fitted.correlation().get("c1", "c1"), Some(1.0));
+    /// assert!((fitted.correlation().get("c0", "c1").unwrap() + 0.8018).abs() < 1e-4);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn correlation(&self) -> &Matrix {
+        &self.statistics.correlation
+    }
+
+    /// The residual of each row: its target minus the prediction, not weighted, in the target's unit
+    /// and the order of the data. The sum over rows of weight times square is
+    /// [`sum_of_squares`](Fitted::sum_of_squares) times the square of [`unit`](Fitted::unit).
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Polynomial};

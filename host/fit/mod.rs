@@ -52,8 +52,8 @@ mod units;
 pub use data::Data;
 pub use fitted::{Estimate, Fitted, Matrix, Prediction, Statistics, Status};
 pub use flockwork_device::fit::{
-    Columns, Info, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size, Visitor,
-    model as models, predict, sum, with_model,
+    Columns, Info as ModelInfo, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size,
+    Visitor, model as models, predict, sum, with_model,
 };
 pub use gpu::EmulatedFit;
 #[cfg(feature = "cuda")]
@@ -63,6 +63,16 @@ pub(crate) use rows::Setup;
 pub use run::Resample;
 pub use statement::{Fit, Loss};
 pub use synthetic::synthetic;
+
+/// The earlier name of [`ModelInfo`].
+///
+/// ```
+/// # #[allow(deprecated)]
+/// let info: flockwork::fit::Info = flockwork::fit::MODELS[0];
+/// assert!(!info.name.is_empty());
+/// ```
+#[deprecated(note = "it is called `ModelInfo`: `objective::Info` is of functions")]
+pub type Info = ModelInfo;
 
 macro_rules! models {
     ($($module:ident: $type:ident,)*) => {

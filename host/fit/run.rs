@@ -14,6 +14,7 @@ use flockwork_device::{
     random::{Draw, Key, Purpose, philox},
 };
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 use super::{
@@ -103,7 +104,7 @@ const GRACE: Duration = Duration::from_millis(500);
 /// let resample = Resample { weights: vec![1.0, 0.0, 2.0], seed: 5 };
 /// assert_eq!(resample.weights.iter().sum::<f64>(), 3.0);
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resample {
     /// A weight for each row, or empty for the fit's own.
     pub weights: Vec<f64>,

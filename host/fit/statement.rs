@@ -920,6 +920,10 @@ impl Function for Fit {
         Named { name: format!("fit of {}", self.name), info: None }
     }
 
+    fn only_dims(&self) -> Option<u32> {
+        Some(self.sought.iter().filter(|sought| sought.fixed.is_none()).count() as u32)
+    }
+
     fn has_kernels(&self) -> bool {
         self.model.has_kernels()
     }

@@ -25,7 +25,7 @@ use crate::{Error, Result, memory};
 /// assert!("".parse::<Column>().is_err());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Column {
     text: String,
 }
@@ -108,7 +108,7 @@ impl Of {
 /// assert_eq!(table.names, ["time", "ln(count)"]);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// The arguments; empty for all columns that are neither target nor weight.
     pub x: Vec<Column>,
@@ -141,6 +141,7 @@ pub struct Wanted {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Columns {
     /// The arguments, row by row.
     pub x: Vec<f64>,

@@ -55,7 +55,7 @@ use crate::Result;
 /// assert_eq!(read_table(&path, hints)?.targets(), [3.0]);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Hints {
     /// Coefficients per row.
     pub dims: Option<u32>,

@@ -1,10 +1,13 @@
 //! NumPy's format for one array:
 //! <https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>.
 
-use std::{io::Write, path::Path};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use super::whole;
-use crate::Result;
+use crate::{Error, Result};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -340,7 +343,8 @@ elements!(f32 "<f4", f64 "<f8", i32 "<i4", u16 "<u2");
 /// ```
 ///
 /// # Errors
-/// If the file cannot be written.
+/// [`Error::Length`] if there are more or fewer numbers than that; [`Error::File`] if the file cannot
+/// be written. Either leaves no file behind.
 pub fn write<T: Element>(
     path: &Path,
     rows: usize,
@@ -355,10 +359,23 @@ pub fn write<T: Element>(
     let length = (MAGIC.len() + 4 + dict.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
     let dict = format!("{dict:<width$}\n", width = length - 1);
     let header = [MAGIC, &[1, 0], &(length as u16).to_le_bytes(), dict.as_bytes()];
-    whole::write(path, |file| {
+    let expected = rows.saturating_mul(columns);
+    let mut found = 0;
+    let mut is_over = false;
+    let written = whole::write(path, |file| {
         file.write_all(&header.concat())?;
-        numbers.into_iter().try_for_each(|number| file.write_all(number.bytes().as_ref()))
-    })
+        for number in numbers {
+            found += 1;
+            file.write_all(number.bytes().as_ref())?;
+        }
+        is_over = true;
+        // Of another length no file is left behind.
+        if found == expected { Ok(()) } else { Err(io::ErrorKind::InvalidInput.into()) }
+    });
+    if is_over && found != expected {
+        return Err(Error::Length { what: "the list of numbers to write", found, expected });
+    }
+    written
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The type to compute in.
 
-use super::{Distances, Graph, Options, Solver, Watcher, Weight, check};
+use super::{Distances, Graph, PathOptions, Solver, Watcher, Weight, check};
 use crate::{Result, names::named};
 
 named! {
@@ -64,19 +64,19 @@ impl Weights {
 /// Distances in the chosen type.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, Options, Weights}};
+/// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, PathOptions, Weights}};
 ///
 /// let graph = Graph::new(2, [(0, 1, 5.0)])?;
 /// let cpu = Cpu::new(1)?;
 /// let AnyDistances::U16(distances) =
-///     AnyDistances::compute(&graph, Weights::Auto, &cpu, Options::default(), |_, _| {})?
+///     AnyDistances::compute(&graph, Weights::Auto, &cpu, PathOptions::default(), |_, _| {})?
 /// else {
 ///     panic!("they are whole and small");
 /// };
 /// assert_eq!(distances.get(0, 1), Some(5));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum AnyDistances {
     /// In single precision.
     F32(Distances<f32>),
@@ -92,10 +92,10 @@ impl AnyDistances {
     /// [`Graph::distances_while`] in the type given by `weights`.
     ///
     /// ```
-    /// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, Options, Weights}};
+    /// use flockwork::{backend::Cpu, paths::{AnyDistances, Graph, PathOptions, Weights}};
     ///
     /// let graph = Graph::new(2, [(0, 1, 5.0)])?;
-    /// let (cpu, options) = (Cpu::new(1)?, Options::default());
+    /// let (cpu, options) = (Cpu::new(1)?, PathOptions::default());
     /// let distances = AnyDistances::compute(&graph, Weights::F32, &cpu, options, |_, _| {})?;
     /// assert!(matches!(distances, AnyDistances::F32(_)));
     /// # Ok::<(), flockwork::Error>(())
@@ -107,7 +107,7 @@ impl AnyDistances {
         graph: &Graph,
         weights: Weights,
         solver: &impl Solver,
-        options: Options,
+        options: PathOptions,
         watch: impl Watcher + Send,
     ) -> Result<Self> {
         Ok(match weights.settled(graph) {

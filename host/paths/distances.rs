@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use flockwork_device::paths::PIVOT;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Graph, Length, Matrix, Solver, Weight, check, cpu,
@@ -16,33 +16,34 @@ use crate::{Error, Result, Verdict, backend::Cpu, memory};
 /// What to compute.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, paths::{Graph, Options}};
+/// use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
 ///
 /// let graph = Graph::new(2, [(0, 1, 1.0)])?;
-/// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options { paths: false })?;
+/// let distances = graph.distances::<f32>(&Cpu::new(1)?, PathOptions { paths: false })?;
 /// assert!(distances.path(0, 1).is_err());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PathOptions {
     /// Whether to keep what paths need: 4 more bytes per pair, and somewhat more time.
     pub paths: bool,
 }
 
-impl Default for Options {
+impl Default for PathOptions {
     /// With paths.
     fn default() -> Self {
         Self { paths: true }
     }
 }
 
-/// The distances between all vertices of a graph, and its paths if they were requested.
+/// The distances between all vertices of a graph, and its paths if they were requested. Equal are those
+/// with the same distances and paths, however long they took.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, paths::{Graph, Options}};
+/// use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
 ///
 /// let graph = Graph::undirected(4, [(0, 1, 1.0), (1, 2, 1.5)])?;
-/// let distances = graph.distances::<f64>(&Cpu::new(0)?, Options::default())?;
+/// let distances = graph.distances::<f64>(&Cpu::new(0)?, PathOptions::default())?;
 /// assert_eq!(distances.row(0), [0.0, 1.0, 2.5, f64::INFINITY]);
 /// let summary = distances.summary();
 /// assert_eq!((summary.pairs, summary.diameter), (6, Some(2.5)));
@@ -56,17 +57,25 @@ pub struct Distances<W> {
     relaxing: Duration,
 }
 
+impl<W: PartialEq> PartialEq for Distances<W> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.matrix, &self.routes) == (&other.matrix, &other.routes)
+    }
+}
+
 /// A summary of all distances. Pairs are ordered pairs of different vertices.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, paths::{Graph, Options, Summary}};
+/// use flockwork::{backend::Cpu, paths::{Graph, PathOptions, Summary}};
 ///
 /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?;
-/// let summary = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?.summary();
-/// assert_eq!(summary, Summary { pairs: 3, diameter: Some(3.0), mean: Some(2.0) });
+/// let summary = graph.distances::<u16>(&Cpu::new(1)?, PathOptions::default())?.summary();
+/// let Summary { pairs, diameter, mean } = summary;
+/// assert_eq!((pairs, diameter, mean), (3, Some(3.0), Some(2.0)));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Summary {
     /// Number of pairs connected by a path.
     pub pairs: u64,
@@ -84,14 +93,14 @@ impl Graph {
     /// pair.
     ///
     /// ```
-    /// use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     ///
     /// let graph = Graph::new(3, [(0, 1, 1e8), (1, 2, 1.0)])?;
     /// let cpu = Cpu::new(0)?;
     /// // The sum is rounded in f32.
-    /// assert_eq!(graph.distances::<f32>(&cpu, Options::default())?.get(0, 2), Some(1e8));
-    /// assert_eq!(graph.distances::<f64>(&cpu, Options::default())?.get(0, 2), Some(1e8 + 1.0));
-    /// assert!(graph.distances::<u16>(&cpu, Options::default()).is_err());
+    /// assert_eq!(graph.distances::<f32>(&cpu, PathOptions::default())?.get(0, 2), Some(1e8));
+    /// assert_eq!(graph.distances::<f64>(&cpu, PathOptions::default())?.get(0, 2), Some(1e8 + 1.0));
+    /// assert!(graph.distances::<u16>(&cpu, PathOptions::default()).is_err());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     ///
@@ -102,7 +111,7 @@ impl Graph {
     pub fn distances<W: Length>(
         &self,
         solver: &impl Solver,
-        options: Options,
+        options: PathOptions,
     ) -> Result<Distances<W>> {
         self.distances_while(solver, options, |_, _| {})
     }
@@ -112,11 +121,11 @@ impl Graph {
     /// [`Watcher`].
     ///
     /// ```
-    /// use flockwork::{Error, backend::Cpu, paths::{Graph, Options}};
+    /// use flockwork::{Error, backend::Cpu, paths::{Graph, PathOptions}};
     /// use std::ops::ControlFlow;
     ///
     /// let (graph, cpu) = (Graph::new(100, [(0, 1, 1.0)])?, Cpu::new(1)?);
-    /// let options = Options::default();
+    /// let options = PathOptions::default();
     /// graph.distances_while::<f32>(&cpu, options, |done, of| println!("{done} of {of}"))?;
     /// let stopped = graph.distances_while::<f32>(&cpu, options, |_, _| ControlFlow::Break(()));
     /// assert!(matches!(stopped, Err(Error::Interrupted)));
@@ -128,7 +137,7 @@ impl Graph {
     pub fn distances_while<W: Length>(
         &self,
         solver: &impl Solver,
-        options: Options,
+        options: PathOptions,
         mut watch: impl Watcher + Send,
     ) -> Result<Distances<W>> {
         let start = Instant::now();
@@ -174,9 +183,9 @@ impl<W: Weight> Distances<W> {
     /// Number of vertices.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
-    /// assert_eq!(graph.distances::<u16>(&Cpu::new(1)?, Options::default())?.vertices(), 2);
+    /// assert_eq!(graph.distances::<u16>(&Cpu::new(1)?, PathOptions::default())?.vertices(), 2);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn vertices(&self) -> usize {
@@ -186,9 +195,9 @@ impl<W: Weight> Distances<W> {
     /// The distance from one vertex to another; `None` if there is no path or no such vertex.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
-    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert_eq!((distances.get(0, 1), distances.get(1, 0)), (Some(3), None));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -201,9 +210,9 @@ impl<W: Weight> Distances<W> {
     /// The distances from a vertex, with [`Weight::UNREACHABLE`] where there is no path.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
-    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert_eq!(distances.row(1), [f32::INFINITY, 0.0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -217,9 +226,9 @@ impl<W: Weight> Distances<W> {
     /// All distances: the entry in row i and column j is the distance from i to j.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0), (1, 0, 1.0)])?;
-    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert_eq!(distances.matrix().entries(), [0.0, 3.0, 1.0, 0.0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -230,9 +239,9 @@ impl<W: Weight> Distances<W> {
     /// The time from the graph to the distances, checks included.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
-    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert!(distances.elapsed().as_secs_f64() > 0.0);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -243,9 +252,9 @@ impl<W: Weight> Distances<W> {
     /// The part of [`Distances::elapsed`] spent on relaxations: without checks and copies.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
-    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert!(distances.relaxing() <= distances.elapsed());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -256,9 +265,9 @@ impl<W: Weight> Distances<W> {
     /// Whether paths can be queried.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(2, [(0, 1, 3.0)])?;
-    /// assert!(graph.distances::<f32>(&Cpu::new(1)?, Options::default())?.has_paths());
+    /// assert!(graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?.has_paths());
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn has_paths(&self) -> bool {
@@ -272,9 +281,9 @@ impl<W: Weight> Distances<W> {
     /// rounding. Takes time proportional to the path's length and the number of vertices.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 1.0), (0, 2, 5.0)])?;
-    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<u16>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert_eq!(distances.path(0, 2)?, Some(vec![0, 1, 2]));
     /// assert_eq!(distances.path(1, 1)?, Some(vec![1]));
     /// assert_eq!(distances.path(2, 0)?, None);
@@ -282,7 +291,7 @@ impl<W: Weight> Distances<W> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] if there is no such vertex, or if [`Options::paths`] was false.
+    /// [`Error::Option`] if there is no such vertex, or if [`PathOptions::paths`] was false.
     pub fn path(&self, from: usize, to: usize) -> Result<Option<Vec<usize>>> {
         let n = self.vertices();
         for vertex in [from, to] {
@@ -302,10 +311,10 @@ impl<W: Weight> Distances<W> {
     /// bytes per pair and time proportional to the number of pairs.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 1.0)])?;
     /// let cpu = Cpu::new(1)?;
-    /// let distances = graph.distances::<f32>(&cpu, Options::default())?;
+    /// let distances = graph.distances::<f32>(&cpu, PathOptions::default())?;
     /// let none = -9999;
     /// let rows = [[none, 0, 1], [none, none, 1], [none, none, none]];
     /// assert_eq!(distances.predecessors(&cpu)?, rows.concat());
@@ -313,7 +322,7 @@ impl<W: Weight> Distances<W> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] if [`Options::paths`] was false, [`Error::Memory`].
+    /// [`Error::Option`] if [`PathOptions::paths`] was false, [`Error::Memory`].
     pub fn predecessors(&self, cpu: &Cpu) -> Result<Vec<i32>> {
         let (n, routes) = (self.vertices(), self.routes()?);
         memory::check(4 * n as u128 * n as u128)?;
@@ -342,9 +351,9 @@ impl<W: Weight> Distances<W> {
     /// A summary of all distances.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(3, [(0, 1, 3.0)])?;
-    /// let summary = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?.summary();
+    /// let summary = graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?.summary();
     /// assert_eq!((summary.pairs, summary.mean), (1, Some(3.0)));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -366,9 +375,9 @@ impl<W: Weight> Distances<W> {
     /// reaches; `None` if it reaches none.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(3, [(0, 1, 3.0), (1, 2, 1.0)])?;
-    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert_eq!(distances.eccentricities(), [Some(4.0), Some(1.0), None]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
@@ -381,9 +390,9 @@ impl<W: Weight> Distances<W> {
     /// sum is not positive. Distances are those from the vertex; some programs use those to it.
     ///
     /// ```
-    /// # use flockwork::{backend::Cpu, paths::{Graph, Options}};
+    /// # use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
     /// let graph = Graph::new(3, [(0, 1, 3.0), (1, 2, 1.0)])?;
-    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, Options::default())?;
+    /// let distances = graph.distances::<f32>(&Cpu::new(1)?, PathOptions::default())?;
     /// assert_eq!(distances.closeness(), [2.0 / 7.0, 0.5, 0.0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```

@@ -1,5 +1,7 @@
 //! Vertices and edges.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Error, Result, memory};
 
 /// A directed edge.
@@ -11,7 +13,7 @@ use crate::{Error, Result, memory};
 /// assert_eq!(graph.edges(), 1);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Edge {
     /// The source, from 0.
     pub from: u32,

@@ -5,10 +5,10 @@
 //! list the paths. Weights may be negative, but no cycle may be.
 //!
 //! ```
-//! use flockwork::{backend::Cpu, paths::{Graph, Options}};
+//! use flockwork::{backend::Cpu, paths::{Graph, PathOptions}};
 //!
 //! let graph = Graph::new(4, [(0, 1, 5.0), (1, 2, -2.0), (0, 2, 4.0), (2, 3, 1.0)])?;
-//! let distances = graph.distances::<i32>(&Cpu::new(0)?, Options::default())?;
+//! let distances = graph.distances::<i32>(&Cpu::new(0)?, PathOptions::default())?;
 //! assert_eq!(distances.get(0, 3), Some(4));
 //! assert_eq!(distances.path(0, 3)?, Some(vec![0, 1, 2, 3]));
 //! assert_eq!(distances.get(3, 0), None);
@@ -45,7 +45,7 @@ mod route;
 mod solver;
 
 pub use choice::{AnyDistances, Weights};
-pub use distances::{Distances, Options, Summary};
+pub use distances::{Distances, PathOptions, Summary};
 pub use flockwork_device::paths::{PIVOT, Weight};
 pub use graph::{Edge, Graph};
 pub use matrix::Matrix;
@@ -61,11 +61,11 @@ pub(crate) use solver::{Closed, Closing, Watch};
 /// The types in which distances can be computed: `f32`, `f64`, `i32` and `u16`.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, paths::{Graph, Length, Options}};
+/// use flockwork::{backend::Cpu, paths::{Graph, Length, PathOptions}};
 ///
 /// /// The distance between two vertices, in any of the types.
 /// fn between<W: Length>(graph: &Graph, from: usize, to: usize) -> flockwork::Result<f64> {
-///     let distances = graph.distances::<W>(&Cpu::new(1)?, Options::default())?;
+///     let distances = graph.distances::<W>(&Cpu::new(1)?, PathOptions::default())?;
 ///     Ok(distances.get(from, to).map_or(f64::INFINITY, |length| length.to_f64()))
 /// }
 /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?;
@@ -74,3 +74,12 @@ pub(crate) use solver::{Closed, Closing, Watch};
 /// ```
 pub trait Length: Kernels {}
 impl<W: Kernels> Length for W {}
+
+/// The earlier name of [`PathOptions`].
+///
+/// ```
+/// # #[allow(deprecated)]
+/// assert!(flockwork::paths::Options::default().paths);
+/// ```
+#[deprecated(note = "it is called `PathOptions`: `swarm::Options` are of swarms")]
+pub type Options = PathOptions;

@@ -2,6 +2,7 @@
 
 use flockwork_device::{math::Real, random::stream::PhiloxStream};
 use rand::Rng;
+use serde::{Deserialize, Serialize};
 
 use super::{Edge, Graph, graph::check_vertices};
 use crate::{Error, Result, memory};
@@ -14,7 +15,7 @@ use crate::{Error, Result, memory};
 /// let sparse = Random { vertices: 100, density: 0.05, ..Random::default() };
 /// assert_eq!(sparse.weights, (1.0, 100.0));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Random {
     /// Number of vertices.
     pub vertices: usize,

@@ -10,7 +10,7 @@ use super::{Matrix, Weight};
 pub const NONE: u32 = u32::MAX;
 
 /// The data needed to list paths.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Routes<W> {
     /// The via (an intermediate vertex) of each pair: see `flockwork_device::paths`.
     pub vias: Vec<u32>,

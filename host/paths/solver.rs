@@ -39,12 +39,12 @@ pub struct Closed<W> {
 /// their total, it returns nothing, or a [`ControlFlow`] that may stop the computation.
 ///
 /// ```
-/// use flockwork::{backend::Cpu, paths::{Graph, Options, Watcher}};
+/// use flockwork::{backend::Cpu, paths::{Graph, PathOptions, Watcher}};
 ///
 /// /// A distance, computed under observation.
 /// fn watched(graph: &Graph, watch: impl Watcher + Send) -> flockwork::Result<Option<f32>> {
 ///     let cpu = Cpu::new(1)?;
-///     Ok(graph.distances_while::<f32>(&cpu, Options::default(), watch)?.get(0, 1))
+///     Ok(graph.distances_while::<f32>(&cpu, PathOptions::default(), watch)?.get(0, 1))
 /// }
 /// let graph = Graph::new(2, [(0, 1, 5.0)])?;
 /// assert_eq!(watched(&graph, |done, of| assert!(done <= of))?, Some(5.0));
@@ -102,12 +102,12 @@ impl Closes for AnyBackend {
 ///
 /// ```
 /// use flockwork::backend::{Cpu, Emulated};
-/// use flockwork::paths::{Graph, Options, Solver};
+/// use flockwork::paths::{Graph, PathOptions, Solver};
 ///
 /// /// The length of the path around a ring.
 /// fn around(solver: &impl Solver) -> flockwork::Result<Option<f32>> {
 ///     let ring = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.5), (2, 0, 1.0)])?;
-///     Ok(ring.distances::<f32>(solver, Options::default())?.get(0, 2))
+///     Ok(ring.distances::<f32>(solver, PathOptions::default())?.get(0, 2))
 /// }
 /// assert_eq!(around(&Cpu::new(1)?)?, Some(3.5));
 /// // The emulator runs the GPU's kernels, thousands of times slower.

@@ -23,7 +23,7 @@ use crate::{Error, Result};
 /// let picture = Bars { title: "An iteration", subtitle: "", label: "seconds", groups };
 /// assert!(bars("times.jpeg".as_ref(), &picture).is_err(), "an SVG or a PNG");
 /// ```
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bars<'a> {
     /// The title; shortened if it is too long.
     pub title: &'a str,

@@ -1,6 +1,6 @@
 //! Data, the fitted curve, and the residuals.
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -48,6 +48,19 @@ pub struct Fitting<'a> {
     pub curve: &'a dyn Fn(f64) -> f64,
     /// The curve's name in the legend, such as `the fitted curve`.
     pub curve_name: &'a str,
+}
+
+impl fmt::Debug for Fitting<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter
+            .debug_struct("Fitting")
+            .field("title", &self.title)
+            .field("x_label", &self.x_label)
+            .field("y_label", &self.y_label)
+            .field("points", &self.points.len())
+            .field("curve_name", &self.curve_name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Plots data and the fitted curve, and the residuals in a second panel, as an SVG or a PNG by the

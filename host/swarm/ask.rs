@@ -1,5 +1,7 @@
 //! Swarms whose points the caller evaluates.
 
+use std::fmt;
+
 use super::{Options, Precision, Problem, outcome::sign, run};
 use crate::{
     Error, Result,
@@ -28,6 +30,7 @@ use crate::{
 /// assert!(swarm.best()?.0 < 1e-9);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct AskTell {
     problem: Problem,
     options: Options,
@@ -40,6 +43,16 @@ pub struct AskTell {
 enum State {
     F32(CpuSwarm<f32>, Plan<f32>),
     F64(CpuSwarm<f64>, Plan<f64>),
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (precision, iteration) = match self {
+            Self::F32(swarm, _) => ("f32", swarm.iteration()),
+            Self::F64(swarm, _) => ("f64", swarm.iteration()),
+        };
+        write!(f, "a swarm in {precision} after iteration {iteration}")
+    }
 }
 
 impl AskTell {
@@ -138,7 +151,7 @@ impl AskTell {
             plan: &Plan<T>,
             problem: &Problem,
         ) -> Result<(f64, Vec<f64>)> {
-            let best = swarm.best()?;
+            let best = swarm.known().swap_remove(0);
             if !best.value.to_f64().is_finite() {
                 let evaluations = u64::from(plan.particles) * (u64::from(swarm.iteration()) + 1);
                 return Err(run::no_best::<T>(problem, best.value.to_f64(), evaluations));

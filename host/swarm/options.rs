@@ -160,7 +160,7 @@ named! {
 /// assert_eq!(Neighbourhood::Random(3).to_string(), "random:3");
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Neighbourhood {
     /// All particles inform all: gbest.

@@ -1,9 +1,9 @@
 //! The result of a run, and its course.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use flockwork_device::objective::Goal;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::backend::Record;
 
@@ -24,7 +24,7 @@ use crate::backend::Record;
 /// assert!(outcome.evaluations >= 50_000);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress<'a> {
     /// Iterations done after the start, including those of swarms before a restart.
@@ -38,6 +38,7 @@ pub struct Progress<'a> {
     /// Restarts so far.
     pub restarts: u32,
     /// Time since the call.
+    #[serde(rename = "seconds", serialize_with = "seconds")]
     pub elapsed: Duration,
     /// The samples taken since the last call, if [`Options::history`](super::Options) asks for any.
     pub samples: &'a [Sample],
@@ -53,7 +54,7 @@ pub struct Progress<'a> {
 /// assert_eq!(outcome.stopped.sentence(), "the target was reached");
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StopReason {
@@ -100,6 +101,12 @@ impl StopReason {
     }
 }
 
+impl fmt::Display for StopReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.sentence())
+    }
+}
+
 /// The state of a swarm after an iteration, or where a polish began or ended. A polish runs between
 /// two iterations, so two samples may have the same iteration.
 ///
@@ -114,6 +121,7 @@ impl StopReason {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Sample {
     /// The iteration, including those of swarms before a restart.
     pub iteration: u32,
@@ -187,6 +195,7 @@ pub(super) fn sign(goal: Goal) -> f64 {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Frame {
     /// The iteration.
     pub iteration: u32,
@@ -200,7 +209,7 @@ pub struct Frame {
     pub velocities: Vec<f32>,
 }
 
-/// The result of a run.
+/// The result of a run. Written as JSON and read back it has no frames, and `found` is `value`.
 ///
 /// ```
 /// use flockwork::{objective::Sphere, swarm::{Problem, Search}};
@@ -211,7 +220,8 @@ pub struct Frame {
 /// assert_eq!(outcome.evaluations, 100 * 51);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 #[non_exhaustive]
 pub struct Outcome {
     /// The best value found: the lowest, or the highest if the goal is to maximise. After a run in
@@ -250,6 +260,48 @@ pub struct Outcome {
 
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
+}
+
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    Duration::try_from_secs_f64(f64::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+/// An [`Outcome`] as it is written.
+#[derive(Deserialize)]
+struct Written {
+    value: f64,
+    position: Vec<f64>,
+    iterations: u32,
+    evaluations: u64,
+    restarts: u32,
+    stopped: StopReason,
+    #[serde(default)]
+    history: Vec<Sample>,
+    #[serde(rename = "startup_seconds", deserialize_with = "duration")]
+    startup: Duration,
+    #[serde(rename = "seconds", deserialize_with = "duration")]
+    elapsed: Duration,
+    evaluations_timed: u64,
+}
+
+impl From<Written> for Outcome {
+    fn from(written: Written) -> Self {
+        let Written { value, position, iterations, evaluations, restarts, stopped, .. } = written;
+        Self {
+            value,
+            found: value,
+            position,
+            iterations,
+            evaluations,
+            restarts,
+            stopped,
+            history: written.history,
+            frames: Vec::new(),
+            startup: written.startup,
+            elapsed: written.elapsed,
+            evaluations_timed: written.evaluations_timed,
+        }
+    }
 }
 
 impl Outcome {

@@ -11,6 +11,7 @@ use flockwork_device::{
         update::Bound,
     },
 };
+use serde::{Deserialize, Serialize};
 
 use super::{
     Coefficients, Edge, Mode, Neighbourhood, Options, Problem, Randomness, Rule, Schedule,
@@ -33,7 +34,7 @@ use crate::{
 /// });
 /// assert_eq!(four[3].coefficients.unwrap().cognitive, 2.0);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Variation {
     /// Its seed.
     pub seed: u64,
@@ -109,6 +110,7 @@ impl<T: Number> Plan<T> {
         let usual = problem.variables().iter().all(|&v| v == Variable::Continuous);
         let variables = problem.variables().iter().map(|&v| v as u32);
         let plan = Self {
+            objective: problem.function().info().name,
             particles: options.particles,
             members,
             rule: match options.rule {

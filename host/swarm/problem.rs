@@ -9,6 +9,7 @@ use flockwork_device::{
     registry::{self, OBJECTIVES, Visitor},
     swarm::settings::Variable,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::backend::function::{Batch, Closure, Function, Named, Typed};
 use crate::{Error, Result, io::Table, memory};
@@ -69,7 +70,8 @@ struct Rotation {
 /// assert_eq!((cluster.value, cluster.position), (-6.0, None));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct KnownOptimum {
     /// The value.
     pub value: f64,
@@ -208,8 +210,8 @@ impl Problem {
         function: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
     ) -> Result<Self> {
         let batch: Arc<Batch> = Arc::new(function);
-        let closure = Closure { name: "closure".to_owned(), batch };
         let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+        let closure = Closure { name: "closure".to_owned(), dims, batch };
         if dims == 0 {
             return Err(Error::Dimensions {
                 objective: "a closure".to_owned(),

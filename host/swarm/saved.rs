@@ -34,7 +34,7 @@ use crate::{
 /// assert_eq!(Checkpoint::read(&path)?.note(), "the third attempt");
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saved {
     /// The file. It is replaced as a whole, or stays as it was.
     pub path: PathBuf,
@@ -205,7 +205,7 @@ pub(super) fn write<T: Number>(
 /// assert_eq!(rest.position, whole.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Checkpoint {
     path: PathBuf,
     header: Header,

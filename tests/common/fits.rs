@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use flockwork::{
     Result,
     backend::{Backend, Cpu, Emulated, Number, Plan, Swarm},
-    fit::{Data, Fit, Fitted, Info, Loss, MODELS, Model, Resample, Visitor, with_model},
+    fit::{Data, Fit, Fitted, Loss, MODELS, Model, ModelInfo, Resample, Visitor, with_model},
     swarm::{Options, Precision, Problem},
 };
 
@@ -195,7 +195,7 @@ pub fn cases() -> Vec<Case> {
 /// Calls `visit` for the model of each name.
 pub fn for_each_model<M: FitMachine>(
     machine: &M,
-    mut visit: impl FnMut(&'static Info) -> Vec<Case>,
+    mut visit: impl FnMut(&'static ModelInfo) -> Vec<Case>,
 ) -> Result<()> {
     for info in MODELS {
         for case in visit(info) {

@@ -3,7 +3,7 @@
 use flockwork::{
     Result,
     backend::Cpu,
-    paths::{Graph, Length, Options, Solver, Weights},
+    paths::{Graph, Length, PathOptions, Solver, Weights},
     random::stream::PhiloxStream,
 };
 use rand::{Rng, SeedableRng};
@@ -62,7 +62,7 @@ pub fn undirected(n: usize, degree: f64, kind: Kind, seed: u64) -> Graph {
 /// Checks that a back end finds the CPU's distances and paths, bit for bit.
 pub fn same<W: Length + PartialEq>(graph: &Graph, solver: &impl Solver, what: &str) -> Result<()> {
     for paths in [false, true] {
-        same_with::<W>(graph, solver, Options { paths }, what)?;
+        same_with::<W>(graph, solver, PathOptions { paths }, what)?;
     }
     Ok(())
 }
@@ -71,7 +71,7 @@ pub fn same<W: Length + PartialEq>(graph: &Graph, solver: &impl Solver, what: &s
 pub fn same_with<W: Length + PartialEq>(
     graph: &Graph,
     solver: &impl Solver,
-    options: Options,
+    options: PathOptions,
     what: &str,
 ) -> Result<()> {
     let cpu = Cpu::new(0)?;

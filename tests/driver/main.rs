@@ -22,7 +22,7 @@ mod driver {
     use flockwork::{
         backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Number, Plan, Snapshot, Strategy},
         fit::{Data, Fit},
-        paths::{Graph, Options as PathOptions},
+        paths::{Graph, PathOptions},
         swarm::{Function, Mode, Neighbourhood, Options, Problem, Rule, Search, minimize},
     };
     use libtest_mimic::{Arguments, Failed, Trial};

@@ -6,7 +6,7 @@ use flockwork::{
     Error,
     backend::{Cuda, Strategy},
     cuda::live_allocations,
-    paths::{Graph, Length, Options},
+    paths::{Graph, Length, PathOptions},
 };
 use libtest_mimic::{Failed, Trial};
 
@@ -61,7 +61,7 @@ fn undirected_graphs() -> Vec<Trial> {
 fn streamed() -> Vec<Trial> {
     fn compared<W: Length + PartialEq>(graph: &Graph, share: f64) -> Result<(), Failed> {
         for paths in [false, true] {
-            let options = Options { paths };
+            let options = PathOptions { paths };
             let gpu = Cuda::open(0)?;
             let least = match graph.distances::<W>(&gpu.clone().with_memory(1), options) {
                 Err(Error::GpuMemory { needed, .. }) => needed as u64,
@@ -96,9 +96,9 @@ fn streamed() -> Vec<Trial> {
     trials.push(Trial::test("same_distances_in_little_memory::20000_vertices", || {
         let gpu = Cuda::open(0)?;
         for graph in [random(20_000, 9.0, Kind::Real, 1), undirected(20_000, 9.0, Kind::Real, 2)] {
-            let whole = graph.distances::<f32>(&gpu, Options::default())?;
+            let whole = graph.distances::<f32>(&gpu, PathOptions::default())?;
             let small = gpu.clone().with_memory(800 << 20);
-            let strips = graph.distances::<f32>(&small, Options::default())?;
+            let strips = graph.distances::<f32>(&small, PathOptions::default())?;
             if whole.matrix() != strips.matrix() {
                 return Err("other distances".into());
             }
@@ -113,9 +113,9 @@ fn no_leak() -> Result<(), Failed> {
     let before = live_allocations();
     for memory in [u64::MAX, 5 << 20] {
         let gpu = Cuda::open(0)?.with_memory(memory);
-        graph.distances::<f32>(&gpu, Options { paths: false })?;
+        graph.distances::<f32>(&gpu, PathOptions { paths: false })?;
         let stop = |_, _| ControlFlow::Break(());
-        let ended = graph.distances_while::<f32>(&gpu, Options { paths: false }, stop);
+        let ended = graph.distances_while::<f32>(&gpu, PathOptions { paths: false }, stop);
         // A matrix that fits is done before the first check.
         if ended.is_ok() != (memory == u64::MAX) {
             return Err(format!("ended: {:?}", ended.err()).into());
@@ -128,7 +128,7 @@ fn no_leak() -> Result<(), Failed> {
 fn too_large() -> Result<(), Failed> {
     let graph = random(1000, 5.0, Kind::Ties, 1);
     let gpu = Cuda::open(0)?.with_memory(1 << 20);
-    match graph.distances::<f32>(&gpu, Options::default()) {
+    match graph.distances::<f32>(&gpu, PathOptions::default()) {
         Err(Error::GpuMemory { needed, available: 0x10_0000 }) if needed > 0x10_0000 => Ok(()),
         other => Err(format!("{:?}", other.map(|distances| distances.vertices())).into()),
     }

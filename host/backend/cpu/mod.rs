@@ -28,7 +28,7 @@ pub use simd::Simd;
 pub(crate) use simd::dispatched;
 pub use swarm::CpuSwarm;
 
-use super::{Backend, Function, Number, Plan, Swarm};
+use super::{Backend, Function, Number, Plan, Swarm, check_function};
 use crate::{Error, Result};
 
 /// More threads than any machine has cores; this many can be started in a moment.
@@ -64,7 +64,7 @@ fn on_threads<R: Send>(
 /// assert_eq!(slow.position, fast.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Cpu {
     pool: Arc<rayon::ThreadPool>,
     simd: Simd,
@@ -139,6 +139,7 @@ impl Backend for Cpu {
         function: &dyn Function,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
+        check_function(&plan, function)?;
         let evaluator = T::of_function(function).evaluator(self.simd);
         let swarm = CpuSwarm::new(Arc::clone(&self.pool), self.simd, Some(evaluator), plan)?;
         Ok(Box::new(swarm))

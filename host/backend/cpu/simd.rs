@@ -12,7 +12,7 @@ use std::fmt;
 /// assert!(widest >= Simd::Baseline);
 /// assert_eq!(Cpu::with_simd(1, Simd::Avx512).is_ok(), widest == Simd::Avx512);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Simd {
     /// The architecture's baseline, which every processor has.
     Baseline,

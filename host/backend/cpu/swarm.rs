@@ -28,8 +28,9 @@ use super::{
 use crate::{
     Error, Result,
     backend::{
-        Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_begun,
-        check_implant, check_points, check_start, into_tiles, until_record,
+        Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_advance,
+        check_begun, check_better, check_implant, check_points, check_start, check_stride,
+        into_tiles, until_record,
     },
     memory,
 };
@@ -260,7 +261,7 @@ impl<T: Number> CpuSwarm<T> {
 
     /// Runs `iterations` iterations in which threads do not wait for each other.
     fn advance_asynchronously(&mut self, iterations: u32) -> Result<()> {
-        let known = self.best()?;
+        let known = self.known().swap_remove(0);
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (settings, view) = unsafe { self.shared() };
         let Some(evaluator) = self.evaluator.as_deref() else { return Err(evaluated_elsewhere()) };
@@ -338,6 +339,18 @@ impl<T: Number> CpuSwarm<T> {
                 *guide = self.own_bests[layout::index(slot, d, dims)];
             }
         }
+    }
+
+    /// The best of each swarm so far; without a value before the first points are evaluated.
+    pub(crate) fn known(&self) -> Vec<Best<T>> {
+        let bests = self.champions.iter().zip(self.guides.chunks_exact(self.dims()));
+        bests
+            .map(|(champion, guide)| Best {
+                value: champion.fitness,
+                particle: champion.particle,
+                position: guide.to_vec(),
+            })
+            .collect()
     }
 
     /// The next points to evaluate: the initial ones if `start`, otherwise those after a move. For
@@ -427,7 +440,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     }
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
-        check_begun(self.begun)?;
+        check_advance(self.begun, self.iteration, iterations)?;
         let mut left = iterations;
         while left > 0 {
             let mut done = 1;
@@ -456,21 +469,17 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     }
 
     fn bests(&mut self) -> Result<Vec<Best<T>>> {
-        let bests = self.champions.iter().zip(self.guides.chunks_exact(self.dims()));
-        Ok(bests
-            .map(|(champion, guide)| Best {
-                value: champion.fitness,
-                particle: champion.particle,
-                position: guide.to_vec(),
-            })
-            .collect())
+        check_begun(self.begun)?;
+        Ok(self.known())
     }
 
     fn held(&mut self) -> Result<Vec<Best<T>>> {
-        if self.held.is_empty() { self.bests() } else { Ok(self.held.clone()) }
+        check_begun(self.begun)?;
+        Ok(if self.held.is_empty() { self.known() } else { self.held.clone() })
     }
 
     fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
+        check_stride(stride)?;
         self.history = stride;
         Ok(())
     }
@@ -480,6 +489,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     }
 
     fn survey(&mut self) -> Result<Vec<Record>> {
+        check_begun(self.begun)?;
         let before = self.records.len();
         self.keep_record();
         Ok(self.records.split_off(before))
@@ -512,6 +522,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
         check_implant(&self.plan, self.begun, swarm, point, fitness)?;
+        check_better(fitness, self.champions[swarm].fitness)?;
         let dims = self.dims();
         let stride = layout::stride(self.plan.particles as usize);
         let slot = swarm * stride + self.champions[swarm].particle as usize;
@@ -527,6 +538,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot<T>> {
+        check_begun(self.begun)?;
         let (particles, dims) = (self.plan.particles as usize, self.dims());
         let all = particles * self.plan.members.len();
         let rows = |tiled: &[T]| -> Vec<T> {
@@ -552,13 +564,13 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             stale,
             exemplars,
             failed: self.failed.clone(),
-            bests: self.bests()?,
+            bests: self.known(),
         })
     }
 
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
+        snapshot.check(&self.plan)?;
         let (particles, dims) = (self.plan.particles as usize, self.dims());
-        snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
         let stride = layout::stride(particles);
         for swarm in 0..self.plan.members.len() {
             let (from, to) = (swarm * particles, swarm * stride);

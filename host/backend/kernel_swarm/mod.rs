@@ -241,7 +241,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn advance(&mut self, iterations: u32) -> Result<()> {
-        super::check_begun(self.begun)?;
+        super::check_advance(self.begun, self.iteration, iterations)?;
         let mut left = iterations;
         while left > 0 {
             let next = self.iteration + 1;
@@ -281,6 +281,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn bests(&mut self) -> Result<Vec<Best<T>>> {
+        super::check_begun(self.begun)?;
         let state = &self.buffers;
         self.download_bests(
             self.plan.members.len(),
@@ -303,6 +304,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
+        super::check_stride(stride)?;
         self.history.stride = stride;
         Ok(())
     }
@@ -312,6 +314,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn survey(&mut self) -> Result<Vec<Record>> {
+        super::check_begun(self.begun)?;
         self.keep_record()?;
         self.history.take_last(&self.machine, self.plan.swarms())
     }
@@ -357,6 +360,9 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
         super::check_implant(&self.plan, self.begun, swarm, point, fitness)?;
+        let swarms = self.plan.members.len();
+        let best = self.machine.download(&self.buffers.champion_fitness, swarms)?[swarm];
+        super::check_better(fitness, best)?;
         self.in_rows()?;
         let (machine, state) = (&*self.machine, &self.buffers);
         let point = machine.upload(point)?;
@@ -380,6 +386,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn snapshot(&mut self) -> Result<Snapshot<T>> {
+        super::check_begun(self.begun)?;
         self.in_rows()?;
         let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
         let swarms = self.plan.members.len();
@@ -408,8 +415,8 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     }
 
     fn restore(&mut self, snapshot: &Snapshot<T>) -> Result<()> {
-        let (particles, dims) = (self.plan.particles as usize, self.plan.dims() as usize);
-        snapshot.check(self.plan.members.len(), particles, dims, self.plan.learns())?;
+        snapshot.check(&self.plan)?;
+        let dims = self.plan.dims() as usize;
         self.in_rows()?;
         let (machine, plan, state) = (&*self.machine, &self.plan, &mut self.buffers);
         state.positions = in_slots(machine, plan, &snapshot.positions, dims)?;

@@ -6,7 +6,7 @@ use flockwork_device::fit::Model;
 
 use crate::{
     Error, Result,
-    backend::{Backend, Emulated, Function, Number, Plan, Swarm, machine::Machine},
+    backend::{Backend, Emulated, Function, Number, Plan, Swarm, check_function, machine::Machine},
     fit::Fit,
 };
 
@@ -37,7 +37,7 @@ impl Emulated {
 /// assert_eq!(kernels.outcome.position, fit.run_on(&Cpu::new(0)?, |_| {})?.outcome.position);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmulatedFit<M> {
     emulated: Emulated,
     model: PhantomData<M>,
@@ -60,6 +60,7 @@ impl<M: Model> Backend for EmulatedFit<M> {
         let Some(fit) = Fit::behind(function).filter(|fit| fit.model_name() == M::INFO.name) else {
             return Err(Error::ModelOnGpu { model: function.info().name });
         };
+        check_function(&plan, function)?;
         let setup = fit.setup_in::<T>()?;
         let width = setup.shape.columns as usize + 1;
         let machine = self.emulated.machine();

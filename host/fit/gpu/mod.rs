@@ -44,7 +44,7 @@ use flockwork_device::{
 use super::Fit;
 use super::Setup;
 #[cfg(feature = "cuda")]
-use crate::backend::{Cuda, Swarm};
+use crate::backend::{Cuda, Swarm, check_function};
 use crate::{
     Error, Result,
     backend::{
@@ -111,6 +111,7 @@ impl Cuda {
         if !registry::is_registered_model::<M>() {
             return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
         }
+        check_function(&plan, fit)?;
         let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;
         let (machine, strategy) = (self.machine()?, self.strategy());
         Ok(Box::new(swarm::<M, _, T>(machine, setup, numbers, plan, strategy)?))

@@ -179,6 +179,40 @@ fn certified_values_are_found_in_wide_boxes() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// Standard errors, covariances, correlations and residuals are of one piece, and NIST's.
+#[test]
+fn the_covariance_is_what_standard_errors_come_from() {
+    let cpu = Cpu::new(0).unwrap();
+    let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * expected.abs();
+    for file in ["Misra1a", "Misra1b", "Chwirut2", "DanWood", "Rat42", "Kirby2"] {
+        let case = CASES.iter().find(|case| case.file == file).unwrap();
+        let problem = read(case);
+        let fitted = run(&fit(case, &problem), 1, &cpu);
+        let (covariance, correlation) = (fitted.covariance(), fitted.correlation());
+        let fixed = |name: &str| case.fixed.iter().any(|(fixed, _)| *fixed == name);
+        let free: Vec<_> = fitted.parameters.iter().filter(|e| !fixed(&e.name)).collect();
+        assert_eq!(covariance.parameters, free.iter().map(|e| &*e.name).collect::<Vec<_>>());
+        assert_eq!(covariance.parameters, correlation.parameters);
+        assert_eq!(free.len(), problem.deviations.len());
+        for (i, (one, &certified)) in free.iter().zip(&problem.deviations).enumerate() {
+            let deviation = covariance.rows[i][i].sqrt();
+            assert!(near(deviation, one.error), "{file}: {deviation} for {}", one.error);
+            assert!(digits(deviation, certified) > 4.0, "{file}: {deviation} for {certified}");
+            for (j, other) in free.iter().enumerate() {
+                let [both, turned] = [covariance.rows[i][j], covariance.rows[j][i]];
+                assert!(near(both, turned), "{file}: {both} and {turned}");
+                let (found, expected) = (correlation.rows[i][j], both / (one.error * other.error));
+                assert!((found - expected).abs() < 1e-12 && found.abs() <= 1.0, "{file}: {found}");
+                assert_eq!(covariance.get(&one.name, &other.name), Some(both));
+            }
+        }
+        let residuals = fitted.residuals();
+        assert_eq!(residuals.len(), problem.data.rows());
+        let sum: f64 = residuals.iter().map(|residual| residual * residual).sum();
+        assert!(digits(sum, problem.sum_of_squares) > 6.0, "{file}: {sum}");
+    }
+}
+
 #[test]
 #[ignore = "minutes: prints the table of all files and 50 seeds each"]
 fn table_of_all_files() {

@@ -6,7 +6,7 @@ use flockwork::{
     Error,
     backend::Cpu,
     io::{First, GraphHints, ReadGraph, parse_graph, read_graph, write_graph},
-    paths::{AnyDistances, Graph, Options, Random, Weights, random},
+    paths::{AnyDistances, Graph, PathOptions, Random, Weights, random},
     random::stream::PhiloxStream,
 };
 use rand::Rng;
@@ -279,7 +279,7 @@ fn damaged_files_are_no_panic() {
                         &read.graph,
                         Weights::Auto,
                         &cpu,
-                        Options::default(),
+                        PathOptions::default(),
                         watch,
                     );
                 }
@@ -305,7 +305,7 @@ fn street_map(name: &str, vertices: usize, edges: usize, sources: usize) {
     let graph = read.graph;
     assert_eq!((read.first, graph.vertices(), graph.edges()), (0, vertices, edges));
     let cpu = Cpu::new(0).unwrap();
-    let distances = graph.distances::<i32>(&cpu, Options::default()).unwrap();
+    let distances = graph.distances::<i32>(&cpu, PathOptions::default()).unwrap();
     for nth in 0..sources {
         let from = nth * vertices / sources;
         let expected = graph.distances_from(from);

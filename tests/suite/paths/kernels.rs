@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use flockwork::{
     Error,
     backend::{Cpu, Emulated, Strategy},
-    paths::{Graph, Length, Options},
+    paths::{Graph, Length, PathOptions},
 };
 
 use crate::common::paths::{Kind, random, same_in_all, same_with, undirected};
@@ -31,7 +31,7 @@ fn check(n: usize, degree: f64, kind: Kind, seed: u64) {
 /// In one type.
 fn check_in<W: Length + PartialEq>(graph: &Graph, emulated: Emulated, paths: bool) {
     let what = format!("{} vertices, paths {paths}, {emulated:?}", graph.vertices());
-    same_with::<W>(graph, &emulated, Options { paths }, &what).unwrap();
+    same_with::<W>(graph, &emulated, PathOptions { paths }, &what).unwrap();
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn undirected_of_many_rounds() {
 }
 
 /// The least memory with which a graph can be computed: strips of 128 rows.
-fn least_memory<W: Length>(graph: &Graph, options: Options) -> u64 {
+fn least_memory<W: Length>(graph: &Graph, options: PathOptions) -> u64 {
     match graph.distances::<W>(&Emulated::new(1, 32).with_memory(1), options) {
         Err(Error::GpuMemory { needed, available: 1 }) => needed as u64,
         other => panic!("computed in a byte: {:?}", other.map(|distances| distances.vertices())),
@@ -127,7 +127,7 @@ fn least_memory<W: Length>(graph: &Graph, options: Options) -> u64 {
 /// With `times` as much memory: strips of at least `times` 128 rows, unless the matrix fits.
 fn check_streamed<W: Length + PartialEq>(graph: &Graph, times: f64, what: &str) {
     for paths in [false, true] {
-        let options = Options { paths };
+        let options = PathOptions { paths };
         let bytes = (times * least_memory::<W>(graph, options) as f64) as u64;
         let emulated = Emulated::new(bytes, 32).with_memory(bytes);
         same_with::<W>(graph, &emulated, options, &format!("{what}, {bytes} bytes")).unwrap();
@@ -160,7 +160,7 @@ const MEMORY_FOR_TWO_ROUNDS: u64 = 5_000_000;
 #[test]
 #[ignore = "takes minutes"]
 fn strips_of_several_rounds() {
-    let (cpu, options) = (Cpu::new(0).unwrap(), Options { paths: false });
+    let (cpu, options) = (Cpu::new(0).unwrap(), PathOptions { paths: false });
     for graph in [random(800, 3.0, Kind::Real, 4), undirected(800, 3.0, Kind::Real, 5)] {
         let emulated = Emulated::new(3, 32).with_memory(MEMORY_FOR_TWO_ROUNDS);
         let mut told = 0;
@@ -195,18 +195,18 @@ fn many_strips() {
 #[test]
 fn a_strip_at_a_time_can_be_watched_and_ended() {
     let graph = random(300, 4.0, Kind::Whole, 1);
-    let least = least_memory::<i32>(&graph, Options::default());
+    let least = least_memory::<i32>(&graph, PathOptions::default());
     let emulated = Emulated::new(1, 32).with_memory(least);
     let mut told = Vec::new();
     let watch = |done, of| {
         told.push((done, of));
         ControlFlow::Continue(())
     };
-    graph.distances_while::<i32>(&emulated, Options::default(), watch).unwrap();
+    graph.distances_while::<i32>(&emulated, PathOptions::default(), watch).unwrap();
     assert!(told.is_sorted() && told.len() > 3, "{told:?}");
     assert_eq!(told.last(), Some(&(3, 3)), "{told:?}");
     let stop = |_, _| ControlFlow::Break(());
-    let stopped = graph.distances_while::<i32>(&emulated, Options::default(), stop);
+    let stopped = graph.distances_while::<i32>(&emulated, PathOptions::default(), stop);
     assert!(matches!(stopped, Err(Error::Interrupted)));
 }
 
@@ -214,6 +214,6 @@ fn a_strip_at_a_time_can_be_watched_and_ended() {
 fn too_little_memory_gets_both_figures() {
     let graph = random(300, 4.0, Kind::Whole, 1);
     let emulated = Emulated::new(1, 32).with_memory(100_000);
-    let error = graph.distances::<f32>(&emulated, Options::default()).unwrap_err().to_string();
+    let error = graph.distances::<f32>(&emulated, PathOptions::default()).unwrap_err().to_string();
     assert!(error.contains("MiB") && error.contains("100000 bytes"), "{error}");
 }

@@ -4,7 +4,7 @@
 use flockwork::{
     Error,
     backend::{Cpu, Simd},
-    paths::{Distances, Edge, Graph, Length, Matrix, Options, PIVOT, Random, Weight, random},
+    paths::{Distances, Edge, Graph, Length, Matrix, PIVOT, PathOptions, Random, Weight, random},
     random::stream::PhiloxStream,
 };
 use rand::Rng;
@@ -128,8 +128,8 @@ fn check_path(graph: &Graph, path: &[usize], from: usize, to: usize) -> f64 {
 
 fn agrees<W: Length + PartialEq>(graph: &Graph, cpu: &Cpu, real: bool, what: &str) {
     let n = graph.vertices();
-    let distances: Distances<W> = graph.distances(cpu, Options::default()).unwrap();
-    let without: Distances<W> = graph.distances(cpu, Options { paths: false }).unwrap();
+    let distances: Distances<W> = graph.distances(cpu, PathOptions::default()).unwrap();
+    let without: Distances<W> = graph.distances(cpu, PathOptions { paths: false }).unwrap();
     assert!(distances.matrix() == without.matrix(), "{what}: with and without paths");
     let mut defined = start::<W>(graph);
     by_definition(n, &mut defined);
@@ -253,10 +253,11 @@ fn same_everywhere<W: Length + PartialEq>() {
     for (n, seed, real) in [(97, 3, true), (200, 2, true), (321, 6, false), (64, 1, true)] {
         for &kind in kinds[usize::from(n == 321)] {
             let graph = graph(n, kind, seed, W::SIGNED, real && !W::EXACT);
-            let first: Distances<W> = graph.distances(&machines[0], Options::default()).unwrap();
+            let first: Distances<W> =
+                graph.distances(&machines[0], PathOptions::default()).unwrap();
             let predecessors = first.predecessors(&machines[0]).unwrap();
             for cpu in &machines[1..] {
-                let other: Distances<W> = graph.distances(cpu, Options::default()).unwrap();
+                let other: Distances<W> = graph.distances(cpu, PathOptions::default()).unwrap();
                 assert!(first.matrix() == other.matrix(), "{} n = {n}", W::NAME);
                 assert!(predecessors == other.predecessors(cpu).unwrap(), "{} n = {n}", W::NAME);
             }
@@ -332,9 +333,9 @@ fn negative_cycles_are_reported_with_their_vertices() {
         plainly(n as usize, &mut plain);
         let negative = (0..n as usize).any(|v| plain[v * n as usize + v] < 0.0);
         for result in [
-            graph.distances::<i32>(&cpu, Options::default()).map(|_| ()),
-            graph.distances::<f32>(&cpu, Options { paths: false }).map(|_| ()),
-            graph.distances::<f64>(&cpu, Options::default()).map(|_| ()),
+            graph.distances::<i32>(&cpu, PathOptions::default()).map(|_| ()),
+            graph.distances::<f32>(&cpu, PathOptions { paths: false }).map(|_| ()),
+            graph.distances::<f64>(&cpu, PathOptions::default()).map(|_| ()),
         ] {
             match result {
                 Ok(()) => assert!(!negative, "seed {seed}"),
@@ -358,7 +359,7 @@ fn negative_cycles_are_reported_with_their_vertices() {
     }
     assert!((150..750).contains(&found), "{found} of 900");
     let loops = Graph::new(3, [(0, 0, 5.0), (1, 1, -2.0)]).unwrap();
-    let message = loops.distances::<i32>(&cpu, Options::default()).unwrap_err().to_string();
+    let message = loops.distances::<i32>(&cpu, PathOptions::default()).unwrap_err().to_string();
     assert!(message.contains("weighs -2") && message.contains("1 -> 1"), "{message}");
 }
 
@@ -367,9 +368,9 @@ fn what_does_not_fit_a_type_is_refused_with_the_figure() {
     let cpu = Cpu::new(1).unwrap();
     let line = |weight: f64| Graph::new(3, [(0, 1, weight), (1, 2, weight)]).unwrap();
     let said = |error: Result<(), Error>| error.unwrap_err().to_string();
-    let u16s = |graph: &Graph| graph.distances::<u16>(&cpu, Options::default());
-    let i32s = |graph: &Graph| graph.distances::<i32>(&cpu, Options::default());
-    let f32s = |graph: &Graph| graph.distances::<f32>(&cpu, Options::default());
+    let u16s = |graph: &Graph| graph.distances::<u16>(&cpu, PathOptions::default());
+    let i32s = |graph: &Graph| graph.distances::<i32>(&cpu, PathOptions::default());
+    let f32s = |graph: &Graph| graph.distances::<f32>(&cpu, PathOptions::default());
     assert_eq!(u16s(&line(16_383.0)).unwrap().get(0, 2), Some(32_766));
     let message = said(u16s(&line(16_384.0)).map(|_| ()));
     assert!(message.contains("3.2768e4") && message.contains("3.2766e4"), "{message}");
@@ -383,7 +384,7 @@ fn what_does_not_fit_a_type_is_refused_with_the_figure() {
     let message = said(
         Graph::new(2_000_000, [(0, 1, 1.0)])
             .unwrap()
-            .distances::<f32>(&cpu, Options::default())
+            .distances::<f32>(&cpu, PathOptions::default())
             .map(|_| ()),
     );
     assert!(message.contains("GiB of memory are needed"), "{message}");
@@ -413,7 +414,7 @@ fn cycles_that_only_rounding_makes_negative_end() {
             }),
         )
         .unwrap();
-        match graph.distances::<f32>(&cpu, Options::default()) {
+        match graph.distances::<f32>(&cpu, PathOptions::default()) {
             Ok(distances) => {
                 fine += 1;
                 for to in 0..n as usize {

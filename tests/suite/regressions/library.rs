@@ -9,7 +9,7 @@ use std::{
 };
 
 use flockwork::{
-    backend::{Backend, Cpu, Emulated, Plan, Swarm},
+    backend::Cpu,
     objective::Sphere,
     swarm::{AskTell, Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
 };
@@ -112,48 +112,6 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
             "{profile}: {said}{complaint}"
         );
     }
-}
-
-/// A safe caller's mistake is an error on every back end, and never an access out of bounds.
-#[test]
-fn swarms_check_what_they_are_given() {
-    fn try_all(mut swarm: Box<dyn Swarm<f64>>) {
-        let refused = |result: flockwork::Result<()>, what: &str| {
-            let said = result.unwrap_err().to_string();
-            assert!(said.contains(what), "{said}");
-        };
-        refused(swarm.advance(1), "start");
-        refused(swarm.implant(0, &[0.0; 2], 0.0), "start");
-        refused(swarm.start(Some(&[0.5; 5])), "start points");
-        refused(swarm.start(Some(&[0.5; 202])), "start points");
-        swarm.start(Some(&[0.5; 200])).unwrap();
-        refused(swarm.start(None), "once");
-        refused(swarm.evaluate(&[1.0; 3]).map(|_| ()), "points to evaluate");
-        assert_eq!(swarm.evaluate(&[1.0; 4]).unwrap(), [2.0; 2]);
-        assert!(swarm.evaluate(&[]).unwrap().is_empty());
-        refused(swarm.implant(1, &[0.0; 2], 0.0), "number of swarms");
-        refused(swarm.implant(usize::MAX, &[0.0; 2], 0.0), "number of swarms");
-        refused(swarm.implant(0, &[0.0; 1], 0.0), "implant");
-        refused(swarm.implant(0, &[0.0; 3], 0.0), "implant");
-        refused(swarm.implant(0, &[0.0; 2], f64::NAN), "NaN");
-        swarm.implant(0, &[0.0, 0.25], 0.0625).unwrap();
-        assert_eq!(swarm.best().unwrap().position, [0.0, 0.25]);
-        let state = swarm.snapshot().unwrap();
-        swarm.restore(&state).unwrap();
-        refused(swarm.start(None), "once");
-        swarm.advance(1).unwrap();
-    }
-    let problem = Problem::new(Sphere, 2).unwrap();
-    let options = Options { particles: 100, ..Options::default() };
-    let plan = || Plan::<f64>::new(&problem, &options).unwrap();
-    try_all(Cpu::new(1).unwrap().swarm(problem.function(), plan()).unwrap());
-    try_all(Emulated::new(1, 32).with(Sphere).swarm(problem.function(), plan()).unwrap());
-    // Of several swarms, none may start from points.
-    let coefficients = options.coefficients;
-    let two = [1, 2].map(|seed| flockwork::swarm::Variation { seed, coefficients });
-    let plan = Plan::<f64>::of_many(&problem, &options, &two).unwrap();
-    let mut swarms = Cpu::new(1).unwrap().swarm(problem.function(), plan).unwrap();
-    assert!(swarms.start(Some(&[0.5; 200])).is_err() && swarms.start(None).is_ok());
 }
 
 /// In f32 a bowl on top of 1e8 is flat: functions that compute in f64 are searched in f64.

@@ -4,9 +4,11 @@
 //! There is a file per subject; a test's name states what now holds.
 
 mod columns;
+mod face;
 mod functions;
 mod graphs;
 mod library;
+mod misuse;
 mod outputs;
 mod pictures;
 mod search;
