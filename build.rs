@@ -114,7 +114,13 @@ fn compiled(root: &Path, out: &Path, compiler: &Compiler) -> Result<String, Stri
 fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<String, String> {
     if kept_are_of(root, hash) {
         for target in TARGETS {
-            write(&archive_of(out, target), kept_archive(root, target)?)?;
+            let mut bytes = kept_archive(root, target)?;
+            if env::var_os("CARGO_FEATURE_LINEAGE").is_none() {
+                let published = published(root)?;
+                let wanted = |name: &str| !published.iter().any(|one| one == name);
+                bytes = packing::only(&Archive::read(&bytes)?, wanted)?;
+            }
+            write(&archive_of(out, target), bytes)?;
         }
         embed(out, TARGETS)?;
         return Ok(format!("the ones kept in {KEPT}, which match device/ ({why})"));
@@ -147,6 +153,15 @@ fn kept_are_of(root: &Path, hash: &str) -> bool {
     println!("cargo::rerun-if-changed={KEPT}");
     let kept = fs::read_to_string(root.join(KEPT).join("device.hash")).unwrap_or_default();
     kept.trim() == hash
+}
+
+/// The published kernels, which only the feature `lineage` wants, in the order of their list.
+fn published(root: &Path) -> Result<Vec<String>, String> {
+    let path = root.join("device/registry/published.rs");
+    let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let name = |line: &str| Some(line.trim().split_once(": $crate::lineage::")?.0.to_owned());
+    let names: Vec<String> = text.lines().filter_map(name).collect();
+    if names.is_empty() { Err(format!("{} lists no kernels", path.display())) } else { Ok(names) }
 }
 
 /// The archive kept for a target.

@@ -126,8 +126,8 @@ fn update<T: Scalar>(bencher: Bencher<'_, '_>) {
         advance: Advance<T>,
         positions: Vec<Row<T>>,
         velocities: Vec<Row<T>>,
-        own_bests: Vec<Row<T>>,
-        guide: Vec<T>,
+        personal_bests: Vec<Row<T>>,
+        global_best: Vec<T>,
         raised: [Vec<Row<T>>; 2],
     }
     impl<T: Scalar> Work for Update<T> {
@@ -138,8 +138,8 @@ fn update<T: Scalar>(bencher: Bencher<'_, '_>) {
                 let inputs = [
                     self.positions[d],
                     self.velocities[d],
-                    self.own_bests[d],
-                    Lanes([self.guide[d]; TILE]),
+                    self.personal_bests[d],
+                    Lanes([self.global_best[d]; TILE]),
                     raised1[d],
                     raised2[d],
                 ];
@@ -152,8 +152,8 @@ fn update<T: Scalar>(bencher: Bencher<'_, '_>) {
         advance: advance::<T>(),
         positions: rows(-5.0, 5.0),
         velocities: rows(-1.0, 1.0),
-        own_bests: rows(-5.0, 5.0),
-        guide: vec![T::of(0.5); DIMS],
+        personal_bests: rows(-5.0, 5.0),
+        global_best: vec![T::of(0.5); DIMS],
         raised: [rows(1.0, 2.0), rows(1.0, 2.0)],
     };
     measure(bencher, work);
@@ -292,14 +292,14 @@ mod plain {
     struct Particle<T> {
         position: [T; DIMS],
         velocity: [T; DIMS],
-        own_best: [T; DIMS],
+        personal_best: [T; DIMS],
         best_fitness: T,
     }
 
     struct PlainSwarm<T> {
         particles: [Particle<T>; PARTICLES],
         shift: [T; DIMS],
-        guide: [T; DIMS],
+        global_best: [T; DIMS],
         best_fitness: T,
         iteration: u32,
         iterations: u32,
@@ -323,17 +323,17 @@ mod plain {
                         let (r1, r2) = pairs[d % shared];
                         let (x, v) = (p.position[d], p.velocity[d]);
                         [p.position[d], p.velocity[d]] =
-                            advance.apply([x, v, p.own_best[d], self.guide[d], r1, r2]);
+                            advance.apply([x, v, p.personal_best[d], self.global_best[d], r1, r2]);
                         let seen = [p.position[d] - self.shift[d]];
                         fitness = fitness + Rastrigin.term(0, &One(seen[0]), &context);
                     }
                     if fitness < p.best_fitness {
-                        (p.best_fitness, p.own_best) = (fitness, p.position);
+                        (p.best_fitness, p.personal_best) = (fitness, p.position);
                     }
                 }
                 for p in &self.particles {
                     if p.best_fitness < self.best_fitness {
-                        (self.best_fitness, self.guide) = (p.best_fitness, p.own_best);
+                        (self.best_fitness, self.global_best) = (p.best_fitness, p.personal_best);
                     }
                 }
             }
@@ -360,11 +360,11 @@ mod plain {
             particles: std::array::from_fn(|index| Particle {
                 position: of(&state.positions, index),
                 velocity: of(&state.velocities, index),
-                own_best: of(&state.own_bests, index),
+                personal_best: of(&state.personal_bests, index),
                 best_fitness: state.best_fitness[index],
             }),
             shift: std::array::from_fn(|d| T::nearest(problem.shift()[d])),
-            guide: of(&state.bests[0].position, 0),
+            global_best: of(&state.bests[0].position, 0),
             best_fitness: state.bests[0].value,
             iteration: state.iteration,
             iterations: SIZES[0].iterations,

@@ -126,6 +126,7 @@ impl Compiler {
                 .arg("--manifest-path")
                 .arg(&manifest)
                 .args(self.vendored())
+                .args(features())
                 .args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
                 .arg("--target-dir")
                 .arg(&build)
@@ -215,12 +216,18 @@ pub fn slim(ptx: &str) -> String {
     slim
 }
 
+/// The features of this build that are the device crate's too.
+fn features() -> &'static [&'static str] {
+    let lineage = env::var_os("CARGO_FEATURE_LINEAGE").is_some();
+    if lineage { &["--features", "lineage"] } else { &[] }
+}
+
 /// Writes the manifest of the device build: the device crate alone, without the workspace or the
 /// dependencies of its other crates.
 fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
     let text = format!(
         "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n[workspace]\n\
-         [features]\nrust-cuda = []\n",
+         [features]\nlineage = []\nrust-cuda = []\n",
         root.join("device/lib.rs").display().to_string()
     );
     let file = build.join("Cargo.toml");

@@ -28,11 +28,11 @@ pub trait Kernel {
         0
     }
 
-    /// Words of these arguments that decide what the kernel does rather than with what, and that many
-    /// launches have in common: where a driver compiles the kernel, it may take them for constants.
-    fn steady(arguments: &Self::Arguments) -> Steady {
+    /// The specialization constants: words of these arguments that decide what the kernel does rather
+    /// than with what, and that many launches share. A driver that compiles the kernel may fix them.
+    fn constants(arguments: &Self::Arguments) -> Constants {
         let _ = arguments;
-        Steady::NONE
+        Constants::NONE
     }
 
     /// What each thread does.
@@ -197,23 +197,23 @@ impl Facts {
     }
 }
 
-/// Words of a kernel's arguments and their values: see [`Kernel::steady`].
+/// Specialization constants: words of a kernel's arguments and their values. See [`Kernel::constants`].
 ///
 /// ```
-/// use flockwork_device::kernel::Steady;
+/// use flockwork_device::kernel::Constants;
 ///
-/// let steady = Steady::NONE.with(8, 3).with(4, 7);
-/// assert_eq!(steady.at(4), Some(7));
-/// assert_eq!(steady.at(0), None);
+/// let constants = Constants::NONE.with(8, 3).with(4, 7);
+/// assert_eq!(constants.at(4), Some(7));
+/// assert_eq!(constants.at(0), None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Steady {
+pub struct Constants {
     /// Where each begins, in bytes, and what it is.
     words: [(usize, u32); Self::MOST],
     count: usize,
 }
 
-impl Steady {
+impl Constants {
     /// The most words.
     pub const MOST: usize = 6;
 
@@ -223,7 +223,7 @@ impl Steady {
     /// These and the 32-bit word that begins at byte `offset` of the arguments.
     ///
     /// # Panics
-    /// If there are [`Steady::MOST`] already, or the offset is no multiple of 4.
+    /// If there are [`Constants::MOST`] already, or the offset is no multiple of 4.
     pub const fn with(mut self, offset: usize, word: u32) -> Self {
         assert!(offset.is_multiple_of(4), "words begin at multiples of 4 bytes");
         self.words[self.count] = (offset, word);

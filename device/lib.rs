@@ -31,6 +31,7 @@ extern crate std;
 pub mod fit;
 pub mod gpu;
 pub mod kernel;
+#[cfg(feature = "lineage")]
 pub mod lineage;
 pub mod math;
 pub mod objective;

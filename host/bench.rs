@@ -16,6 +16,7 @@
 //! ```
 
 mod fit;
+#[cfg(feature = "lineage")]
 pub mod lineage;
 pub mod paths;
 
@@ -132,6 +133,7 @@ impl Measurement {
     }
 
     /// Median and range.
+    #[cfg(feature = "lineage")]
     pub(crate) fn spread(&self) -> Spread {
         Spread { median: self.seconds, range: self.range }
     }

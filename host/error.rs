@@ -54,6 +54,7 @@ pub enum Error {
     },
 
     /// A published kernel to be measured has a wrong result.
+    #[cfg(feature = "lineage")]
     #[error("the published kernel {kernel} at {size} computed {found}; it should be {expected}")]
     WrongKernel {
         /// The kernel, with the name of its publication.
@@ -67,6 +68,7 @@ pub enum Error {
     },
 
     /// No publication with kernels in this build has this name.
+    #[cfg(feature = "lineage")]
     #[error("there is no publication called {name:?}; there are: {known}")]
     UnknownWork {
         /// The name given.

@@ -45,4 +45,4 @@ use rust_cuda as target;
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod emulator;
 #[cfg(not(target_arch = "nvptx64"))]
-use emulator::words as target;
+use emulator::intrinsics as target;

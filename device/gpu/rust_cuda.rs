@@ -92,31 +92,31 @@ pub fn grid_blocks() -> u32 {
 #[inline(always)]
 pub fn shuffle_xor(value: u32, mask: u32) -> u32 {
     // SAFETY: all lanes call it (contract of `gpu::warp`).
-    unsafe { warp::warp_shuffle_xor(ALL_LANES, value, mask, words::LANES).0 }
+    unsafe { warp::warp_shuffle_xor(ALL_LANES, value, mask, intrinsics::LANES).0 }
 }
 
 #[inline(always)]
 pub fn shuffle_down(value: u32, delta: u32) -> u32 {
     // SAFETY: all lanes call it (contract of `gpu::warp`).
-    unsafe { warp::warp_shuffle_down(ALL_LANES, value, delta, words::LANES).0 }
+    unsafe { warp::warp_shuffle_down(ALL_LANES, value, delta, intrinsics::LANES).0 }
 }
 
 #[inline(always)]
 pub fn shuffle_up(value: u32, delta: u32) -> u32 {
-    let lane = words::lane();
+    let lane = intrinsics::lane();
     shuffle_index(value, if delta <= lane { lane - delta } else { lane })
 }
 
 #[inline(always)]
 pub fn shuffle_index(value: u32, source: u32) -> u32 {
     // SAFETY: all lanes call it (contract of `gpu::warp`).
-    unsafe { warp::warp_shuffle_idx(ALL_LANES, value, source, words::LANES).0 }
+    unsafe { warp::warp_shuffle_idx(ALL_LANES, value, source, intrinsics::LANES).0 }
 }
 
 #[inline(always)]
 pub fn ballot(predicate: bool) -> u32 {
-    let mut lanes = u32::from(predicate) << words::lane();
-    let mut mask = words::LANES / 2;
+    let mut lanes = u32::from(predicate) << intrinsics::lane();
+    let mut mask = intrinsics::LANES / 2;
     while mask > 0 {
         lanes |= shuffle_xor(lanes, mask);
         mask /= 2;
@@ -480,17 +480,17 @@ pub unsafe fn atomic_store<T: Atomic>(pointer: *mut T, value: T, order: Order, s
 /// On the host `gpu` does not use these words; that they are what it would use must be said.
 #[cfg(not(target_arch = "nvptx64"))]
 mod same_as_the_emulators {
-    use super::super::{atomic::Order, atomic::Scope, emulator::words};
+    use super::super::{atomic::Order, atomic::Scope, emulator::intrinsics};
 
     /// The types of the words, which both must have.
     macro_rules! same {
         ($($word:ident $(::<$type:ty>)?: $signature:ty;)*) => {
             const _: () = {
-                $( let _: [$signature; 2] = [words::$word $(::<$type>)?, super::$word $(::<$type>)?]; )*
+                $( let _: [$signature; 2] = [intrinsics::$word $(::<$type>)?, super::$word $(::<$type>)?]; )*
             };
         };
     }
-    const _: [fn(u32, u32) -> u32; 2] = [words::permute::<0x5410>, super::permute::<0x5410>];
+    const _: [fn(u32, u32) -> u32; 2] = [intrinsics::permute::<0x5410>, super::permute::<0x5410>];
     same! {
         thread_index: fn() -> u32;
         block_threads: fn() -> u32;

@@ -36,7 +36,7 @@ impl Objective for DixonPrice {
 
     // One register more than others is left in local memory.
     const HINTS: Hints =
-        Hints { local: &[("swarm_turns", "f32", Local { stack: 256, hot: 5 })], ..Hints::DEFAULT };
+        Hints { local: &[("swarm_time_sliced", "f32", Local { stack: 256, hot: 5 })], ..Hints::DEFAULT };
 
     type Partial<T: Real> = T;
 

@@ -41,7 +41,7 @@ impl Objective for Griewank {
     // Its two accumulators leave a few registers in local memory.
     const HINTS: Hints = Hints {
         bounded_step: false,
-        local: &[("swarm_turns", "f32", Local { stack: 256, hot: 7 })],
+        local: &[("swarm_time_sliced", "f32", Local { stack: 256, hot: 7 })],
     };
 
     /// Sum of squares, product of cosines.

@@ -23,15 +23,15 @@ pub trait Flock<V: Real> {
     fn position(&self, dimension: u32) -> V;
     /// Velocities in one dimension.
     fn velocity(&self, dimension: u32) -> V;
-    /// Own best positions in one dimension.
-    fn own_best(&self, dimension: u32) -> V;
-    /// The own best position of each particle's best informant.
-    fn guide(&self, dimension: u32) -> V;
+    /// Personal best positions in one dimension.
+    fn personal_best(&self, dimension: u32) -> V;
+    /// The personal best position of each particle's best informant.
+    fn neighbourhood_best(&self, dimension: u32) -> V;
     /// 1 for each particle that is its own best informant, 0 for the others.
     fn is_own_guide(&self) -> V;
-    /// The own best position of each particle's `nth` informant.
+    /// The personal best position of each particle's `nth` informant.
     fn informant(&self, nth: u32, dimension: u32) -> V;
-    /// The own best position from which each particle learns in one dimension.
+    /// The personal best position from which each particle learns in one dimension.
     fn exemplar(&self, dimension: u32) -> V;
     /// Stores positions and velocities in one dimension.
     fn set_motion(&mut self, dimension: u32, position: V, velocity: V);
@@ -187,7 +187,7 @@ unsafe fn limits<S: Scalar>(settings: &Settings<S>, dimension: u32) -> (Bound<S>
     unsafe { (settings.bound(dimension), settings.variable(dimension)) }
 }
 
-/// [`advance`] by [`Rule::Inertia`]: v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x).
+/// [`advance`] by [`Rule::Inertia`]: v' = inertia v + cognitive r1 (personal best - x) + social r2 (neighbourhood best - x).
 ///
 /// # Safety
 /// As there.
@@ -206,18 +206,19 @@ pub(super) unsafe fn inertia<V: Real>(
         let (r1, r2) = pairs.next(dimension);
         let position = flock.position(dimension);
         let velocity = flock.velocity(dimension);
-        let (own_best, guide) = (flock.own_best(dimension), flock.guide(dimension));
+        let (personal_best, neighbourhood_best) =
+            (flock.personal_best(dimension), flock.neighbourhood_best(dimension));
         if plain {
             // The usual case in one loop over the lanes; the same operations.
             let all = update::Advance { coefficients: by.coefficients, bound };
-            let inputs = [position, velocity, own_best, guide, r1, r2];
+            let inputs = [position, velocity, personal_best, neighbourhood_best, r1, r2];
             let [position, velocity] = V::per_lane(&all, inputs);
             flock.set_motion(dimension, position, velocity);
         } else {
             let pull = update::Pull { coefficients: by.coefficients };
-            let to_own = way(own_best, position, variable, &bound);
-            let to_guide = way(guide, position, variable, &bound);
-            let [velocity] = V::per_lane(&pull, [velocity, to_own, to_guide, r1, r2]);
+            let to_own = way(personal_best, position, variable, &bound);
+            let to_neighbourhood_best = way(neighbourhood_best, position, variable, &bound);
+            let [velocity] = V::per_lane(&pull, [velocity, to_own, to_neighbourhood_best, r1, r2]);
             place(settings, flock, &by, dimension, velocity, (bound, variable));
         }
     }
@@ -263,8 +264,8 @@ fn normal<V: Real>((r1, r2): (V, V)) -> V {
     radius * (r2 + r2).cos_pi()
 }
 
-/// From x to the middle of x and the points that `pulls` lead to from it, towards own best and guide;
-/// a particle that is its own guide counts it once.
+/// From x to the middle of x and the points that `pulls` lead to from it, towards personal best and neighbourhood best;
+/// a particle that is its own neighbourhood best counts it once.
 #[inline(always)]
 fn to_middle<V: Real>(
     flock: &impl Flock<V>,
@@ -274,15 +275,16 @@ fn to_middle<V: Real>(
     variable: Variable,
 ) -> V {
     let position = flock.position(dimension);
-    let to_own = pulls.0 * way(flock.own_best(dimension), position, variable, bound);
-    let to_guide = pulls.1 * way(flock.guide(dimension), position, variable, bound);
-    let both = (to_own + to_guide) / V::of(3.0);
+    let to_own = pulls.0 * way(flock.personal_best(dimension), position, variable, bound);
+    let to_neighbourhood_best =
+        pulls.1 * way(flock.neighbourhood_best(dimension), position, variable, bound);
+    let both = (to_own + to_neighbourhood_best) / V::of(3.0);
     let half = V::of(0.5);
     V::select(half.less(flock.is_own_guide()), to_own * half, both)
 }
 
 /// v' = inertia v + y - x, with y at a random distance, uniform up to |g - x|, in a random direction
-/// from g, the middle of x and the points a little beyond own best and guide. Does not depend on the
+/// from g, the middle of x and the points a little beyond personal best and neighbourhood best. Does not depend on the
 /// choice of axes.
 #[inline(always)]
 unsafe fn standard_2011<V: Real>(
@@ -319,7 +321,7 @@ unsafe fn standard_2011<V: Real>(
     }
 }
 
-/// x' is normal around the middle of own best and guide, with their distance as the deviation.
+/// x' is normal around the middle of personal best and neighbourhood best, with their distance as the deviation.
 #[inline(always)]
 unsafe fn bare_bones<V: Real>(
     settings: &Settings<V::Scalar>,
@@ -332,9 +334,9 @@ unsafe fn bare_bones<V: Real>(
         // SAFETY: the caller's promise.
         let (bound, variable) = unsafe { limits(settings, dimension) };
         let deviate = normal(pairs.next(dimension));
-        let (position, own_best) = (flock.position(dimension), flock.own_best(dimension));
-        let apart = way(flock.guide(dimension), own_best, variable, &bound);
-        let middle = apart.fma(V::of(0.5), own_best);
+        let (position, personal_best) = (flock.position(dimension), flock.personal_best(dimension));
+        let apart = way(flock.neighbourhood_best(dimension), personal_best, variable, &bound);
+        let middle = apart.fma(V::of(0.5), personal_best);
         let velocity = deviate.fma(apart.abs(), middle) - position;
         place(settings, flock, &by, dimension, velocity, (bound, variable));
     }
@@ -363,7 +365,7 @@ unsafe fn comprehensive<V: Real>(
 
 /// Chooses from whom a particle learns in each dimension: with a probability that grows with its
 /// index (0.05 to 0.5) from the better of two others drawn at random, else from itself; in at least
-/// one dimension from another. `fitness` tells own best fitness, `choose(dimension, particle)` takes
+/// one dimension from another. `fitness` tells personal best fitness, `choose(dimension, particle)` takes
 /// the choice.
 #[inline(always)]
 pub fn choose_exemplars<S: Scalar>(

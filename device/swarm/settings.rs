@@ -37,12 +37,12 @@ pub enum Rule {
     Inertia = 0,
     /// Every informant pulls, not the best alone (Mendes, Kennedy, Neves 2004).
     FullyInformed = 1,
-    /// A jump into a sphere around the middle of position, own best and guide: the standard swarm
+    /// A jump into a sphere around the middle of position, personal best and global best: the standard swarm
     /// 2011 (Clerc 2012; Zambrano-Bigiarini, Clerc, Rojas 2013).
     Standard2011 = 2,
-    /// A normal deviate around the middle of own best and guide, without a velocity (Kennedy 2003).
+    /// A normal deviate around the middle of personal best and global best, without a velocity (Kennedy 2003).
     BareBones = 3,
-    /// In each dimension an own best of its own choice pulls (Liang, Qin, Suganthan, Baskar 2006).
+    /// In each dimension a personal best of its own choice pulls (Liang, Qin, Suganthan, Baskar 2006).
     Comprehensive = 4,
 }
 

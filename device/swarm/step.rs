@@ -1,8 +1,8 @@
-//! The usual iteration of one particle in one pass: moved, evaluated and compared with its own best
+//! The usual iteration of one particle in one pass: moved, evaluated and compared with its personal best
 //! while its coordinates are at hand.
 //!
 //! It does the same operations in the same order as [`rule::advance`](super::rule::advance) by
-//! [`Rule::Inertia`](super::settings::Rule) with the global best as guide,
+//! [`Rule::Inertia`](super::settings::Rule) with the global best as global best,
 //! [`Edge::Absorb`](super::edge::Edge) and continuous variables, followed by
 //! [`view::evaluate`](super::view::evaluate) without a rotation: the same bits, in one launch and
 //! with each coordinate loaded once.
@@ -65,7 +65,7 @@ pub trait State<T>: Copy {
     fn rest(&self, dimension: u32) -> Self {
         self.from(dimension)
     }
-    /// The first four dimensions, own bests as they are stored; seen from a multiple of 4 only.
+    /// The first four dimensions, personal bests as they are stored; seen from a multiple of 4 only.
     #[inline(always)]
     fn four(&self) -> [Motion<T>; 4] {
         [0, 1, 2, 3].map(|ahead| load(self, ahead))
@@ -85,9 +85,9 @@ pub trait State<T>: Copy {
     fn position(&self, dimension: u32) -> T;
     /// Position and velocity in one dimension.
     fn motion(&self, dimension: u32) -> (T, T);
-    /// Own best position in one dimension as it is stored.
-    fn own_best(&self, dimension: u32) -> T;
-    /// Own best position in one dimension, from what is stored and the position there.
+    /// Personal best position in one dimension as it is stored.
+    fn personal_best(&self, dimension: u32) -> T;
+    /// Personal best position in one dimension, from what is stored and the position there.
     #[inline(always)]
     fn renewed(&mut self, dimension: u32, stored: T, position: T) -> T {
         let _ = (dimension, position);
@@ -95,21 +95,21 @@ pub trait State<T>: Copy {
     }
     /// The dimensions that come in fours, where `done` of them are done, all of these: in the way that is a
     /// constant if `dims` is one when the kernel is compiled
-    /// ([`Kernel::steady`](crate::kernel::Kernel::steady)), or else in the one that is at hand.
+    /// ([`Kernel::constants`](crate::kernel::Kernel::constants)), or else in the one that is at hand.
     #[inline(always)]
     fn fours(dims: u32, done: u32) -> u32 {
         let _ = dims;
         done
     }
     /// The swarm's best position in one dimension.
-    fn guide(&self, dimension: u32) -> T;
+    fn global_best(&self, dimension: u32) -> T;
     /// The swarm's best position in the first four dimensions; seen from a multiple of 4 only.
-    fn guide_of_four(&self) -> [T; 4];
-    /// Own best fitness; not as seen from a dimension.
+    fn global_best_of_four(&self) -> [T; 4];
+    /// Personal best fitness; not as seen from a dimension.
     fn best_fitness(&self) -> T;
     /// Stores position and velocity in one dimension.
     fn set_motion(&mut self, dimension: u32, position: T, velocity: T);
-    /// The position becomes the own best, with this fitness; not as seen from a dimension.
+    /// The position becomes the personal best, with this fitness; not as seen from a dimension.
     fn improve(&mut self, dims: u32, fitness: T);
 }
 
@@ -137,7 +137,7 @@ impl<S: Scalar, T: State<S>> Point<S> for Shifted<'_, S, T> {
     }
 }
 
-/// Moves a particle once, evaluates it, and renews its own best if it improved. Returns its best
+/// Moves a particle once, evaluates it, and renews its personal best if it improved. Returns its best
 /// fitness.
 ///
 /// # Safety
@@ -169,24 +169,24 @@ pub const fn are_few(dims: u32) -> bool {
 #[derive(Clone, Copy)]
 pub struct Near<T> {
     bounds: [Bound<T>; FEW],
-    guide: [T; FEW],
+    global_best: [T; FEW],
 }
 
 impl<T: Scalar> Near<T> {
-    /// With what `guide` says of each dimension.
+    /// With what `global_best` says of each dimension.
     ///
     /// # Safety
     /// `view` is as documented, of one dimension to three.
     #[inline(always)]
-    pub unsafe fn new(view: &View<T>, guide: impl Fn(u32) -> T) -> Self {
+    pub unsafe fn new(view: &View<T>, global_best: impl Fn(u32) -> T) -> Self {
         // SAFETY: below `dims` wherever it is called.
         let bound = |dimension| unsafe { view.bound(dimension) };
-        let mut near = Self { bounds: [bound(0); FEW], guide: [guide(0); FEW] };
+        let mut near = Self { bounds: [bound(0); FEW], global_best: [global_best(0); FEW] };
         if view.dims > 1 {
-            (near.bounds[1], near.guide[1]) = (bound(1), guide(1));
+            (near.bounds[1], near.global_best[1]) = (bound(1), global_best(1));
         }
         if view.dims > 2 {
-            (near.bounds[2], near.guide[2]) = (bound(2), guide(2));
+            (near.bounds[2], near.global_best[2]) = (bound(2), global_best(2));
         }
         near
     }
@@ -217,7 +217,7 @@ pub struct Stepped<T> {
     pub before: T,
 }
 
-/// As [`step`] in [few](are_few) dimensions, but for the own best, which the caller renews. `first` is asked for
+/// As [`step`] in [few](are_few) dimensions, but for the personal best, which the caller renews. `first` is asked for
 /// the [`uniforms`] of group 0 once the state's loads are under way.
 ///
 /// # Safety
@@ -242,25 +242,40 @@ pub unsafe fn step_near<O: Objective, T: Scalar>(
     }
     let before = state.best_fitness();
     let [one, other] = first();
-    let Near { bounds, guide } = *near;
+    let Near { bounds, global_best } = *near;
     let at = Place::alone;
     let mut position = [T::ZERO; FEW];
     let place_0 = place::<O, T, 0>;
     position[0] =
-        place_0(common, state, &mut evaluation, at(0), loaded[0], guide[0], bounds[0], one)[0];
+        place_0(common, state, &mut evaluation, at(0), loaded[0], global_best[0], bounds[0], one)
+            [0];
     if dims > 1 {
         let other = if T::PAIRS_PER_BLOCK == 2 { other } else { uniforms(common, particle, 1)[0] };
         let place_1 = place::<O, T, 1>;
-        position[1] =
-            place_1(common, state, &mut evaluation, at(1), loaded[1], guide[1], bounds[1], other)
-                [0];
+        position[1] = place_1(
+            common,
+            state,
+            &mut evaluation,
+            at(1),
+            loaded[1],
+            global_best[1],
+            bounds[1],
+            other,
+        )[0];
     }
     if dims > 2 {
         let third = uniforms(common, particle, 2 / T::PAIRS_PER_BLOCK)[0];
         let place_2 = place::<O, T, 2>;
-        position[2] =
-            place_2(common, state, &mut evaluation, at(2), loaded[2], guide[2], bounds[2], third)
-                [0];
+        position[2] = place_2(
+            common,
+            state,
+            &mut evaluation,
+            at(2),
+            loaded[2],
+            global_best[2],
+            bounds[2],
+            third,
+        )[0];
     }
     let value = evaluation.finish(&Shifted { view: &common.view, state: &*state });
     Stepped { position, fitness: competing(common.view.sign * value), before }
@@ -273,15 +288,15 @@ pub struct Motion<T> {
     pub position: T,
     /// Velocity.
     pub velocity: T,
-    /// Own best position.
-    pub own_best: T,
+    /// Personal best position.
+    pub personal_best: T,
 }
 
-/// One dimension of a particle, its own best as it is stored.
+/// One dimension of a particle, its personal best as it is stored.
 #[inline(always)]
 pub fn load<T>(state: &impl State<T>, dimension: u32) -> Motion<T> {
     let (position, velocity) = state.motion(dimension);
-    Motion { position, velocity, own_best: state.own_best(dimension) }
+    Motion { position, velocity, personal_best: state.personal_best(dimension) }
 }
 
 /// Draws random numbers and moves the particle in every dimension, and evaluates where that leads.
@@ -417,7 +432,7 @@ fn four<O: Objective, T: Scalar, S: State<T>>(
     // past which nothing could move them. What all particles share comes from the cache, and the bounds
     // would cost registers.
     let loaded = state.four();
-    let [guide0, guide1, guide2, guide3] = state.guide_of_four();
+    let [guide0, guide1, guide2, guide3] = state.global_best_of_four();
     let [first, second] = uniforms_of(draw, 0);
     let [loaded0, loaded1, loaded2, loaded3] = state.renewed_four(loaded);
     let at = |ahead| Place::of_four::<T, S>(common.view.dims, dimension, ahead);
@@ -455,21 +470,21 @@ fn rest<O: Objective, T: Scalar>(
     let bound = |ahead| Bound::from_words(unsafe { bounds.four(ahead) });
     let at = |ahead| Place { state_dimension: ahead, ..Place::alone(dimension + ahead) };
     let [first, second] = uniforms_of(draw, 0);
-    let guide = state.guide(0);
+    let global_best = state.global_best(0);
     let loaded = load(&state, 0);
     if left == 1 {
         let place = place::<O, T, 0>;
-        place(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
+        place(common, &mut state, observer, at(0), loaded, global_best, bound(0), first);
         return;
     }
-    let (next_guide, next) = (state.guide(1), load(&state, 1));
-    place::<O, T, 0>(common, &mut state, observer, at(0), loaded, guide, bound(0), first);
+    let (next_global_best, next) = (state.global_best(1), load(&state, 1));
+    place::<O, T, 0>(common, &mut state, observer, at(0), loaded, global_best, bound(0), first);
     let second = if T::PAIRS_PER_BLOCK == 2 { second } else { uniforms_of(draw, 1)[0] };
-    place::<O, T, 1>(common, &mut state, observer, at(1), next, next_guide, bound(1), second);
+    place::<O, T, 1>(common, &mut state, observer, at(1), next, next_global_best, bound(1), second);
     if left == 3 {
         let third = uniforms_of(draw, 2 / T::PAIRS_PER_BLOCK)[0];
-        let (guide, loaded) = (state.guide(2), load(&state, 2));
-        place::<O, T, 2>(common, &mut state, observer, at(2), loaded, guide, bound(2), third);
+        let (global_best, loaded) = (state.global_best(2), load(&state, 2));
+        place::<O, T, 2>(common, &mut state, observer, at(2), loaded, global_best, bound(2), third);
     }
 }
 
@@ -486,7 +501,7 @@ fn uniforms_of<T: Scalar>(draw: &Draw, nth: u32) -> [(T, T); 2] {
 struct Place {
     evaluation_dimension: u32,
     state_dimension: u32,
-    /// Whether its own best is renewed and its motion stored with those of three others, by the caller.
+    /// Whether its personal best is renewed and its motion stored with those of three others, by the caller.
     in_four: bool,
 }
 
@@ -517,17 +532,17 @@ fn place<O: Objective, T: Scalar, const OFFSET: u32>(
     observer: &mut impl Observer<T>,
     place: Place,
     loaded: Motion<T>,
-    guide: T,
+    global_best: T,
     bound: Bound<T>,
     raised: (T, T),
 ) -> [T; 2] {
-    let Motion { position, velocity, mut own_best } = loaded;
+    let Motion { position, velocity, mut personal_best } = loaded;
     if !place.in_four {
-        own_best = state.renewed(place.state_dimension, own_best, position);
+        personal_best = state.renewed(place.state_dimension, personal_best, position);
     }
     let advance = Advance { coefficients: common.coefficients, bound };
     let [position, velocity] =
-        advance.apply([position, velocity, own_best, guide, raised.0, raised.1]);
+        advance.apply([position, velocity, personal_best, global_best, raised.0, raised.1]);
     if !place.in_four {
         state.set_motion(place.state_dimension, position, velocity);
     }

@@ -16,9 +16,9 @@ pub const SUMS: usize = 256;
 /// What is summed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sums {
-    /// Own best fitness, where it is finite.
+    /// Personal best fitness, where it is finite.
     pub fitness: f64,
-    /// Particles whose own best fitness is finite.
+    /// Particles whose personal best fitness is finite.
     pub finite: f64,
     /// Squares of the distance from the swarm's best, in each dimension as a share of the box; the
     /// shorter way round where there is one.
@@ -73,10 +73,11 @@ pub unsafe fn of_particle<T: Scalar>(
         // SAFETY: below `dims`.
         let (bound, variable) =
             unsafe { (settings.bound(dimension), settings.variable(dimension)) };
-        let [position, velocity, guide] = motion(dimension);
+        let [position, velocity, global_best] = motion(dimension);
         let Bound { lower, upper, .. } = bound;
         let range = upper - lower;
-        let (away, moving) = (way(position, guide, variable, &bound) / range, velocity / range);
+        let (away, moving) =
+            (way(position, global_best, variable, &bound) / range, velocity / range);
         distance = away.fma(away, distance);
         speed = moving.fma(moving, speed);
     }

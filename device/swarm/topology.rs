@@ -1,7 +1,7 @@
 //! Who informs whom.
 //!
-//! A particle's *informants* are the particles whose own bests it knows; it is one of them itself.
-//! Its guide is the best of them (of equals, the one with the lower index).
+//! A particle's *informants* are the particles whose personal bests it knows; it is one of them itself.
+//! Its global best is the best of them (of equals, the one with the lower index).
 
 use crate::random::{Draw, Key, Purpose};
 

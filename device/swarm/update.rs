@@ -10,7 +10,7 @@ use crate::math::{PerLane, Real, Scalar};
 pub struct Coefficients<T> {
     /// Inertia weight: the share of the old velocity that is kept.
     pub inertia: T,
-    /// Cognitive coefficient: pull towards the particle's own best.
+    /// Cognitive coefficient: pull towards the particle's personal best.
     pub cognitive: T,
     /// Social coefficient: pull towards the swarm's best.
     pub social: T,
@@ -18,7 +18,7 @@ pub struct Coefficients<T> {
 
 /// New velocity of one coordinate:
 ///
-/// v' = inertia v + cognitive r1 (own best - x) + social r2 (guide - x)
+/// v' = inertia v + cognitive r1 (personal best - x) + social r2 (global best - x)
 ///
 /// The sum is fused: social term onto cognitive term onto inertia term.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub struct Pull<S> {
 }
 
 impl<S: Scalar> PerLane<S, 5, 1> for Pull<S> {
-    /// From velocity, the ways to own best and guide, and the uniforms r1 and r2 raised to [1, 2).
+    /// From velocity, the ways to personal best and global best, and the uniforms r1 and r2 raised to [1, 2).
     #[inline(always)]
     fn apply(&self, [velocity, to_own, to_guide, raised1, raised2]: [S; 5]) -> [S; 1] {
         let Coefficients { inertia, cognitive, social } = self.coefficients;
@@ -51,11 +51,14 @@ pub struct Advance<S> {
 }
 
 impl<S: Scalar> PerLane<S, 6, 2> for Advance<S> {
-    /// From position, velocity, own best, guide and the uniforms r1 and r2 raised to [1, 2).
+    /// From position, velocity, personal best, global best and the uniforms r1 and r2 raised to [1, 2).
     #[inline(always)]
-    fn apply(&self, [position, velocity, own_best, guide, raised1, raised2]: [S; 6]) -> [S; 2] {
+    fn apply(
+        &self,
+        [position, velocity, personal_best, global_best, raised1, raised2]: [S; 6],
+    ) -> [S; 2] {
         let pull = Pull { coefficients: self.coefficients };
-        let ways = [velocity, own_best - position, guide - position, raised1, raised2];
+        let ways = [velocity, personal_best - position, global_best - position, raised1, raised2];
         let [drawn] = pull.apply(ways);
         let velocity = limit_speed(drawn, &self.bound);
         Absorb(self.bound).apply([position, velocity, velocity])

@@ -8,7 +8,7 @@ use std::{
 use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
-    kernel::{Kernel, Steady},
+    kernel::{Constants, Kernel},
     objective::Objective,
     registry,
 };
@@ -272,8 +272,12 @@ impl Machine for GpuMachine {
         Ok(self.gpu.kernel::<K>()?)
     }
 
-    fn load_for<K: Kernel>(&self, threads: Option<u32>, steady: Steady) -> Result<LoadedKernel<K>> {
-        Ok(self.gpu.kernel_for::<K>(threads, steady)?)
+    fn load_for<K: Kernel>(
+        &self,
+        threads: Option<u32>,
+        constants: Constants,
+    ) -> Result<LoadedKernel<K>> {
+        Ok(self.gpu.kernel_for::<K>(threads, constants)?)
     }
 
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {

@@ -9,10 +9,10 @@ use flockwork_device::{
         kernels::{
             evaluate::{self, Evaluate},
             motion,
-            quartet::{self, Quartet},
-            resident::{self, Resident, Tiered, Together},
+            resident::{self, Cooperative, Resident, Tiered},
             step::{self, Step},
-            turns::Turns,
+            step_cooperative::{self, StepCooperative},
+            time_sliced::TimeSliced,
         },
         layout::Order,
     },
@@ -60,7 +60,7 @@ pub(crate) trait FunctionKernels<M: Machine, T> {
         then: Then<T>,
     ) -> Result<bool>;
 
-    /// Launches [`Step`], or [`Quartet`] for a swarm in sixteens. Blocks have at most this many
+    /// Launches [`Step`], or [`StepCooperative`] for a swarm in sixteens. Blocks have at most this many
     /// threads, and there are as many as the machine runs at once, up to `most_blocks`.
     ///
     /// # Safety
@@ -99,13 +99,13 @@ pub(crate) struct KernelsOf<M: Machine, O: Objective, T: Number> {
     objective: O,
     evaluate: OnDemand<M, Evaluate<O, T>>,
     step: Tailored<M, Step<O, T>>,
-    quartet: Tailored<M, Quartet<O, T>>,
+    step_cooperative: Tailored<M, StepCooperative<O, T>>,
     /// Blocks of the streaming kernel in use that the machine runs at once, and threads per block.
     streaming: Option<Shape>,
     resident: Tailored<M, Resident<O, T>>,
-    together: Tailored<M, Together<O, T>>,
+    cooperative: Tailored<M, Cooperative<O, T>>,
     tiered: Tailored<M, Tiered<O, T>>,
-    turns: Tailored<M, Turns<O, T>>,
+    time_sliced: Tailored<M, TimeSliced<O, T>>,
 }
 
 impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
@@ -114,12 +114,12 @@ impl<M: Machine, O: Objective, T: Number> KernelsOf<M, O, T> {
             objective,
             evaluate: OnDemand::new(),
             step: Tailored::new(),
-            quartet: Tailored::new(),
+            step_cooperative: Tailored::new(),
             streaming: None,
             resident: Tailored::new(),
-            together: Tailored::new(),
+            cooperative: Tailored::new(),
             tiered: Tailored::new(),
-            turns: Tailored::new(),
+            time_sliced: Tailored::new(),
         }
     }
 }
@@ -155,7 +155,13 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         // SAFETY: the caller's promise.
         unsafe {
             if order == Order::Sixteens {
-                stream(machine, &mut self.quartet, streaming, quartet::PARTS, &arguments)
+                stream(
+                    machine,
+                    &mut self.step_cooperative,
+                    streaming,
+                    step_cooperative::PARTS,
+                    &arguments,
+                )
             } else {
                 stream(machine, &mut self.step, streaming, 1, &arguments)
             }
@@ -170,9 +176,9 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
         // This decides the block sizes that kernels are compiled for.
         match kernel {
             ChipKernel::Resident => machine.stated::<Resident<O, T>>(),
-            ChipKernel::Cooperative => machine.stated::<Together<O, T>>(),
+            ChipKernel::Cooperative => machine.stated::<Cooperative<O, T>>(),
             ChipKernel::Tiered => machine.stated::<Tiered<O, T>>(),
-            ChipKernel::TimeSliced => machine.stated::<Turns<O, T>>(),
+            ChipKernel::TimeSliced => machine.stated::<TimeSliced<O, T>>(),
         }
     }
 
@@ -192,10 +198,12 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
                     launch(machine, &mut self.resident, narrowed, shape, &arguments)
                 }
                 ChipKernel::Cooperative => {
-                    launch(machine, &mut self.together, true, shape, &arguments)
+                    launch(machine, &mut self.cooperative, true, shape, &arguments)
                 }
                 ChipKernel::Tiered => launch(machine, &mut self.tiered, true, shape, &arguments),
-                ChipKernel::TimeSliced => launch(machine, &mut self.turns, true, shape, &arguments),
+                ChipKernel::TimeSliced => {
+                    launch(machine, &mut self.time_sliced, true, shape, &arguments)
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use bytemuck::Pod;
 use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
-    kernel::{Kernel, Steady},
+    kernel::{Constants, Kernel},
 };
 
 use super::strategy::Capacity;
@@ -38,10 +38,14 @@ pub trait Machine {
     /// Loads a kernel.
     fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;
 
-    /// Loads a kernel for launches with these [specialization constants](Kernel::steady) and, if
+    /// Loads a kernel for launches with these [specialization constants](Kernel::constants) and, if
     /// given, for blocks of at most this many threads, so that each thread gets more registers.
-    fn load_for<K: Kernel>(&self, threads: Option<u32>, steady: Steady) -> Result<Self::Loaded<K>> {
-        let _ = (threads, steady);
+    fn load_for<K: Kernel>(
+        &self,
+        threads: Option<u32>,
+        constants: Constants,
+    ) -> Result<Self::Loaded<K>> {
+        let _ = (threads, constants);
         self.load()
     }
 
@@ -236,13 +240,13 @@ impl<M: Machine, K: Kernel> OnDemand<M, K> {
 pub(crate) struct Tailored<M: Machine, K: Kernel> {
     /// The most threads per block, if there is a bound.
     threads: Option<u32>,
-    steady: Steady,
+    constants: Constants,
     loaded: Option<M::Loaded<K>>,
 }
 
 impl<M: Machine, K: Kernel> Tailored<M, K> {
     pub fn new() -> Self {
-        Self { threads: None, steady: Steady::NONE, loaded: None }
+        Self { threads: None, constants: Constants::NONE, loaded: None }
     }
 
     /// The kernel for launches with these arguments and, if given, for blocks of at most this many
@@ -253,10 +257,10 @@ impl<M: Machine, K: Kernel> Tailored<M, K> {
         threads: Option<u32>,
         arguments: &K::Arguments,
     ) -> Result<&M::Loaded<K>> {
-        let steady = K::steady(arguments);
-        if self.loaded.is_none() || (self.threads, self.steady) != (threads, steady) {
-            let loaded = machine.load_for(threads, steady)?;
-            *self = Self { threads, steady, loaded: Some(loaded) };
+        let constants = K::constants(arguments);
+        if self.loaded.is_none() || (self.threads, self.constants) != (threads, constants) {
+            let loaded = machine.load_for(threads, constants)?;
+            *self = Self { threads, constants, loaded: Some(loaded) };
         }
         Ok(self.loaded.as_ref().expect("loaded above"))
     }

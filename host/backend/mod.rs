@@ -21,6 +21,7 @@ pub(crate) mod emulated;
 pub(crate) mod function;
 pub(crate) mod function_kernels;
 pub(crate) mod kernel_swarm;
+#[cfg(feature = "lineage")]
 pub(crate) mod lineage;
 pub(crate) mod machine;
 pub(crate) mod number;
@@ -36,7 +37,7 @@ pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes, dispatched};
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
 pub(crate) use function::{Function, FunctionIn};
-#[cfg(any(feature = "cuda", test))]
+#[cfg(all(feature = "lineage", any(feature = "cuda", test)))]
 pub(crate) use machine::Machine;
 pub use number::Number;
 pub(crate) use number::Precision;

@@ -2,8 +2,11 @@
 
 use flockwork_device::math::Scalar;
 
-use super::function::{Function, FunctionIn};
-use crate::names::named;
+use super::{
+    Cpu, Plan, Swarm,
+    function::{Function, FunctionIn},
+};
+use crate::{Result, names::named};
 
 named! {
     /// The precision of a run's arithmetic.
@@ -48,6 +51,15 @@ pub trait Number: Scalar {
     /// The operations of a function in this precision.
     #[doc(hidden)]
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
+
+    /// A swarm on the CPU. Written for each type rather than generic, so that this library compiles it
+    /// and not every program that has a swarm.
+    #[doc(hidden)]
+    fn cpu_swarm(
+        cpu: &Cpu,
+        function: &dyn Function,
+        plan: Plan<Self>,
+    ) -> Result<Box<dyn Swarm<Self>>>;
 }
 
 impl Number for f32 {
@@ -56,6 +68,14 @@ impl Number for f32 {
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
         function
     }
+
+    fn cpu_swarm(
+        cpu: &Cpu,
+        function: &dyn Function,
+        plan: Plan<Self>,
+    ) -> Result<Box<dyn Swarm<Self>>> {
+        cpu.swarm_in(function, plan)
+    }
 }
 
 impl Number for f64 {
@@ -63,5 +83,13 @@ impl Number for f64 {
 
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
         function
+    }
+
+    fn cpu_swarm(
+        cpu: &Cpu,
+        function: &dyn Function,
+        plan: Plan<Self>,
+    ) -> Result<Box<dyn Swarm<Self>>> {
+        cpu.swarm_in(function, plan)
     }
 }

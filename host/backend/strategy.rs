@@ -10,10 +10,10 @@ use flockwork_device::{
     objective::Reach,
     swarm::{
         kernels::{
-            quartet,
             resident::{shared_bytes, sheet_words},
+            step_cooperative,
             team::Team,
-            turns,
+            time_sliced,
         },
         layout::Order,
         step::are_few,
@@ -151,12 +151,12 @@ impl Launch {
 pub enum ChipKernel {
     /// [`Resident`](flockwork_device::swarm::kernels::resident::Resident): one thread per particle.
     Resident,
-    /// [`Together`](flockwork_device::swarm::kernels::resident::Together): several threads per
+    /// [`Cooperative`](flockwork_device::swarm::kernels::resident::Cooperative): several threads per
     /// particle.
     Cooperative,
     /// [`Tiered`](flockwork_device::swarm::kernels::resident::Tiered).
     Tiered,
-    /// [`Turns`](flockwork_device::swarm::kernels::turns::Turns).
+    /// [`TimeSliced`](flockwork_device::swarm::kernels::time_sliced::TimeSliced).
     TimeSliced,
 }
 
@@ -390,9 +390,9 @@ const LEAST_SLICED: u32 = 2;
 fn time_sliced<T: Scalar>(case: &Case, capacity: Capacity) -> Option<Shape> {
     let (load, threads) = (&case.load, case.asked.threads);
     let most = threads.unwrap_or(1024).min(capacity.threads) / warp::LANES;
-    let kept = turns::kept_words(load.reach, (load.terms, load.words), load.dims);
+    let kept = time_sliced::kept_words(load.reach, (load.terms, load.words), load.dims);
     let fits = |warps: &u32| {
-        turns::shared_bytes::<T>(most * warp::LANES, load.dims, *warps, kept)
+        time_sliced::shared_bytes::<T>(most * warp::LANES, load.dims, *warps, kept)
             .is_some_and(|bytes| bytes <= capacity.shared_bytes)
     };
     let mut warps = (1..=most).rev().find(fits)?;
@@ -424,7 +424,7 @@ const STREAMING_THREADS: u64 = 1024;
 /// thread reads from memory what the other three have moved, which pays off for few particles only.
 fn by_fours(room: Capacity, reach: Reach, particles: u32, dims: u32) -> bool {
     let threads = u64::from(room.blocks.max(1)) * STREAMING_THREADS;
-    let are_few = u64::from(particles) * u64::from(quartet::PARTS) <= threads;
+    let are_few = u64::from(particles) * u64::from(step_cooperative::PARTS) <= threads;
     dims > FEW_FOR_FOUR && (reach != Reach::All || are_few)
 }
 

@@ -151,13 +151,13 @@ pub trait Swarm<T: Scalar> {
     /// swarm.start(None)?;
     /// swarm.advance(20)?;
     /// let best = swarm.best()?.value;
-    /// assert!(swarm.held()?.iter().all(|held| held.value >= best));
+    /// assert!(swarm.block_bests()?.iter().all(|held| held.value >= best));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If it has not started.
-    fn held(&mut self) -> Result<Vec<Best<T>>> {
+    fn block_bests(&mut self) -> Result<Vec<Best<T>>> {
         self.bests()
     }
 
@@ -280,7 +280,7 @@ pub trait Swarm<T: Scalar> {
     /// swarm.start(None)?;
     /// let state = swarm.snapshot()?;
     /// // At the start each particle's best is its position.
-    /// assert_eq!(state.own_bests, state.positions);
+    /// assert_eq!(state.personal_bests, state.positions);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     ///
@@ -397,7 +397,7 @@ pub struct Snapshot<T> {
     /// `dims` numbers for each particle.
     pub velocities: Vec<T>,
     /// `dims` numbers for each particle: the position of its personal best.
-    pub own_bests: Vec<T>,
+    pub personal_bests: Vec<T>,
     /// The fitness of each particle's personal best.
     pub best_fitness: Vec<T>,
     /// Iterations since each particle improved, or last chose its informants.
@@ -424,7 +424,7 @@ impl<T: Scalar> Snapshot<T> {
         for (what, found, expected) in [
             ("the state's list of positions", self.positions.len(), all * dims),
             ("the state's list of velocities", self.velocities.len(), all * dims),
-            ("the state's list of own bests", self.own_bests.len(), all * dims),
+            ("the state's list of personal bests", self.personal_bests.len(), all * dims),
             ("the state's list of best fitness", self.best_fitness.len(), all),
             ("the state's list of ages", self.stale.len(), all),
             ("the state's list of exemplars", self.exemplars.len(), exemplars),

@@ -253,6 +253,11 @@ pub fn allowed<T: Number>(backend: &AnyBackend) -> Result<Processor> {
     }
 }
 
+/// The fit that is measured. Not generic, so that only this library compiles the model's arithmetic.
+fn linear_fit(dims: u32, rows: usize) -> Result<Fit> {
+    Fit::new(Linear, Data::from_table(&synthetic(dims, rows, 1)?)?)
+}
+
 /// Measures the iterations of a fit's swarm, after a check of their result.
 ///
 /// ```
@@ -275,7 +280,7 @@ pub fn fit(
     processor: Processor,
 ) -> Result<FitMeasurement> {
     let FitCase { dims, rows, particles, .. } = case;
-    let fit = Fit::new(Linear, Data::from_table(&synthetic(dims, rows, 1)?)?)?;
+    let fit = linear_fit(dims, rows)?;
     let trial = Trial { particles, precision, mode: Mode::Synchronous, history: None };
     let measured = iteration(&fit.problem()?, trial, backend)?;
     let number = if precision == Precision::F32 { size_of::<f32>() } else { size_of::<f64>() };

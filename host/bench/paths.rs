@@ -209,6 +209,10 @@ pub(super) struct Repeated<W> {
     /// Median of the time with copies, in seconds.
     pub with_copies: f64,
     /// The distances.
+    #[cfg_attr(
+        not(feature = "lineage"),
+        expect(dead_code, reason = "published kernels are compared with it")
+    )]
     pub entries: Vec<W>,
 }
 

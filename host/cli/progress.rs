@@ -51,6 +51,7 @@ pub fn blocks(quiet: bool) -> ProgressBar {
 }
 
 /// A line of text saying what is being done.
+#[cfg(feature = "lineage")]
 pub fn line() -> ProgressBar {
     let style = ProgressStyle::with_template("{msg}").expect("a valid template");
     ProgressBar::with_draw_target(None, target(false)).with_style(style)

@@ -238,7 +238,7 @@ pub enum LaunchError {
 
     /// The kernel was specialised for other arguments.
     #[error("its specialization constants differ from those it was compiled for")]
-    Steady,
+    Constants,
 }
 
 /// The most blocks of a one-dimensional grid.

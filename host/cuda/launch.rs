@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::sync::Arc;
 
-use flockwork_device::kernel::{Kernel, Name, Steady};
+use flockwork_device::kernel::{Constants, Kernel, Name};
 
 use super::driver::call;
 use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
@@ -52,10 +52,10 @@ impl Gpu {
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
     /// [`CudaError::Arguments`], or an error from the driver.
     pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        self.kernel_for(None, Steady::NONE)
+        self.kernel_for(None, Constants::NONE)
     }
 
-    /// Loads the kernel with these [specialization constants](Kernel::steady), for launches with
+    /// Loads the kernel with these [specialization constants](Kernel::constants), for launches with
     /// the same words in their arguments. If `threads` is given, blocks have at most that many
     /// threads (rounded up to a multiple of 128), and each gets as many registers as that allows.
     ///
@@ -64,12 +64,12 @@ impl Gpu {
     pub fn kernel_for<K: Kernel>(
         &self,
         threads: Option<u32>,
-        steady: Steady,
+        constants: Constants,
     ) -> Result<LoadedKernel<K>> {
         let threads = threads
             .map(|threads| threads.next_multiple_of(128))
             .filter(|&threads| K::LAUNCH.threads.is_some_and(|most| threads < most));
-        let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads, steady)?;
+        let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads, constants)?;
         Ok(LoadedKernel { loaded, _kernel: PhantomData })
     }
 
@@ -79,9 +79,9 @@ impl Gpu {
         name: Name,
         passed: usize,
         threads: Option<u32>,
-        steady: Steady,
+        constants: Constants,
     ) -> Result<Arc<Loaded>> {
-        let loaded = self.modules().get(&name.to_string(), threads, steady)?;
+        let loaded = self.modules().get(&name.to_string(), threads, constants)?;
         if let Some(taken) = loaded.parameter
             && taken != passed
         {
@@ -117,8 +117,8 @@ impl<K: Kernel> LoadedKernel<K> {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<Shape> {
-        if !self.loaded.steady.is_empty() && self.loaded.steady != K::steady(arguments) {
-            return Err(self.loaded.refused(LaunchError::Steady));
+        if !self.loaded.constants.is_empty() && self.loaded.constants != K::constants(arguments) {
+            return Err(self.loaded.refused(LaunchError::Constants));
         }
         let shared = K::shared_bytes(threads, arguments);
         Ok(Shape { blocks, threads, shared, cooperative: K::COOPERATIVE })

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use cust::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
-use flockwork_device::kernel::Steady;
+use flockwork_device::kernel::Constants;
 
 use super::archive::Archive;
 use super::context::Context;
@@ -114,7 +114,7 @@ type Slot = Mutex<Option<Arc<Loaded>>>;
 
 /// A kernel's name; the most threads of its blocks, if it is compiled for fewer than it declares;
 /// and its specialization constants.
-type Key = (String, Option<u32>, Steady);
+type Key = (String, Option<u32>, Constants);
 
 impl Modules {
     pub(super) fn new(image: &'static Image, device: &Device, context: Arc<Context>) -> Self {
@@ -127,11 +127,11 @@ impl Modules {
         &self,
         name: &str,
         threads: Option<u32>,
-        steady: Steady,
+        constants: Constants,
     ) -> Result<Arc<Loaded>> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.entry((name.to_owned(), threads, steady)).or_default().clone()
+            slots.entry((name.to_owned(), threads, constants)).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*slot {
@@ -144,10 +144,10 @@ impl Modules {
         if let Some(threads) = threads {
             text = text::narrowed(&text, threads);
         }
-        if !steady.is_empty() {
-            text = text::with_constants(&text, name, &steady);
+        if !constants.is_empty() {
+            text = text::with_constants(&text, name, &constants);
         }
-        let loaded = Loaded::load(name, &text, steady, &self.device, &self.context)?;
+        let loaded = Loaded::load(name, &text, constants, &self.device, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
     }
 
@@ -193,7 +193,7 @@ pub(super) struct Loaded {
     /// Size in bytes of its parameter; `None` if the driver is too old to tell.
     pub(super) parameter: Option<usize>,
     /// Its specialization constants.
-    pub(super) steady: Steady,
+    pub(super) constants: Constants,
     /// The multiprocessors of its GPU.
     pub(super) multiprocessors: u32,
     /// Keeps `function` loaded.
@@ -209,7 +209,7 @@ impl Loaded {
     fn load(
         name: &str,
         text: &str,
-        steady: Steady,
+        constants: Constants,
         device: &Device,
         context: &Arc<Context>,
     ) -> Result<Self> {
@@ -249,7 +249,7 @@ impl Loaded {
         };
         let parameter = parameter(function);
         let (name, multiprocessors) = (name.to_owned(), device.multiprocessors);
-        Ok(Self { name, function, information, parameter, steady, multiprocessors, module })
+        Ok(Self { name, function, information, parameter, constants, multiprocessors, module })
     }
 
     /// The context in which it is loaded.

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use flockwork_device::kernel::Steady;
+use flockwork_device::kernel::Constants;
 
 /// Where a module's text states the most threads per block, if it does.
 fn stated(text: &str) -> Option<Range<usize>> {
@@ -30,13 +30,13 @@ pub(super) fn narrowed(text: &str, threads: u32) -> String {
 /// The module's text in which kernel `name` has these words of its arguments as constants, wherever
 /// it loads them in a way recognised here. Other loads still read the arguments, which hold the
 /// same values.
-pub(super) fn with_constants(text: &str, name: &str, steady: &Steady) -> String {
+pub(super) fn with_constants(text: &str, name: &str, constants: &Constants) -> String {
     // The only parameter, by the name that LLVM gives it.
     let parameter = format!("[{name}_param_0");
     let mut changed = String::with_capacity(text.len() + (1 << 10));
     for line in text.split_inclusive('\n') {
         let constant = Load::parse(line.trim(), &parameter)
-            .and_then(|load| load.with_constants(&parameter, steady));
+            .and_then(|load| load.with_constants(&parameter, constants));
         match constant {
             Some(constant) => changed.push_str(&constant),
             None => changed.push_str(line),
@@ -76,9 +76,9 @@ impl<'a> Load<'a> {
     }
 
     /// An equivalent with constants; `None` if the load has no constant.
-    fn with_constants(&self, parameter: &str, steady: &Steady) -> Option<String> {
+    fn with_constants(&self, parameter: &str, constants: &Constants) -> Option<String> {
         let Self { bytes, register, offset } = *self;
-        let words = [steady.at(offset), steady.at(offset + 4)];
+        let words = [constants.at(offset), constants.at(offset + 4)];
         if bytes == 4 {
             return words[0].map(|word| format!("mov.b32 {register}, {word};\n"));
         }
@@ -111,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn loads_of_steady_words_become_constants() {
-        let steady = Steady::NONE.with(0, 5).with(4, 0).with(12, 4_000_000_000).with(20, 1);
-        let of = |text: &str| with_constants(text, "a", &steady);
+    fn loads_of_specialization_constants_become_constants() {
+        let constants = Constants::NONE.with(0, 5).with(4, 0).with(12, 4_000_000_000).with(20, 1);
+        let of = |text: &str| with_constants(text, "a", &constants);
         assert_eq!(of("\tld.param.u32 \t%r1, [a_param_0];\n"), "mov.b32 %r1, 5;\n");
         assert_eq!(of("ld.param.b32 \t%r1, [a_param_0+12];\n"), "mov.b32 %r1, 4000000000;\n");
         let half = "{\n.reg .b32 flockwork_low, flockwork_high;\n";
@@ -140,17 +140,17 @@ mod tests {
     /// The available kernels load specialization constants in recognised ways.
     #[cfg(not(feature = "rust-cuda"))]
     #[test]
-    fn kernels_on_the_chip_have_no_loads_of_steady_words_left() {
+    fn kernels_on_the_chip_have_no_loads_of_specialization_constants_left() {
         for image in crate::kernel_images() {
             for name in image.names() {
-                if !["swarm_resident_", "swarm_together_"].iter().any(|k| name.starts_with(k)) {
+                if !["swarm_resident_", "swarm_cooperative_"].iter().any(|k| name.starts_with(k)) {
                     continue;
                 }
                 let text = &image.text(name).expect("it is there");
                 // A function without data has no bytes: the number of dimensions comes first.
                 let first = format!("[{name}_param_0]");
-                let steady = Steady::NONE.with(0, 77);
-                let changed = with_constants(text, name, &steady);
+                let constants = Constants::NONE.with(0, 77);
+                let changed = with_constants(text, name, &constants);
                 assert!(text.contains(&first) && !changed.contains(&first), "{name}");
                 assert!(changed.contains(" 77;"), "{name}");
             }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn everything_else_stays_as_it_is() {
-        let steady = Steady::NONE.with(0, 5);
+        let constants = Constants::NONE.with(0, 5);
         for line in [
             "ld.param.b64 \t%rd1, [a_param_0+8];\n",
             "ld.param.b64 \t%rd1, [a_param_01];\n",
@@ -171,7 +171,7 @@ mod tests {
             "mov.b64 \t%rd1, a_param_0;\n",
             "no PTX",
         ] {
-            assert_eq!(with_constants(line, "a", &steady), line);
+            assert_eq!(with_constants(line, "a", &constants), line);
         }
     }
 }

@@ -28,8 +28,8 @@ use crate::{
     backend::{AnyBackend, Backend, Choice, Cpu, Simd},
     points,
     swarm::{
-        Checkpoint, Mode, Neighbourhood, Options, Outcome, OwnBest, Precision, Problem, Progress,
-        Saved, Start, Stop, StopReason, minimize_with_own_bests,
+        Checkpoint, Mode, Neighbourhood, Options, Outcome, PersonalBest, Precision, Problem,
+        Progress, Saved, Start, Stop, StopReason, minimize_with_personal_bests,
     },
 };
 
@@ -381,7 +381,7 @@ impl Fit {
             true => ControlFlow::Break(()),
             false => observe(progress),
         };
-        let (mut outcome, own_bests) = match self.gram {
+        let (mut outcome, personal_bests) = match self.gram {
             // Even initialising a swarm would take as many passes over the rows as it has
             // particles.
             _ if let Some(place) = scouted => {
@@ -399,7 +399,7 @@ impl Fit {
             }
             false => self.search(problem.clone(), backend, resumed, saved, &mut observe)?,
         };
-        let own_bests = if self.polish { own_bests } else { Vec::new() };
+        let personal_bests = if self.polish { personal_bests } else { Vec::new() };
         let best = self.whole(&outcome.position, &free);
         let finish = || -> Result<(Descent, u32)> {
             let projection =
@@ -408,7 +408,7 @@ impl Fit {
                 Some(projection) => self.projected(projection, cpu)?,
                 None => Vec::new(),
             };
-            let bests = [own_bests, projected];
+            let bests = [personal_bests, projected];
             cpu.install(|| {
                 let places = self.places(&target, projection.as_deref(), best.clone(), bests)?;
                 let (mut best, mut descents) = descend(&target, places, self.polish);
@@ -707,13 +707,13 @@ impl Fit {
         resumed: Option<&Checkpoint>,
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
+    ) -> Result<(Outcome, Vec<PersonalBest>)> {
         // Hash all numbers only if the run is saved or resumed.
         let kept = resumed.is_some() || saved.is_some();
         let problem = if kept { problem.with_data_hash(self.hash()) } else { problem };
         match resumed {
             Some(resumed) => resumed.resume_noting(true, &problem, backend, saved, observe),
-            None => minimize_with_own_bests(&problem, &self.options, backend, saved, observe),
+            None => minimize_with_personal_bests(&problem, &self.options, backend, saved, observe),
         }
     }
 
@@ -860,7 +860,7 @@ impl Fit {
     }
 
     /// The personal bests of a swarm over the nonlinear parameters.
-    fn projected(&self, projection: &Arc<Projection>, cpu: &Cpu) -> Result<Vec<OwnBest>> {
+    fn projected(&self, projection: &Arc<Projection>, cpu: &Cpu) -> Result<Vec<PersonalBest>> {
         let others = &projection.others;
         let count = others.len();
         let bounds = |of: fn(&Sought) -> f64| others.iter().map(|&j| of(&self.sought[j])).collect();
@@ -890,10 +890,11 @@ impl Fit {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
-        match minimize_with_own_bests(&problem, &options, cpu, None, look) {
-            Ok((_, own_bests)) => {
-                Ok(own_bests.iter().filter_map(|(_, position)| projection.best(position)).collect())
-            }
+        match minimize_with_personal_bests(&problem, &options, cpu, None, look) {
+            Ok((_, personal_bests)) => Ok(personal_bests
+                .iter()
+                .filter_map(|(_, position)| projection.best(position))
+                .collect()),
             Err(Error::NoFiniteFitness { .. }) => Ok(Vec::new()),
             Err(error) => Err(error),
         }
@@ -939,7 +940,7 @@ impl Fit {
         target: &Target,
         projection: Option<&Projection>,
         best: Vec<f64>,
-        [own_bests, projected]: [Vec<OwnBest>; 2],
+        [personal_bests, projected]: [Vec<PersonalBest>; 2],
     ) -> Result<Vec<Vec<f64>>> {
         let mut places = vec![best];
         if !self.polish {
@@ -959,12 +960,12 @@ impl Fit {
                 (a[j] - b[j]).abs() < least.max(APART * a[j].abs().max(b[j].abs()))
             })
         };
-        let own_bests = own_bests
+        let personal_bests = personal_bests
             .into_iter()
             .map(|(fitness, position)| (fitness, self.whole(&position, target.free)))
             .collect();
         // Points spread over the box, of which the better ones will be kept.
-        let screened: Vec<OwnBest> = match projection {
+        let screened: Vec<PersonalBest> = match projection {
             Some(projection) => {
                 let points = self.spread(&projection.others, SCREENED * starts, 2)?;
                 points.par_iter().filter_map(|point| projection.best(point)).collect()
@@ -979,9 +980,9 @@ impl Fit {
             }
         };
         let quarter = starts.div_ceil(4);
-        let shares = [(own_bests, quarter), (projected, 2 * quarter), (screened, starts)];
+        let shares = [(personal_bests, quarter), (projected, 2 * quarter), (screened, starts)];
         for (mut bests, most) in shares {
-            let bests: &mut Vec<OwnBest> = &mut bests;
+            let bests: &mut Vec<PersonalBest> = &mut bests;
             bests.retain(|(fitness, _)| fitness.is_finite());
             // The sort is stable: of equals the earlier comes first.
             bests.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -1131,7 +1132,7 @@ struct Projection {
 
 impl Projection {
     /// All parameters and the sum there; `None` if something is not finite.
-    fn best(&self, position: &[f64]) -> Option<OwnBest> {
+    fn best(&self, position: &[f64]) -> Option<PersonalBest> {
         let mut whole = self.fit.whole(position, &self.others);
         for &j in &self.linear {
             whole[j] = 0.0;

@@ -194,7 +194,7 @@ impl<'a> Chart<'a> {
 
         let line = |name, colour, width, values| Line { name, colour, width, values };
         let mean = from_optimum(of(|sample| sample.mean));
-        let mean = line("mean of the particles' own best", ORANGE, 2, mean);
+        let mean = line("mean of the particles' personal best", ORANGE, 2, mean);
         let label = match optimum {
             Some(optimum) if data.is_maximum => {
                 format!("optimum ({}) − value", number(optimum, 6))
@@ -434,7 +434,7 @@ mod tests {
             "evaluations",
             "value − optimum (0)",
             "best",
-            "mean of the particles&apos; own best",
+            "mean of the particles&apos; personal best",
             "spread",
             "speed",
             "share of the box",

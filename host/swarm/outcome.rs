@@ -91,7 +91,7 @@ impl StopReason {
             Self::Iterations => "all iterations done",
             Self::Evaluations => "all evaluations done",
             Self::Target => "the target was reached",
-            Self::FitnessTolerance => "the own bests came close enough to the best",
+            Self::FitnessTolerance => "the personal bests came close enough to the best",
             Self::SpreadTolerance => "the particles came close enough to the best",
             Self::Patience => "the best no longer improved",
             Self::Time => "the time was over",

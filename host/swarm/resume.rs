@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use super::{Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, state::OwnBest};
+use super::{
+    Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, state::PersonalBest,
+};
 use crate::{
     Result, Verdict,
     backend::{Backend, Number},
@@ -53,7 +55,7 @@ impl Checkpoint {
         backend: &impl Backend,
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
+    ) -> Result<(Outcome, Vec<PersonalBest>)> {
         self.check_problem(problem)?;
         match self.options().precision_for(problem) {
             Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
@@ -68,9 +70,9 @@ impl Checkpoint {
         backend: &impl Backend,
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
+    ) -> Result<(Outcome, Vec<PersonalBest>)> {
         let (mut state, snapshot) = self.state::<T>(problem)?;
-        state.own_bests = state.own_bests.filter(|_| note);
+        state.personal_bests = state.personal_bests.filter(|_| note);
         Run::resumed(problem, self.options(), backend, state, &snapshot)?.go(saved, observe)
     }
 }

@@ -23,7 +23,7 @@ use super::{
     outcome::sign,
     polish::{Polisher, Step},
     saved, start,
-    state::{Ledger, OwnBest, State},
+    state::{Ledger, PersonalBest, State},
 };
 use crate::{
     Error, Result, Verdict,
@@ -95,22 +95,22 @@ impl Problem {
 
 /// As [`minimize`], and also returns the personal bests of all particles of all swarms with their
 /// fitness, unsorted: candidates for a closer look.
-pub(crate) fn minimize_with_own_bests(
+pub(crate) fn minimize_with_personal_bests(
     problem: &Problem,
     options: &Options,
     backend: &impl Backend,
     saved: Option<Saved>,
     observe: impl FnMut(&Progress) -> ControlFlow<()>,
-) -> Result<(Outcome, Vec<OwnBest>)> {
+) -> Result<(Outcome, Vec<PersonalBest>)> {
     fn of<T: Number>(
         problem: &Problem,
         options: &Options,
         backend: &impl Backend,
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
+    ) -> Result<(Outcome, Vec<PersonalBest>)> {
         let mut run = Run::<_, T>::new(problem, options, backend)?;
-        run.state.own_bests = Some(Vec::new());
+        run.state.personal_bests = Some(Vec::new());
         run.go(saved, observe)
     }
     let options = &options.settled_for(problem);
@@ -213,7 +213,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             last_seen: [f64::INFINITY; 2],
         };
         let (history, frames) = (Vec::new(), Vec::new());
-        let state = State { ledger, polisher: own, history, frames, own_bests: None };
+        let state = State { ledger, polisher: own, history, frames, personal_bests: None };
         let startup = Duration::ZERO;
         Ok(Self {
             problem,
@@ -573,7 +573,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         }
         let particles = large.map_or(small, |(_, particles)| particles);
         let plan = plan_of(self.problem, self.options, ledger.restarts + 1, particles)?;
-        self.note_own_bests()?;
+        self.note_personal_bests()?;
         let ledger = &self.state.ledger;
         self.state.ledger = Ledger {
             restarts: ledger.restarts + 1,
@@ -608,7 +608,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         mut self,
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<(Outcome, Vec<OwnBest>)> {
+    ) -> Result<(Outcome, Vec<PersonalBest>)> {
         let mut batch = 1;
         let mut told = self.state.history.len();
         let mut last_saved: Option<Instant> = None;
@@ -666,17 +666,17 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.swarm.best()?;
             batch = next_batch(batch, iterations, began.elapsed());
         };
-        self.note_own_bests()?;
-        let own_bests = self.state.own_bests.take().unwrap_or_default();
-        Ok((self.outcome(stopped)?, own_bests))
+        self.note_personal_bests()?;
+        let personal_bests = self.state.personal_bests.take().unwrap_or_default();
+        Ok((self.outcome(stopped)?, personal_bests))
     }
 
     /// Collects the current swarm's personal bests, if they are wanted.
-    fn note_own_bests(&mut self) -> Result<()> {
-        let Some(own_bests) = &mut self.state.own_bests else { return Ok(()) };
+    fn note_personal_bests(&mut self) -> Result<()> {
+        let Some(personal_bests) = &mut self.state.personal_bests else { return Ok(()) };
         let snapshot = self.swarm.snapshot()?;
-        let points = snapshot.own_bests.chunks_exact(self.problem.dims() as usize);
-        own_bests.extend(snapshot.best_fitness.iter().zip(points).map(|(fitness, point)| {
+        let points = snapshot.personal_bests.chunks_exact(self.problem.dims() as usize);
+        personal_bests.extend(snapshot.best_fitness.iter().zip(points).map(|(fitness, point)| {
             (fitness.to_f64(), point.iter().map(|x| x.to_f64()).collect())
         }));
         Ok(())

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     Frame, Options, Problem, Sample,
     polish::Polisher,
-    state::{Ledger, OwnBest, State},
+    state::{Ledger, PersonalBest, State},
 };
 use crate::{
     Error, Result,
@@ -149,7 +149,7 @@ pub(super) fn write<T: Number>(
         state.frames.iter().flat_map(of).copied().collect()
     };
     let seen: Vec<f64> = state
-        .own_bests
+        .personal_bests
         .iter()
         .flatten()
         .flat_map(|(fitness, position)| [*fitness].into_iter().chain(position.iter().copied()))
@@ -161,13 +161,13 @@ pub(super) fn write<T: Number>(
         &[
             Section::new("positions", &snapshot.positions),
             Section::new("velocities", &snapshot.velocities),
-            Section::new("own_bests", &snapshot.own_bests),
+            Section::new("own_bests", &snapshot.personal_bests),
             Section::new("best_fitness", &snapshot.best_fitness),
             Section::new("stale", &snapshot.stale),
             Section::new("exemplars", &snapshot.exemplars),
             Section::new("failed", &snapshot.failed),
-            Section::new("champion_fitness", &[best.value]),
-            Section::new("champion_particle", &[best.particle]),
+            Section::new("global_best_fitness", &[best.value]),
+            Section::new("global_best_particle", &[best.particle]),
             Section::new("champion_position", &best.position),
             Section::new("ledger", &numbers),
             Section::new("polisher", &polished),
@@ -370,15 +370,15 @@ impl Checkpoint {
             }
         };
         let best = Best {
-            value: self.numbers::<T>("champion_fitness", 1)?[0],
-            particle: self.numbers::<u32>("champion_particle", 1)?[0],
+            value: self.numbers::<T>("global_best_fitness", 1)?[0],
+            particle: self.numbers::<u32>("global_best_particle", 1)?[0],
             position: self.numbers("champion_position", dims)?,
         };
         let snapshot = Snapshot {
             iteration: header.iteration,
             positions: self.numbers("positions", all)?,
             velocities: self.numbers("velocities", all)?,
-            own_bests: self.numbers("own_bests", all)?,
+            personal_bests: self.numbers("own_bests", all)?,
             best_fitness: self.numbers("best_fitness", particles)?,
             stale: self.numbers("stale", particles)?,
             exemplars: self.numbers("exemplars", if learns { all } else { 0 })?,
@@ -386,12 +386,12 @@ impl Checkpoint {
             bests: vec![best],
         };
         let (history, frames) = (self.history()?, self.frames(dims)?);
-        let own_bests = self.own_bests_before(dims)?;
-        let own_bests = Some(own_bests);
-        Ok((State { ledger, polisher, history, frames, own_bests }, snapshot))
+        let personal_bests = self.personal_bests_before(dims)?;
+        let personal_bests = Some(personal_bests);
+        Ok((State { ledger, polisher, history, frames, personal_bests }, snapshot))
     }
 
-    fn own_bests_before(&self, dims: usize) -> Result<Vec<OwnBest>> {
+    fn personal_bests_before(&self, dims: usize) -> Result<Vec<PersonalBest>> {
         // Files written before fits could be saved have no such section.
         let Ok(section) = find(&self.path, &self.sections, "seen") else { return Ok(Vec::new()) };
         let numbers: Vec<f64> = section.numbers().map_err(|why| self.wrong(why.to_string()))?;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Frame, Sample, polish::Polisher};
 
 /// A particle's personal best: its fitness and position.
-pub(crate) type OwnBest = (f64, Vec<f64>);
+pub(crate) type PersonalBest = (f64, Vec<f64>);
 
 /// A run's counters, and the best of all its swarms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,5 +57,5 @@ pub(super) struct State {
     pub history: Vec<Sample>,
     pub frames: Vec<Frame>,
     /// Personal bests of the earlier swarms, if they are wanted.
-    pub own_bests: Option<Vec<OwnBest>>,
+    pub personal_bests: Option<Vec<PersonalBest>>,
 }

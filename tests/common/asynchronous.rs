@@ -59,25 +59,25 @@ fn look<T: Number>(
 ) -> flockwork::Result<Result<(), String>> {
     let snapshot = swarm.snapshot()?;
     let (best, dims) = (&snapshot.bests[0], snapshot.bests[0].position.len());
-    let values = judge.evaluate(&snapshot.own_bests)?;
+    let values = judge.evaluate(&snapshot.personal_bests)?;
     if let Some(i) = (0..values.len()).find(|&i| values[i] != snapshot.best_fitness[i]) {
         let (value, kept) = (values[i].to_f64(), snapshot.best_fitness[i].to_f64());
         return Ok(Err(format!(
-            "particle {i} has {kept:e} at its own best, where it is {value:e}"
+            "particle {i} has {kept:e} at its personal best, where it is {value:e}"
         )));
     }
     let least = values.iter().copied().fold(T::INFINITY, |a, b| if b < a { b } else { a });
-    let own = &snapshot.own_bests[best.particle as usize * dims..][..dims];
+    let own = &snapshot.personal_bests[best.particle as usize * dims..][..dims];
     if best.value != least || values[best.particle as usize] != least {
-        return Ok(Err(format!("{best:?} is not the least of all own bests, {least:?}")));
+        return Ok(Err(format!("{best:?} is not the least of all personal bests, {least:?}")));
     }
     if bits(own) != bits(&best.position) {
-        return Ok(Err(format!("{best:?} is torn: the particle's own best is at {own:?}")));
+        return Ok(Err(format!("{best:?} is torn: the particle's personal best is at {own:?}")));
     }
     if best.value > before.value {
         return Ok(Err(format!("{best:?} is worse than {before:?} before")));
     }
-    let held = swarm.held()?;
+    let held = swarm.block_bests()?;
     let positions: Vec<T> = held.iter().flat_map(|held| held.position.clone()).collect();
     for (part, (held, value)) in held.iter().zip(judge.evaluate(&positions)?).enumerate() {
         if held.value != value {

@@ -319,7 +319,7 @@ fn first_difference<T: Scalar>(one: &Snapshot<T>, other: &Snapshot<T>) -> Result
     let lists = [
         ("position", &one.positions, &other.positions),
         ("velocity", &one.velocities, &other.velocities),
-        ("own best", &one.own_bests, &other.own_bests),
+        ("personal best", &one.personal_bests, &other.personal_bests),
         ("best fitness", &one.best_fitness, &other.best_fitness),
     ];
     for (name, a, b) in lists {

@@ -127,8 +127,10 @@ mod driver {
                 there.advance(iterations)?;
                 // The specialised iteration does not store what its rule never reads.
                 let read = |swarm: Snapshot<T>| {
-                    let Snapshot { iteration, positions, velocities, own_bests, bests, .. } = swarm;
-                    (iteration, positions, velocities, own_bests, bests)
+                    let Snapshot {
+                        iteration, positions, velocities, personal_bests, bests, ..
+                    } = swarm;
+                    (iteration, positions, velocities, personal_bests, bests)
                 };
                 if read(here.snapshot()?) != read(there.snapshot()?) {
                     return Ok(false);
@@ -269,7 +271,7 @@ mod driver {
         let line = "optimize rastrigin --dims 3 --particles 200 --iterations 60";
         for (on_gpu, kernel) in [
             ("--strategy resident", "swarm_resident_rastrigin_f32"),
-            ("--cooperation warp", "swarm_together_rastrigin_f32"),
+            ("--cooperation warp", "swarm_cooperative_rastrigin_f32"),
         ] {
             let log = same(line, on_gpu)?;
             check(count(&log, &format!("cooperative launch {kernel}")) > 0, on_gpu, &log)?;

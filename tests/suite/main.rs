@@ -15,6 +15,7 @@ mod common;
 
 mod fit;
 mod house;
+#[cfg(feature = "lineage")]
 mod lineage;
 mod paths;
 mod swarm;

@@ -1,4 +1,4 @@
-//! From partial sums to own bests and the swarm's best.
+//! From partial sums to personal bests and the swarm's best.
 
 use core::marker::PhantomData;
 
@@ -33,7 +33,7 @@ pub struct Arguments<T> {
     /// The logarithm to base 2 of how many groups a warp combines.
     pub level: u32,
     /// Whether the block of a swarm that is done last moves its particles: 1, or 0 for no. By
-    /// [`Rule::Inertia`](crate::swarm::settings::Rule::Inertia), the swarm's best as the guide.
+    /// [`Rule::Inertia`](crate::swarm::settings::Rule::Inertia), the swarm's best as the global best.
     pub moves: u32,
     /// The next move.
     pub motion: motion::Arguments<T>,
@@ -60,7 +60,7 @@ struct Memory<T> {
     totals: Shared<T>,
     /// The nodes of each thread: a level after the other.
     nodes: Shared<T>,
-    /// Of each particle whether its own best is renewed.
+    /// Of each particle whether its personal best is renewed.
     renewed: Shared<u32>,
 }
 
@@ -166,19 +166,20 @@ impl<T: Scalar> Kernel for Judge<T> {
                 }
             }
             if swarm.outcome != Outcome::Told {
-                let own_best = |slot, dimension| {
-                    swarm.own_bests.load(layout::index(
+                let personal_best = |slot, dimension| {
+                    swarm.personal_bests.load(layout::index(
                         slot,
                         dimension as usize,
                         view.dims as usize,
                     ))
                 };
                 // All threads of all blocks come here, since all see the same outcome.
-                let last = swarm.board.publish(part, mine, view.dims, swarm.iteration, own_best);
+                let last =
+                    swarm.board.publish(part, mine, view.dims, swarm.iteration, personal_best);
                 if last && arguments.moves == 1 {
-                    // The guide has been written.
+                    // The global best has been written.
                     block::barrier();
-                    let bests = (swarm.own_bests, swarm.board.guide);
+                    let bests = (swarm.personal_bests, swarm.board.global_best);
                     motion::advance_together(&arguments.motion, bests, part);
                 }
             }

@@ -8,7 +8,7 @@
 //!    for it [`matrix::Matrix`], and for anything else [`sums::Sums`]: each block goes through an aligned
 //!    group of chunks of rows and leaves a partial sum of each of its particles;
 //! 3. [`judge::Judge`], which combines the partial sums in the defined order ([`sum`](super::sum)), renews
-//!    own bests and publishes the swarm's best.
+//!    personal bests and publishes the swarm's best.
 //!
 //! Rows lie column by column in device memory. Lanes are particles, but where matrices are multiplied; a warp
 //! goes through chunks of its own, and has the rows that it is at in shared memory, from where all lanes read

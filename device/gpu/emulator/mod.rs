@@ -65,11 +65,11 @@
 
 mod fault;
 mod hazard;
+pub(super) mod intrinsics;
 mod schedule;
 mod stack;
 #[cfg(test)]
 mod tests;
-pub(super) mod words;
 
 pub use fault::{Access, Fault, Thread, Waiting};
 

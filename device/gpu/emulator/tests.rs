@@ -2,7 +2,7 @@
 
 use std::{format, string::ToString, vec, vec::Vec};
 
-use super::{Emulator, Fault, Report, words::spin};
+use super::{Emulator, Fault, Report, intrinsics::spin};
 use crate::{
     gpu::{
         atomic::{Integer, Order, Scope, fence},
@@ -863,7 +863,7 @@ fn impossible_launches_are_refused() {
 
 #[test]
 #[should_panic(expected = "`thread::index` was called outside a launch")]
-fn words_outside_a_launch_panic() {
+fn intrinsics_outside_a_launch_panic() {
     thread::index();
 }
 

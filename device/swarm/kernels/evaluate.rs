@@ -21,15 +21,15 @@ use crate::{
 pub enum Outcome {
     /// It is written to `fitness`, and nothing else happens.
     Told = 0,
-    /// Where the particles are becomes their own best, and the swarm's best is published.
+    /// Where the particles are becomes their personal best, and the swarm's best is published.
     First = 1,
-    /// Own bests are renewed where they improved, and the swarm's best is published.
+    /// Personal bests are renewed where they improved, and the swarm's best is published.
     Renewed = 2,
 }
 
 /// What the kernel is passed.
 ///
-/// With `S` slots in all, the buffers have these lengths: `positions`, `own_bests` S times dims;
+/// With `S` slots in all, the buffers have these lengths: `positions`, `personal_bests` S times dims;
 /// `fitness`, `best_fitness`, `stale` S; `image` S times dims for a rotated function with
 /// [`Reach::All`](crate::objective::Reach), or else nothing. For [`Outcome::Told`] all but `positions`,
 /// `fitness` and `image` may be empty.
@@ -54,11 +54,11 @@ pub struct Arguments<O, T> {
     pub image: ReadWrite<T>,
     /// Receives the fitness of each slot.
     pub fitness: ReadWrite<T>,
-    /// Own best positions, in tiles.
-    pub own_bests: ReadWrite<T>,
-    /// Own best fitness of each slot.
+    /// Personal best positions, in tiles.
+    pub personal_bests: ReadWrite<T>,
+    /// Personal best fitness of each slot.
     pub best_fitness: ReadWrite<T>,
-    /// Iterations since the own best of each slot was renewed.
+    /// Iterations since the personal best of each slot was renewed.
     pub stale: ReadWrite<u32>,
     /// Where the best is published.
     pub board: Board<T>,
@@ -76,7 +76,7 @@ impl<T> Arguments<(), T> {
             positions,
             image,
             fitness,
-            own_bests,
+            personal_bests,
             best_fitness,
             stale,
             board,
@@ -92,7 +92,7 @@ impl<T> Arguments<(), T> {
             positions,
             image,
             fitness,
-            own_bests,
+            personal_bests,
             best_fitness,
             stale,
             board,
@@ -115,7 +115,8 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { view, particles, swarms, iteration, outcome, own_bests, .. } = *arguments;
+        let Arguments { view, particles, swarms, iteration, outcome, personal_bests, .. } =
+            *arguments;
         let part = Part::of_this_thread(swarms, particles);
         let mut mine = Candidate::NONE;
         if part.particle < particles {
@@ -124,13 +125,13 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
             mine = Candidate { fitness, particle: part.particle };
         }
         if outcome != Outcome::Told {
-            let own_best = |slot, dimension| {
+            let personal_best = |slot, dimension| {
                 let index = layout::index(slot, dimension as usize, view.dims as usize);
                 // SAFETY: slot and dimension exist.
-                unsafe { own_bests.load(index) }
+                unsafe { personal_bests.load(index) }
             };
             // SAFETY: all threads of all blocks come here, since all see the same outcome.
-            unsafe { arguments.board.publish(part, mine, view.dims, iteration, own_best) };
+            unsafe { arguments.board.publish(part, mine, view.dims, iteration, personal_best) };
         }
     }
 }
@@ -172,7 +173,7 @@ pub(crate) unsafe fn best<O, T: Scalar>(arguments: &Arguments<O, T>, slot: usize
 }
 
 /// Does with a slot's fitness what is asked; `before` is what [`best`] tells. Returns its best fitness, and whether
-/// its own best is to be [renewed](renew).
+/// its personal best is to be [renewed](renew).
 ///
 /// # Safety
 /// No other thread has this slot, and the buffers are as documented.
@@ -199,7 +200,7 @@ pub(crate) unsafe fn settle<O, T: Scalar>(
     }
 }
 
-/// Where a slot is in one dimension becomes its own best.
+/// Where a slot is in one dimension becomes its personal best.
 ///
 /// # Safety
 /// No other thread has this dimension of the slot, and the buffers are as documented.
@@ -207,7 +208,7 @@ pub(crate) unsafe fn settle<O, T: Scalar>(
 pub(crate) unsafe fn renew<O, T: Scalar>(arguments: &Arguments<O, T>, slot: usize, dimension: u32) {
     let index = layout::index(slot, dimension as usize, arguments.view.dims as usize);
     // SAFETY: the caller's promise.
-    unsafe { arguments.own_bests.store(index, arguments.positions.load(index)) };
+    unsafe { arguments.personal_bests.store(index, arguments.positions.load(index)) };
 }
 
 /// The coordinates of one slot.

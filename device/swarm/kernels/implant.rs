@@ -27,17 +27,17 @@ pub struct Arguments<T> {
     pub fitness: T,
     /// The point: dims numbers.
     pub point: ReadOnly<T>,
-    /// Own best positions, in tiles.
-    pub own_bests: ReadWrite<T>,
-    /// Own best fitness of each slot.
+    /// Personal best positions, in tiles.
+    pub personal_bests: ReadWrite<T>,
+    /// Personal best fitness of each slot.
     pub best_fitness: ReadWrite<T>,
-    /// Iterations since the own best of each slot was renewed.
+    /// Iterations since the personal best of each slot was renewed.
     pub stale: ReadWrite<u32>,
     /// Where the best is published.
     pub board: Board<T>,
 }
 
-/// Makes the point the own best of the particle that is the swarm's best, and so the swarm's best.
+/// Makes the point the personal best of the particle that is the swarm's best, and so the swarm's best.
 /// One block.
 pub struct Implant<T>(PhantomData<T>);
 
@@ -52,19 +52,19 @@ impl<T: Scalar> Kernel for Implant<T> {
         let (swarm, dims) = (swarm as usize, dims as usize);
         // SAFETY: swarm, slot and dimensions exist; each is stored by one thread.
         unsafe {
-            let particle = board.champion_particle.load(swarm) as usize;
+            let particle = board.global_best_particle.load(swarm) as usize;
             let slot = swarm * stride as usize + particle;
             let mut dimension = thread::index() as usize;
             while dimension < dims {
                 let x = point.at(dimension);
-                arguments.own_bests.store(layout::index(slot, dimension, dims), x);
-                board.guide.store(swarm * dims + dimension, x);
+                arguments.personal_bests.store(layout::index(slot, dimension, dims), x);
+                board.global_best.store(swarm * dims + dimension, x);
                 dimension += thread::block_threads() as usize;
             }
             if thread::index() == 0 {
                 arguments.best_fitness.store(slot, fitness);
                 arguments.stale.store(slot, 0);
-                board.champion_fitness.store(swarm, fitness);
+                board.global_best_fitness.store(swarm, fitness);
             }
         }
     }

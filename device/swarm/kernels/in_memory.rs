@@ -1,9 +1,9 @@
 //! A swarm in device memory, in quads or sixteens (see [`layout`]), and the particles there as the usual iteration sees
 //! them.
 //!
-//! Where a particle improves, its own best is where it is. That is not copied at once, which would read
+//! Where a particle improves, its personal best is where it is. That is not copied at once, which would read
 //! all coordinates again: the particle is marked as *fresh*, and the next iteration, which has them at
-//! hand, stores them. Until then, or until [`CatchUp`](super::order::CatchUp), `own_bests` is behind for fresh particles.
+//! hand, stores them. Until then, or until [`CatchUp`](super::order::CatchUp), `personal_bests` is behind for fresh particles.
 
 use core::marker::PhantomData;
 
@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Where a swarm lies. With `E = layout::elements(particles, dims)`, the buffers have these lengths: `positions`,
-/// `velocities`, `own_bests` E; `best_fitness` the particles rounded up to whole tiles; `fresh` an eighth of that.
+/// `velocities`, `personal_bests` E; `best_fitness` the particles rounded up to whole tiles; `fresh` an eighth of that.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Home<T> {
@@ -29,16 +29,16 @@ pub struct Home<T> {
     pub positions: ReadWrite<T>,
     /// Velocities.
     pub velocities: ReadWrite<T>,
-    /// Own best positions.
-    pub own_bests: ReadWrite<T>,
-    /// Own best fitness, by particle.
+    /// Personal best positions.
+    pub personal_bests: ReadWrite<T>,
+    /// Personal best fitness, by particle.
     pub best_fitness: ReadWrite<T>,
     /// For each warp's particles, of which [`Arrangement::MARKED`] says how many they are, which of them are fresh.
     pub fresh: ReadWrite<u32>,
 }
 
 impl<T: Scalar> Home<T> {
-    /// Whether a particle's own best is where it is and not where its own best is stored, where so many are
+    /// Whether a particle's personal best is where it is and not where its personal best is stored, where so many are
     /// [marked](Arrangement::MARKED) by a word.
     ///
     /// # Safety
@@ -50,28 +50,33 @@ impl<T: Scalar> Home<T> {
         word >> (particle % marked) & 1 == 1
     }
 
-    /// A coordinate of the own best of a particle that is not fresh, in `dims` dimensions, in quads.
+    /// A coordinate of the personal best of a particle that is not fresh, in `dims` dimensions, in quads.
     ///
     /// # Safety
-    /// As [`Home::own_best`].
+    /// As [`Home::personal_best`].
     #[inline(always)]
-    pub unsafe fn stored_own_best(&self, particle: usize, dimension: u32, dims: u32) -> T {
+    pub unsafe fn stored_personal_best(&self, particle: usize, dimension: u32, dims: u32) -> T {
         let index = Order::Quads.index::<T>(particle, dimension as usize, dims as usize);
         // SAFETY: the caller's promise.
-        unsafe { self.own_bests.load(index) }
+        unsafe { self.personal_bests.load(index) }
     }
 
-    /// A coordinate of a particle's own best, wherever that is, in `dims` dimensions.
+    /// A coordinate of a particle's personal best, wherever that is, in `dims` dimensions.
     ///
     /// # Safety
     /// Both exist, and no other thread stores any of it without synchronisation in between.
     #[inline(always)]
-    pub unsafe fn own_best<A: Arrangement>(&self, particle: u32, dimension: u32, dims: u32) -> T {
+    pub unsafe fn personal_best<A: Arrangement>(
+        &self,
+        particle: u32,
+        dimension: u32,
+        dims: u32,
+    ) -> T {
         let index = A::ORDER.index::<T>(particle as usize, dimension as usize, dims as usize);
         // SAFETY: the caller's promise.
         unsafe {
             let is_fresh = self.is_fresh(particle, A::MARKED);
-            let buffer = if is_fresh { self.positions } else { self.own_bests };
+            let buffer = if is_fresh { self.positions } else { self.personal_bests };
             buffer.load(index)
         }
     }
@@ -113,7 +118,7 @@ impl<T: Scalar> Home<T> {
 }
 
 /// The position that attracts, wherever it lies.
-pub trait Guide<T>: Copy {
+pub trait GlobalBest<T>: Copy {
     /// In one dimension.
     ///
     /// # Safety
@@ -126,7 +131,7 @@ pub trait Guide<T>: Copy {
     unsafe fn four(&self, dimension: u32) -> [T; 4];
 }
 
-impl<T: Scalar> Guide<T> for ReadOnly<T> {
+impl<T: Scalar> GlobalBest<T> for ReadOnly<T> {
     #[inline(always)]
     unsafe fn one(&self, dimension: u32) -> T {
         // SAFETY: the caller's promise.
@@ -139,7 +144,7 @@ impl<T: Scalar> Guide<T> for ReadOnly<T> {
     }
 }
 
-impl<T: Scalar> Guide<T> for Shared<T> {
+impl<T: Scalar> GlobalBest<T> for Shared<T> {
     #[inline(always)]
     unsafe fn one(&self, dimension: u32) -> T {
         // SAFETY: the caller's promise.
@@ -157,42 +162,52 @@ impl<T: Scalar> Guide<T> for Shared<T> {
 #[derive(Clone, Copy)]
 pub struct InMemory<'a, T, G, A = Quads> {
     home: &'a Home<T>,
-    guide: G,
+    global_best: G,
     particle: u32,
     dims: u32,
     /// The dimension from which it is seen.
     dimension: u32,
     /// Where that lies in the buffers.
     first: usize,
-    /// Whether its own best is where it is, and has to be stored.
+    /// Whether its personal best is where it is, and has to be stored.
     fresh: bool,
     /// Whether it has improved since.
     improved: bool,
     arrangement: PhantomData<A>,
 }
 
-impl<'a, T: Scalar, G: Guide<T>, A: Arrangement> InMemory<'a, T, G, A> {
-    /// A particle, which coordinates of `guide` attract.
+impl<'a, T: Scalar, G: GlobalBest<T>, A: Arrangement> InMemory<'a, T, G, A> {
+    /// A particle, which coordinates of `global_best` attract.
     ///
     /// # Safety
-    /// It lies in `home`, no other thread touches the same dimension without synchronisation in between, and `guide` has
+    /// It lies in `home`, no other thread touches the same dimension without synchronisation in between, and `global_best` has
     /// `dims` coordinates.
     #[inline(always)]
-    pub unsafe fn new(home: &'a Home<T>, particle: u32, dims: u32, guide: G) -> Self {
+    pub unsafe fn new(home: &'a Home<T>, particle: u32, dims: u32, global_best: G) -> Self {
         // SAFETY: the caller's promise.
         let fresh = unsafe { home.is_fresh(particle, A::MARKED) };
         let first = A::first::<T>(particle as usize, dims as usize);
         let (dimension, improved, arrangement) = (0, false, PhantomData);
-        Self { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
+        Self { home, global_best, particle, dims, dimension, first, fresh, improved, arrangement }
     }
 
     /// The same in quads: as the dimensions lie that make no sixteen. Not of one that is seen from a dimension.
     #[inline(always)]
     pub fn in_quads(&self) -> InMemory<'a, T, G> {
-        let &Self { home, guide, particle, dims, dimension, fresh, improved, .. } = self;
+        let &Self { home, global_best, particle, dims, dimension, fresh, improved, .. } = self;
         let first = Quads::first::<T>(particle as usize, dims as usize);
         let arrangement = PhantomData;
-        InMemory { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
+        InMemory {
+            home,
+            global_best,
+            particle,
+            dims,
+            dimension,
+            first,
+            fresh,
+            improved,
+            arrangement,
+        }
     }
 
     /// Whether it has improved.
@@ -201,11 +216,11 @@ impl<'a, T: Scalar, G: Guide<T>, A: Arrangement> InMemory<'a, T, G, A> {
         self.improved
     }
 
-    /// Own bests in the first four dimensions; seen from a multiple of 4 only.
+    /// Personal bests in the first four dimensions; seen from a multiple of 4 only.
     #[inline(always)]
-    pub fn own_bests_of_four(&self) -> [T; 4] {
+    pub fn personal_bests_of_four(&self) -> [T; 4] {
         // SAFETY: see above.
-        unsafe { T::load_quad(&self.home.own_bests.skip(self.first), 0, A::apart::<T>()) }
+        unsafe { T::load_quad(&self.home.personal_bests.skip(self.first), 0, A::apart::<T>()) }
     }
 
     /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
@@ -219,11 +234,11 @@ impl<'a, T: Scalar, G: Guide<T>, A: Arrangement> InMemory<'a, T, G, A> {
     }
 }
 
-/// Nothing attracts: for who only fetches, puts back and keeps own bests.
+/// Nothing attracts: for who only fetches, puts back and keeps personal bests.
 #[derive(Clone, Copy)]
 pub struct Nothing;
 
-impl<T: Scalar> Guide<T> for Nothing {
+impl<T: Scalar> GlobalBest<T> for Nothing {
     #[inline(always)]
     unsafe fn one(&self, _: u32) -> T {
         T::ZERO
@@ -236,40 +251,47 @@ impl<T: Scalar> Guide<T> for Nothing {
 
 // SAFETY (both): as below.
 impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
-    /// A particle that is not fresh, or padding of the last tile, to be fetched or put back, or for its own bests.
+    /// A particle that is not fresh, or padding of the last tile, to be fetched or put back, or for its personal bests.
     ///
     /// # Safety
     /// It lies in `home`, and no other thread touches what is asked of it as long as this is in use.
     #[inline(always)]
     pub unsafe fn at(home: &'a Home<T>, particle: u32, dims: u32) -> Self {
         let first = Quads::first::<T>(particle as usize, dims as usize);
-        let (guide, dimension, fresh, improved) = (Nothing, 0, false, false);
+        let (global_best, dimension, fresh, improved) = (Nothing, 0, false, false);
         let arrangement = PhantomData;
-        Self { home, guide, particle, dims, dimension, first, fresh, improved, arrangement }
+        Self { home, global_best, particle, dims, dimension, first, fresh, improved, arrangement }
     }
 
     /// Puts the first four dimensions back; seen from a multiple of 4 only.
     #[inline(always)]
     pub fn put_four(mut self, four: [Motion<T>; 4]) {
         self.set_four(four.map(|one| [one.position, one.velocity]));
-        let own_bests = self.home.own_bests.skip(self.first);
+        let personal_bests = self.home.personal_bests.skip(self.first);
         // SAFETY: see above.
-        unsafe { T::store_quad(&own_bests, 0, Quads::apart::<T>(), four.map(|one| one.own_best)) }
+        unsafe {
+            T::store_quad(
+                &personal_bests,
+                0,
+                Quads::apart::<T>(),
+                four.map(|one| one.personal_best),
+            )
+        }
     }
 
-    /// Stores own bests in the first four dimensions; seen from a multiple of 4 only.
+    /// Stores personal bests in the first four dimensions; seen from a multiple of 4 only.
     #[inline(always)]
-    pub fn set_own_bests_of_four(&mut self, own_bests: [T; 4]) {
-        let there = self.home.own_bests.skip(self.first);
+    pub fn set_personal_bests_of_four(&mut self, personal_bests: [T; 4]) {
+        let there = self.home.personal_bests.skip(self.first);
         // SAFETY: see above.
-        unsafe { T::store_quad(&there, 0, Quads::apart::<T>(), own_bests) }
+        unsafe { T::store_quad(&there, 0, Quads::apart::<T>(), personal_bests) }
     }
 
-    /// Stores own best in one dimension, which belongs to no four.
+    /// Stores personal best in one dimension, which belongs to no four.
     #[inline(always)]
-    pub fn set_own_best(&mut self, dimension: u32, own_best: T) {
+    pub fn set_personal_best(&mut self, dimension: u32, personal_best: T) {
         // SAFETY: see above.
-        unsafe { self.home.own_bests.store(self.first + row(dimension), own_best) }
+        unsafe { self.home.personal_bests.store(self.first + row(dimension), personal_best) }
     }
 
     /// Puts one dimension back, which belongs to no four.
@@ -277,10 +299,10 @@ impl<'a, T: Scalar> InMemory<'a, T, Nothing> {
     pub fn put(&mut self, dimension: u32, one: Motion<T>) {
         self.set_motion(dimension, one.position, one.velocity);
         // SAFETY: see above.
-        unsafe { self.home.own_bests.store(self.first + row(dimension), one.own_best) }
+        unsafe { self.home.personal_bests.store(self.first + row(dimension), one.personal_best) }
     }
 
-    /// Stores own best fitness.
+    /// Stores personal best fitness.
     #[inline(always)]
     pub fn set_best_fitness(&self, fitness: T) {
         // SAFETY: see above.
@@ -295,7 +317,7 @@ const fn row(dimension: u32) -> usize {
 }
 
 // SAFETY (all accesses below): by the promise given to `new`; quads begin at multiples of 16 bytes.
-impl<T: Scalar, G: Guide<T>, A: Arrangement> State<T> for InMemory<'_, T, G, A> {
+impl<T: Scalar, G: GlobalBest<T>, A: Arrangement> State<T> for InMemory<'_, T, G, A> {
     const IN_FOURS: bool = true;
 
     #[inline(always)]
@@ -312,26 +334,28 @@ impl<T: Scalar, G: Guide<T>, A: Arrangement> State<T> for InMemory<'_, T, G, A> 
     }
     #[inline(always)]
     fn four(&self) -> [Motion<T>; 4] {
-        let Home { positions, velocities, own_bests, .. } = *self.home;
+        let Home { positions, velocities, personal_bests, .. } = *self.home;
         // SAFETY: see above.
-        let [positions, velocities, own_bests] = [positions, velocities, own_bests]
+        let [positions, velocities, personal_bests] = [positions, velocities, personal_bests]
             .map(|some| unsafe { T::load_quad(&some.skip(self.first), 0, A::apart::<T>()) });
         let motion = |nth: usize| Motion {
             position: positions[nth],
             velocity: velocities[nth],
-            own_best: own_bests[nth],
+            personal_best: personal_bests[nth],
         };
         [motion(0), motion(1), motion(2), motion(3)]
     }
     #[inline(always)]
     fn renewed_four(&mut self, loaded: [Motion<T>; 4]) -> [Motion<T>; 4] {
         if self.fresh {
-            let own_bests = self.home.own_bests.skip(self.first);
+            let personal_bests = self.home.personal_bests.skip(self.first);
             // SAFETY: see above.
-            unsafe { T::store_quad(&own_bests, 0, A::apart::<T>(), loaded.map(|one| one.position)) }
+            unsafe {
+                T::store_quad(&personal_bests, 0, A::apart::<T>(), loaded.map(|one| one.position))
+            }
         }
         loaded.map(|one| Motion {
-            own_best: if self.fresh { one.position } else { one.own_best },
+            personal_best: if self.fresh { one.position } else { one.personal_best },
             ..one
         })
     }
@@ -358,27 +382,27 @@ impl<T: Scalar, G: Guide<T>, A: Arrangement> State<T> for InMemory<'_, T, G, A> 
         unsafe { (self.home.positions.load(index), self.home.velocities.load(index)) }
     }
     #[inline(always)]
-    fn own_best(&self, dimension: u32) -> T {
+    fn personal_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.home.own_bests.load(self.first + row(dimension)) }
+        unsafe { self.home.personal_bests.load(self.first + row(dimension)) }
     }
     #[inline(always)]
     fn renewed(&mut self, dimension: u32, stored: T, position: T) -> T {
         if self.fresh {
             // SAFETY: see above.
-            unsafe { self.home.own_bests.store(self.first + row(dimension), position) }
+            unsafe { self.home.personal_bests.store(self.first + row(dimension), position) }
         }
         if self.fresh { position } else { stored }
     }
     #[inline(always)]
-    fn guide(&self, dimension: u32) -> T {
+    fn global_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.guide.one(self.dimension + dimension) }
+        unsafe { self.global_best.one(self.dimension + dimension) }
     }
     #[inline(always)]
-    fn guide_of_four(&self) -> [T; 4] {
+    fn global_best_of_four(&self) -> [T; 4] {
         // SAFETY: see above.
-        unsafe { self.guide.four(self.dimension) }
+        unsafe { self.global_best.four(self.dimension) }
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {

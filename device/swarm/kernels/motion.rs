@@ -21,9 +21,9 @@ use crate::{
 
 /// What both kernels are passed.
 ///
-/// With `S` slots in all, the buffers have these lengths: `positions`, `velocities`, `own_bests` S
+/// With `S` slots in all, the buffers have these lengths: `positions`, `velocities`, `personal_bests` S
 /// times dims; `best_fitness` S; for comprehensive learning `stale` S and `exemplars` S times dims,
-/// or else they may be empty; `guide` dims for each swarm, `champion` and `failed` one.
+/// or else they may be empty; `neighbourhood_best` dims for each swarm, `global_best_particle` and `failed` one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<T> {
@@ -40,18 +40,18 @@ pub struct Arguments<T> {
     pub positions: ReadWrite<T>,
     /// Velocities, in tiles.
     pub velocities: ReadWrite<T>,
-    /// Own best positions, in tiles.
-    pub own_bests: ReadOnly<T>,
-    /// Own best fitness of each slot.
+    /// Personal best positions, in tiles.
+    pub personal_bests: ReadOnly<T>,
+    /// Personal best fitness of each slot.
     pub best_fitness: ReadOnly<T>,
-    /// Iterations since the own best of each slot was renewed, or since exemplars were chosen.
+    /// Iterations since the personal best of each slot was renewed, or since exemplars were chosen.
     pub stale: ReadWrite<u32>,
     /// From which particle each slot learns in each dimension, in tiles.
     pub exemplars: ReadWrite<u32>,
     /// The best position of each swarm.
-    pub guide: ReadOnly<T>,
+    pub global_best: ReadOnly<T>,
     /// The particle that has it.
-    pub champion: ReadOnly<u32>,
+    pub global_best_particle: ReadOnly<u32>,
     /// The last iteration that did not improve it.
     pub failed: ReadOnly<u32>,
 }
@@ -75,8 +75,10 @@ impl<T: Scalar> Kernel for Scatter<T> {
             // SAFETY: the slot is this thread's own; buffers as `Arguments` documents.
             unsafe {
                 let by = movement(arguments, &part);
-                let (own_bests, guides) = (arguments.own_bests, arguments.guide);
-                let mut flock = InMemory::new(arguments, (own_bests, guides), part, part.particle);
+                let (personal_bests, global_bests) =
+                    (arguments.personal_bests, arguments.global_best);
+                let mut flock =
+                    InMemory::new(arguments, (personal_bests, global_bests), part, part.particle);
                 rule::scatter(settings, &mut flock, by);
             }
         }
@@ -103,28 +105,34 @@ impl<T: Scalar> Kernel for Advance<T> {
             // SAFETY: the slot's dimensions are this thread's own; buffers as `Arguments` documents.
             unsafe {
                 let by = movement(arguments, &part);
-                let guide = best_informant(arguments, &part);
+                let neighbourhood_best = best_informant(arguments, &part);
                 if settings.rule == Rule::Comprehensive {
                     learn(arguments, &part, &by);
                 }
-                let (own_bests, guides) = (arguments.own_bests, arguments.guide);
-                let mut flock = InMemory::new(arguments, (own_bests, guides), part, guide);
+                let (personal_bests, global_bests) =
+                    (arguments.personal_bests, arguments.global_best);
+                let mut flock = InMemory::new(
+                    arguments,
+                    (personal_bests, global_bests),
+                    part,
+                    neighbourhood_best,
+                );
                 rule::advance(settings, &mut flock, by, dimensions);
             }
         }
     }
 }
 
-/// Moves all particles of a swarm by the rule [`Rule::Inertia`] with the swarm's best as the guide, in the launch
-/// that has renewed their own bests and the guide.
+/// Moves all particles of a swarm by the rule [`Rule::Inertia`] with the swarm's best as the neighbourhood best, in the launch
+/// that has renewed their personal bests and the neighbourhood best.
 ///
 /// # Safety
 /// All threads of one block call it, which read what the others have written in this launch; no other block uses
-/// this swarm then. Buffers are as [`Arguments`] documents, but own bests and guides, which are those given.
+/// this swarm then. Buffers are as [`Arguments`] documents, but personal bests and global bests, which are those given.
 #[inline(always)]
 pub(crate) unsafe fn advance_together<T: Scalar>(
     arguments: &Arguments<T>,
-    (own_bests, guides): (ReadWrite<T>, ReadWrite<T>),
+    (personal_bests, global_bests): (ReadWrite<T>, ReadWrite<T>),
     part: Part,
 ) {
     let settings = &arguments.settings;
@@ -140,7 +148,8 @@ pub(crate) unsafe fn advance_together<T: Scalar>(
         // SAFETY: the caller's promise; the slot's dimensions are this thread's own.
         unsafe {
             let by = movement(arguments, &part);
-            let mut flock = InMemory::new(arguments, (own_bests, guides), part, part.particle);
+            let mut flock =
+                InMemory::new(arguments, (personal_bests, global_bests), part, part.particle);
             rule::inertia(settings, &mut flock, by, dimensions);
         }
         index += thread::block_threads();
@@ -172,7 +181,7 @@ unsafe fn graph<T: Scalar>(arguments: &Arguments<T>, part: &Part) -> Graph {
     }
 }
 
-/// The particle whose own best guides this thread's.
+/// The particle whose personal best leads this thread's.
 ///
 /// # Safety
 /// Buffers as documented.
@@ -182,7 +191,7 @@ unsafe fn best_informant<T: Scalar>(arguments: &Arguments<T>, part: &Part) -> u3
     // SAFETY: swarm and informants exist.
     unsafe {
         if topology.kind == Kind::Global {
-            return arguments.champion.at(part.swarm as usize);
+            return arguments.global_best_particle.at(part.swarm as usize);
         }
         if matches!(rule, Rule::FullyInformed | Rule::Comprehensive) {
             return part.particle;
@@ -251,15 +260,15 @@ impl<T: Scalar> Numbers<T> for ReadWrite<T> {
 /// One particle among the others, all in device memory.
 struct InMemory<'a, T, N> {
     arguments: &'a Arguments<T>,
-    /// The own best positions of all, in tiles.
-    own_bests: N,
+    /// The personal best positions of all, in tiles.
+    personal_bests: N,
     /// The best position of each swarm.
-    guides: N,
+    global_bests: N,
     part: Part,
     /// Where this particle's coordinates start.
     first: usize,
-    /// The particle that guides it.
-    guide: u32,
+    /// The particle that leads it.
+    neighbourhood_best: u32,
 }
 
 impl<'a, T: Scalar, N: Numbers<T>> InMemory<'a, T, N> {
@@ -268,12 +277,12 @@ impl<'a, T: Scalar, N: Numbers<T>> InMemory<'a, T, N> {
     #[inline(always)]
     unsafe fn new(
         arguments: &'a Arguments<T>,
-        (own_bests, guides): (N, N),
+        (personal_bests, global_bests): (N, N),
         part: Part,
-        guide: u32,
+        neighbourhood_best: u32,
     ) -> Self {
         let first = layout::first(part.slot(part.particle), arguments.settings.dims as usize);
-        Self { arguments, own_bests, guides, part, first, guide }
+        Self { arguments, personal_bests, global_bests, part, first, neighbourhood_best }
     }
 
     #[inline(always)]
@@ -281,13 +290,13 @@ impl<'a, T: Scalar, N: Numbers<T>> InMemory<'a, T, N> {
         self.first + dimension as usize * TILE
     }
 
-    /// The own best of a particle of this swarm.
+    /// The personal best of a particle of this swarm.
     #[inline(always)]
     fn best_of(&self, particle: u32, dimension: u32) -> T {
         let dims = self.arguments.settings.dims as usize;
         let index = layout::index(self.part.slot(particle), dimension as usize, dims);
         // SAFETY: the particle exists.
-        unsafe { self.own_bests.number(index) }
+        unsafe { self.personal_bests.number(index) }
     }
 }
 
@@ -305,23 +314,23 @@ impl<T: Scalar, N: Numbers<T>> Flock<T> for InMemory<'_, T, N> {
         unsafe { self.arguments.velocities.load(self.place(dimension)) }
     }
     #[inline(always)]
-    fn own_best(&self, dimension: u32) -> T {
+    fn personal_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.own_bests.number(self.place(dimension)) }
+        unsafe { self.personal_bests.number(self.place(dimension)) }
     }
     #[inline(always)]
-    fn guide(&self, dimension: u32) -> T {
+    fn neighbourhood_best(&self, dimension: u32) -> T {
         if self.arguments.settings.topology.kind == Kind::Global {
             let dims = self.arguments.settings.dims as usize;
             let index = self.part.swarm as usize * dims + dimension as usize;
-            // SAFETY: the guides have `dims` elements for each swarm.
-            return unsafe { self.guides.number(index) };
+            // SAFETY: the global bests have `dims` elements for each swarm.
+            return unsafe { self.global_bests.number(index) };
         }
-        self.best_of(self.guide, dimension)
+        self.best_of(self.neighbourhood_best, dimension)
     }
     #[inline(always)]
     fn is_own_guide(&self) -> T {
-        T::of(if self.guide == self.part.particle { 1.0 } else { 0.0 })
+        T::of(if self.neighbourhood_best == self.part.particle { 1.0 } else { 0.0 })
     }
     #[inline(always)]
     fn informant(&self, nth: u32, dimension: u32) -> T {

@@ -1,4 +1,4 @@
-//! What puts a swarm in device memory in order: own bests where they belong, and numbers into the order that a kernel
+//! What puts a swarm in device memory in order: personal bests where they belong, and numbers into the order that a kernel
 //! takes them in.
 
 use core::marker::PhantomData;
@@ -25,7 +25,7 @@ pub struct Behind<T> {
     pub home: Home<T>,
 }
 
-/// Stores the own bests of fresh particles, so that they can be read. As many threads as particles at least.
+/// Stores the personal bests of fresh particles, so that they can be read. As many threads as particles at least.
 pub struct CatchUp<T>(PhantomData<T>);
 
 impl<T: Scalar> Kernel for CatchUp<T> {
@@ -45,7 +45,7 @@ impl<T: Scalar> Kernel for CatchUp<T> {
                 for dimension in 0..dims {
                     let (slot, dimension) = (particle as usize, dimension as usize);
                     let index = order.index::<T>(slot, dimension, dims as usize);
-                    home.own_bests.store(index, home.positions.load(index));
+                    home.personal_bests.store(index, home.positions.load(index));
                 }
             }
             warp::sync();
@@ -80,7 +80,7 @@ impl<T: Scalar> Kernel for Arrange<T> {
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Orders { dims, from, to, arrays: [positions, velocities, own_bests] } = *arguments;
+        let Orders { dims, from, to, arrays: [positions, velocities, personal_bests] } = *arguments;
         let start = thread::block_index() as usize * TILE * dims as usize;
         let (fours, sixteens) = (dims - dims % 4, dims - dims % 16);
         // What makes no sixteen lies as in quads.
@@ -93,12 +93,12 @@ impl<T: Scalar> Kernel for Arrange<T> {
                 if dimension < sixteens {
                     rearrange::<T, 4>(positions.skip(place), from, to);
                     rearrange::<T, 4>(velocities.skip(place), from, to);
-                    rearrange::<T, 4>(own_bests.skip(place), from, to);
+                    rearrange::<T, 4>(personal_bests.skip(place), from, to);
                     dimension += 16;
                 } else {
                     rearrange::<T, 1>(positions.skip(place), quads(from), quads(to));
                     rearrange::<T, 1>(velocities.skip(place), quads(from), quads(to));
-                    rearrange::<T, 1>(own_bests.skip(place), quads(from), quads(to));
+                    rearrange::<T, 1>(personal_bests.skip(place), quads(from), quads(to));
                     dimension += 4;
                 }
             }

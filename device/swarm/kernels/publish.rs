@@ -9,8 +9,8 @@ use crate::{
 /// Where the best of each swarm is found and published.
 ///
 /// `block_fitness` and `block_particle` are as long as the launch has blocks; `arrivals` (zero between
-/// launches), `champion_fitness`, `champion_particle` and `failed` have an element for each swarm;
-/// `guide` has dims for each swarm.
+/// launches), `global_best_fitness`, `global_best_particle` and `failed` have an element for each swarm;
+/// `global_best` has dims for each swarm.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Board<T> {
@@ -21,11 +21,11 @@ pub struct Board<T> {
     /// Blocks that are done; zero between launches.
     pub arrivals: ReadWrite<u32>,
     /// Receives the swarm's best position.
-    pub guide: ReadWrite<T>,
+    pub global_best: ReadWrite<T>,
     /// The swarm's best fitness.
-    pub champion_fitness: ReadWrite<T>,
+    pub global_best_fitness: ReadWrite<T>,
     /// The particle that has it.
-    pub champion_particle: ReadWrite<u32>,
+    pub global_best_particle: ReadWrite<u32>,
     /// The last iteration that did not improve the swarm's best.
     pub failed: ReadWrite<u32>,
 }
@@ -74,7 +74,7 @@ struct Scratch {
     /// Whether this block is the last one.
     last: Shared<u32>,
     /// The winning particle.
-    winner: Shared<u32>,
+    block_best: Shared<u32>,
 }
 
 impl Scratch {
@@ -82,25 +82,25 @@ impl Scratch {
     const fn of<T: Scalar>(threads: u32) -> Self {
         let reduction = Shared::at(0, block::reduce_scratch::<Candidate<T>>(threads));
         let last = Shared::at(reduction.end(), 1);
-        let winner = Shared::at(last.end(), 1);
-        Self { reduction, last, winner }
+        let block_best = Shared::at(last.end(), 1);
+        Self { reduction, last, block_best }
     }
 }
 
 /// Shared memory in bytes that [`Board::publish`] needs in a block of `threads` threads.
 pub const fn shared_bytes<T: Scalar>(threads: u32) -> u32 {
-    Scratch::of::<T>(threads).winner.end()
+    Scratch::of::<T>(threads).block_best.end()
 }
 
 impl<T: Scalar> Board<T> {
     /// Finds the best of a swarm's candidates and publishes it: each block leaves its own in device
-    /// memory, and the block that is done last compares them and copies the winner's own best
+    /// memory, and the block that is done last compares them and copies the best one's personal best
     /// position. So the published best is one particle's own fitness and position whatever the order
     /// of the blocks. Returns whether this is the block that was done last.
     ///
     /// # Safety
     /// Called once by every thread of the launch, with buffers as documented, at the start of shared
-    /// memory; `own_best` gives a coordinate of a slot's own best, as of the launch.
+    /// memory; `personal_best` gives a coordinate of a slot's personal best, as of the launch.
     #[inline(always)]
     pub unsafe fn publish(
         &self,
@@ -108,7 +108,7 @@ impl<T: Scalar> Board<T> {
         mine: Candidate<T>,
         dims: u32,
         iteration: u32,
-        own_best: impl Fn(usize, u32) -> T,
+        personal_best: impl Fn(usize, u32) -> T,
     ) -> bool {
         let threads = thread::block_threads();
         let scratch = Scratch::of::<T>(threads);
@@ -128,7 +128,7 @@ impl<T: Scalar> Board<T> {
             }
 
             // On its way while the candidates are compared.
-            let before = self.champion_fitness.load(swarm);
+            let before = self.global_best_fitness.load(swarm);
             let mut best = Candidate::NONE;
             let first = part.swarm * part.blocks;
             let mut block = thread::index();
@@ -145,16 +145,16 @@ impl<T: Scalar> Board<T> {
                 if !improved {
                     self.failed.store(swarm, iteration);
                 }
-                self.champion_fitness.store(swarm, best.fitness);
-                self.champion_particle.store(swarm, best.particle);
-                scratch.winner.store(0, best.particle);
+                self.global_best_fitness.store(swarm, best.fitness);
+                self.global_best_particle.store(swarm, best.particle);
+                scratch.block_best.store(0, best.particle);
             }
             block::barrier();
-            let winner = part.slot(scratch.winner.load(0));
+            let block_best = part.slot(scratch.block_best.load(0));
             let mut dimension = thread::index();
             while dimension < dims {
                 let place = swarm * dims as usize + dimension as usize;
-                self.guide.store(place, own_best(winner, dimension));
+                self.global_best.store(place, personal_best(block_best, dimension));
                 dimension += threads;
             }
             true
@@ -184,12 +184,12 @@ impl<T: Scalar> Board<T> {
             }
             let mut dimension = thread::index() as usize;
             while dimension < dims as usize {
-                self.guide.store(dimension, at(dimension));
+                self.global_best.store(dimension, at(dimension));
                 dimension += thread::block_threads() as usize;
             }
             if thread::index() == 0 {
-                self.champion_fitness.store(0, best.fitness);
-                self.champion_particle.store(0, best.particle);
+                self.global_best_fitness.store(0, best.fitness);
+                self.global_best_particle.store(0, best.particle);
                 self.failed.store(0, failed);
             }
         }

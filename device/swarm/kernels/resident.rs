@@ -1,30 +1,32 @@
 //! The usual iteration of a single swarm, many times in one launch, with the particles in the shared
 //! memory of the multiprocessors.
 //!
-//! [`Manner`] says how blocks learn of each other's best:
+//! [`Synchrony`] says how blocks learn of each other's best:
 //!
-//! - **Together**: after each iteration all blocks meet ([`Rendezvous`]), so that the next one knows the
+//! - **Synchronous**: after each iteration all blocks meet ([`Rendezvous`]), so that the next one knows the
 //!   best of all. The same bits as one launch of [`step`](super::step) for each iteration. The whole
 //!   swarm is on the chip at once.
-//! - **Apart**: after the queue-lock swarm of cuPSO (arXiv 2205.01313), blocks do not wait. A block
-//!   publishes what it finds, and learns what others have published, as it goes ([`Exchange`]). What a
+//! - **Asynchronous**: after the queue-lock swarm of cuPSO (arXiv 2205.01313), blocks do not wait. A block
+//!   publishes what it finds, and learns what others have published, as it goes ([`Mailbox`]). What a
 //!   particle is attracted by depends on how fast the others are: the result is not the same twice.
-//!   Here the whole swarm is on the chip too; if it does not fit, or dimensions make fours, particles [take
-//!   turns](super::turns).
+//!   Here the whole swarm is on the chip too; if it does not fit, or dimensions make fours, particles are
+//!   [time-sliced](super::time_sliced).
 //!
 //! Where a swarm that meets does not fit on the chip as a whole, it is *tiered*: each block holds as many of its
 //! particles as fit, all the time, and moves the others in device memory, as [`step`](super::step) does.
 //!
 //! An iteration in which nobody finds anything better than what the block knows costs one barrier of
-//! the block (apart), or two and the rendezvous (together).
+//! the block (asynchronous), or two and the rendezvous (synchronous).
 
 use core::{marker::PhantomData, mem::offset_of};
 
 use super::{
-    exchange::Exchange,
-    held::{self, CHUNK, Held, Share},
+    chunks::{self, CHUNK, Chunks, Share},
     in_memory::{Home, InMemory},
-    knowledge::{ASK_EVERY, Hearsay, IMPROVED, Known, NEWER, Scratch, each_dimension, winner},
+    known_best::{
+        ASK_EVERY, IMPROVED, Inbox, KnownBest, NEWER, Scratch, block_best, each_dimension,
+    },
+    mailbox::Mailbox,
     publish::{Board, Part},
     rendezvous::{Found, Rendezvous},
     team::{GROUP, Role, Sheet, Team},
@@ -37,7 +39,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Kernel, Launch, Local, Name, Steady},
+    kernel::{Constants, Kernel, Launch, Local, Name},
     math::{Partial, Scalar},
     objective::{Objective, Point, Reach, evaluation::term_of, sum::of_runs},
     swarm::{
@@ -51,37 +53,37 @@ use crate::{
 /// How blocks learn of each other's best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum Manner {
+pub enum Synchrony {
     /// After each iteration, all at once.
-    Together = 0,
+    Synchronous = 0,
     /// As they go.
-    Apart = 1,
+    Asynchronous = 1,
 }
 
 /// What the kernel is passed.
 ///
 /// Nobody is fresh in `home` before the launch. The buffers have these lengths: `inertia` the
-/// iterations, or nothing; `start` dims; `rendezvous` as documented there, if together; if apart
-/// `exchange` as documented there, `held_positions` dims for each block, `held_fitness` and
-/// `held_particle` one for each block. `start` may be the memory of `board.guide`. No block is without
+/// iterations, or nothing; `start` dims; `rendezvous` as documented there, if synchronous; if not
+/// `mailbox` as documented there, `block_best_positions` dims for each block, `block_best_fitness` and
+/// `block_best_particle` one for each block. `start` may be the memory of `board.global_best`. No block is without
 /// a chunk.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<O, T> {
     /// What all particles share; the iteration is the first of the launch.
     pub common: Common<O, T>,
-    // Side by side with another that is steady: of two numbers that are loaded as one, the assembler knows both.
+    // Side by side with another constant: of two numbers that are loaded as one, the assembler knows both.
     /// How blocks learn of each other's best.
-    pub manner: Manner,
+    pub synchrony: Synchrony,
     /// Whether the inertia weight is not the same in all iterations: 0 or 1.
     pub varies: u32,
-    /// Whether all dimensions have the same bounds, but for the shift: 0 or 1. Only [`Turns`](super::turns::Turns)
+    /// Whether all dimensions have the same bounds, but for the shift: 0 or 1. Only [`TimeSliced`](super::time_sliced::TimeSliced)
     /// ask.
     pub alike: u32,
     /// Iterations of the launch: at least 1.
     pub iterations: u32,
     /// Chunks of particles that a block holds at once: at least 1, and all of its own, unless [`Tiered`] or in
-    /// [`Turns`](super::turns::Turns).
+    /// [`TimeSliced`](super::time_sliced::TimeSliced).
     pub capacity: u32,
     /// Iterations of each of these turns: at least 1.
     pub stay: u32,
@@ -98,13 +100,13 @@ pub struct Arguments<O, T> {
     /// Where blocks meet.
     pub rendezvous: Rendezvous<T>,
     /// Where blocks tell each other without waiting.
-    pub exchange: Exchange<T>,
-    /// Receives what each block apart took last for the swarm's best position.
-    pub held_positions: ReadWrite<T>,
+    pub mailbox: Mailbox<T>,
+    /// Receives what each block of an asynchronous launch took last for the swarm's best position.
+    pub block_best_positions: ReadWrite<T>,
     /// Receives its fitness.
-    pub held_fitness: ReadWrite<T>,
+    pub block_best_fitness: ReadWrite<T>,
     /// Receives the particle that had it.
-    pub held_particle: ReadWrite<u32>,
+    pub block_best_particle: ReadWrite<u32>,
     /// Where the best is published in the end.
     pub board: Board<T>,
     /// Who works for a chunk, in [`Shared`](Iterations); else [`Team::ALONE`].
@@ -116,7 +118,7 @@ impl<T> Arguments<(), T> {
     pub fn of<O>(self, objective: O) -> Arguments<O, T> {
         Arguments {
             common: self.common.of(objective),
-            manner: self.manner,
+            synchrony: self.synchrony,
             alike: self.alike,
             any_bound: self.any_bound,
             iterations: self.iterations,
@@ -128,10 +130,10 @@ impl<T> Arguments<(), T> {
             home: self.home,
             start: self.start,
             rendezvous: self.rendezvous,
-            exchange: self.exchange,
-            held_positions: self.held_positions,
-            held_fitness: self.held_fitness,
-            held_particle: self.held_particle,
+            mailbox: self.mailbox,
+            block_best_positions: self.block_best_positions,
+            block_best_fitness: self.block_best_fitness,
+            block_best_particle: self.block_best_particle,
             board: self.board,
             team: self.team,
         }
@@ -146,7 +148,7 @@ pub struct Iterations<O, T, const SHARED: bool, const TIERED: bool>(PhantomData<
 pub type Resident<O, T> = Iterations<O, T, false, false>;
 
 /// Several threads for each.
-pub type Together<O, T> = Iterations<O, T, true, false>;
+pub type Cooperative<O, T> = Iterations<O, T, true, false>;
 
 /// A thread for each, and some in device memory, which are fresh afterwards if they say so.
 pub type Tiered<O, T> = Iterations<O, T, false, true>;
@@ -175,7 +177,7 @@ pub fn shared_bytes<T: Scalar>(
     }
     let (chunk, sheets) = match shared {
         Some((team, words)) => (team.chunk_numbers(dims), sheets(0, threads, team, words).end()),
-        None => (held::chunk_numbers(dims), 0),
+        None => (chunks::chunk_numbers(dims), 0),
     };
     let bytes = u64::from(capacity) * u64::from(chunk) * size_of::<T>() as u64;
     if bytes > u64::from(u32::MAX / 2) {
@@ -207,7 +209,7 @@ const fn sheets(start: u32, threads: u32, team: Team, words: u32) -> Shared<u32>
 /// The chunks that a block holds.
 #[derive(Clone, Copy)]
 struct Window<T, const SHARED: bool> {
-    held: Held<T, SHARED>,
+    chunks: Chunks<T, SHARED>,
     /// The first of them.
     chunk: u32,
     /// How many there are.
@@ -218,9 +220,9 @@ struct Window<T, const SHARED: bool> {
 struct Course<T, const SHARED: bool, const TIERED: bool> {
     share: Share,
     window: Window<T, SHARED>,
-    /// Together, only what is known.
-    hearsay: Hearsay<T>,
-    /// Together: the last iteration without a better best.
+    /// Synchronous: only what is known.
+    inbox: Inbox<T>,
+    /// Synchronous: the last iteration without a better best.
     failed: u32,
 }
 
@@ -231,7 +233,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
 
     const NAME: Name = Name {
         family: match (SHARED, TIERED) {
-            (true, _) => "swarm_together",
+            (true, _) => "swarm_cooperative",
             (false, true) => "swarm_tiered",
             (false, false) => "swarm_resident",
         },
@@ -263,12 +265,12 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
             .unwrap_or(u32::MAX)
     }
 
-    fn steady(arguments: &Self::Arguments) -> Steady {
-        let Arguments { common: Common { view, .. }, manner, varies, team, .. } = arguments;
-        Steady::NONE
+    fn constants(arguments: &Self::Arguments) -> Constants {
+        let Arguments { common: Common { view, .. }, synchrony, varies, team, .. } = arguments;
+        Constants::NONE
             .with(offset_of!(Self::Arguments, common.view.dims), view.dims)
             .with(offset_of!(Self::Arguments, common.view.box_only), view.box_only)
-            .with(offset_of!(Self::Arguments, manner), *manner as u32)
+            .with(offset_of!(Self::Arguments, synchrony), *synchrony as u32)
             .with(offset_of!(Self::Arguments, varies), *varies)
             .with(offset_of!(Self::Arguments, team.particles), team.particles)
             .with(offset_of!(Self::Arguments, team.parts), team.parts)
@@ -288,112 +290,119 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
             let words = Self::sheet_words(arguments.team, objective.terms(&view.context()));
             free = sheets(free, thread::block_threads(), arguments.team, words).end();
         }
-        let held = Held::<T, SHARED>::at(free, capacity, dims, arguments.team);
-        let chunks = particles.div_ceil(held.chunk());
-        let share = Share::of(this, blocks, chunks);
+        let chunks = Chunks::<T, SHARED>::at(free, capacity, dims, arguments.team);
+        let all_chunks = particles.div_ceil(chunks.chunk());
+        let share = Share::of(this, blocks, all_chunks);
         // SAFETY: as `Arguments` documents, particles, dimensions and blocks have their elements; this
         // thread alone touches its particles, and its block alone the block's. Barriers order each
         // reuse of shared memory and what the block's threads read of each other's.
         unsafe {
             let best = Candidate {
-                fitness: board.champion_fitness.load(0),
-                particle: board.champion_particle.load(0),
+                fitness: board.global_best_fitness.load(0),
+                particle: board.global_best_particle.load(0),
             };
             let mut course = Course::<T, SHARED, TIERED> {
                 share,
-                window: Window { held, chunk: share.first, count: capacity.min(share.count) },
-                hearsay: Hearsay {
-                    known: Known { best, places: scratch.guides, side: 0, dims },
+                window: Window { chunks, chunk: share.first, count: capacity.min(share.count) },
+                inbox: Inbox {
+                    known: KnownBest { best, places: scratch.global_bests, side: 0, dims },
                     seen: 0,
                     pending: false,
                 },
                 failed: board.failed.load(0),
             };
-            let guide = course.hearsay.known.guide();
-            each_dimension(dims, |d| guide.store(d, arguments.start.load(d)));
+            let global_best = course.inbox.known.global_best();
+            each_dimension(dims, |d| global_best.store(d, arguments.start.load(d)));
             block::barrier();
-            let Window { held, chunk, count } = course.window;
-            held.fetch(home, chunk, count);
+            let Window { chunks, chunk, count } = course.window;
+            chunks.fetch(home, chunk, count);
             if TIERED {
                 // Another warp moves them.
                 block::barrier();
             }
             // The best of all particles of this thread.
             let mine = course.advance(arguments, iterations);
-            held.put_back(home, chunk, count);
+            chunks.put_back(home, chunk, count);
             let part = Part {
                 swarm: 0,
                 blocks,
                 particle: mine.particle,
                 stride: layout::stride(particles as usize),
             };
-            let known = &course.hearsay.known;
-            if !TIERED && arguments.manner == Manner::Apart {
-                return arguments.settle_apart(part, known, mine);
+            let known = &course.inbox.known;
+            if !TIERED && arguments.synchrony == Synchrony::Asynchronous {
+                return arguments.settle_asynchronous(part, known, mine);
             }
-            let guide = known.guide();
-            board.settle(part, known.best, course.failed, dims, |d| guide.load(d));
+            let global_best = known.global_best();
+            board.settle(part, known.best, course.failed, dims, |d| global_best.load(d));
         }
     }
 }
 
 impl<O: Objective, T: Scalar> Arguments<O, T> {
-    /// The end of a launch apart: the best of all threads' candidates is published, whose own bests are in device
+    /// The end of an asynchronous launch: the best of all threads' candidates is published, whose personal bests are in device
     /// memory, and what this block took last for the swarm's best is left behind.
     ///
     /// # Safety
     /// Called once by every thread, with arguments as documented, behind a barrier since `known` changed.
     #[inline(always)]
-    pub(super) unsafe fn settle_apart(&self, part: Part, known: &Known<T>, mine: Candidate<T>) {
+    pub(super) unsafe fn settle_asynchronous(
+        &self,
+        part: Part,
+        known: &KnownBest<T>,
+        mine: Candidate<T>,
+    ) {
         // Of an opaque number: else all the kernel compares 64 bits, of which the assembler knows no constant.
         let dims = thread::opaque(known.dims);
         let this = thread::block_index() as usize;
-        let guide = known.guide();
-        // SAFETY: of a particle of the swarm, whose own best was stored before its block arrived.
-        let own_best = |slot, d| unsafe { self.home.stored_own_best(slot, d, dims) };
+        let global_best = known.global_best();
+        // SAFETY: of a particle of the swarm, whose personal best was stored before its block arrived.
+        let personal_best = |slot, d| unsafe { self.home.stored_personal_best(slot, d, dims) };
         // SAFETY: as documented; each block has its own place.
         unsafe {
             each_dimension(known.dims, |d| {
-                self.held_positions.store(this * dims as usize + d, guide.load(d))
+                self.block_best_positions.store(this * dims as usize + d, global_best.load(d))
             });
             if thread::index() == 0 {
-                self.held_fitness.store(this, known.best.fitness);
-                self.held_particle.store(this, known.best.particle);
+                self.block_best_fitness.store(this, known.best.fitness);
+                self.block_best_particle.store(this, known.best.particle);
             }
             let last = self.common.iteration + (self.iterations - 1);
-            if self.board.publish(part, mine, known.dims, last, own_best) && thread::index() == 0 {
-                self.exchange.clear();
+            if self.board.publish(part, mine, known.dims, last, personal_best)
+                && thread::index() == 0
+            {
+                self.mailbox.clear();
             }
         }
     }
 }
 
 impl<T: Scalar, const SHARED: bool> Window<T, SHARED> {
-    /// A coordinate of the own best of a particle that is held, or of the block's if [`Tiered`].
+    /// A coordinate of the personal best of a particle that is held, or of the block's if [`Tiered`].
     ///
     /// # Safety
     /// It is, and a barrier lies behind its last step.
     #[inline(always)]
-    unsafe fn own_best<const TIERED: bool>(
+    unsafe fn personal_best<const TIERED: bool>(
         &self,
         home: &Home<T>,
         particle: u32,
         dimension: u32,
     ) -> T {
-        let chunk = self.held.chunk();
+        let chunk = self.chunks.chunk();
         let which = particle / chunk - self.chunk;
         // SAFETY: the caller's promise.
         unsafe {
             if TIERED && which >= self.count {
-                return home.own_best::<Quads>(particle, dimension, self.held.dims());
+                return home.personal_best::<Quads>(particle, dimension, self.chunks.dims());
             }
-            self.held.own_best(which, particle % chunk, dimension)
+            self.chunks.personal_best(which, particle % chunk, dimension)
         }
     }
 }
 
 impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED> {
-    /// Does the iterations of the launch with the chunks that are held; returns the best own best of this thread's
+    /// Does the iterations of the launch with the chunks that are held; returns the best personal best of this thread's
     /// particles.
     ///
     /// # Safety
@@ -406,7 +415,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     ) -> Candidate<T> {
         let mut common = arguments.common;
         let (first, particles) = (common.iteration, common.particles);
-        let together = TIERED || arguments.manner != Manner::Apart;
+        let synchronous = TIERED || arguments.synchrony != Synchrony::Asynchronous;
         let home = &arguments.home;
         let mut mine = Candidate::NONE;
         let mut nth = 0;
@@ -419,23 +428,23 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                     common.coefficients = Coefficients { inertia, ..common.coefficients };
                 }
                 // Asked before the step and used after it, and not each time: the answer takes long.
-                let asks = !together && thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
-                let number = if asks { arguments.exchange.number() } else { self.hearsay.seen };
+                let asks = !synchronous && thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
+                let number = if asks { arguments.mailbox.number() } else { self.inbox.seen };
                 mine = if SHARED {
                     self.step_together(&common)
                 } else if TIERED {
                     self.step_tiered(&common, home)
-                } else if step::are_few(self.hearsay.known.dims) {
+                } else if step::are_few(self.inbox.known.dims) {
                     self.step_near(&common)
                 } else {
                     self.step_alone(&common)
                 };
-                if together {
+                if synchronous {
                     let round = arguments.round + nth;
                     let meeting = (&arguments.rendezvous, round);
                     self.meet(meeting, home, particles, mine, common.iteration);
                 } else {
-                    self.trade(&arguments.exchange, home, mine, number);
+                    self.trade(&arguments.mailbox, home, mine, number);
                 }
             }
             nth += 1;
@@ -453,9 +462,10 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         let mut mine = Candidate::NONE;
         let mut which = role.team;
         while which < self.window.count {
-            let particle = (self.window.chunk + which) * self.window.held.chunk() + role.particle;
+            let particle = (self.window.chunk + which) * self.window.chunks.chunk() + role.particle;
             if particle < common.particles {
-                let mut state = self.window.held.particle(which, role, self.hearsay.known.guide());
+                let mut state =
+                    self.window.chunks.particle(which, role, self.inbox.known.global_best());
                 // SAFETY: the caller's promise.
                 let fitness = unsafe { step::step(common, &mut state, particle) };
                 // Indices rise, so of equals the first stays.
@@ -479,7 +489,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         home: &Home<T>,
     ) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
-        let (guide, dims) = (self.hearsay.known.guide(), self.hearsay.known.dims);
+        let (global_best, dims) = (self.inbox.known.global_best(), self.inbox.known.dims);
         let teams = Role::teams::<false>(Team::ALONE);
         let mut mine = Candidate::NONE;
         // Those in device memory take longer: they come first.
@@ -508,10 +518,11 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
             unsafe {
                 if particle < common.particles {
                     let fitness = if is_held {
-                        let mut state = self.window.held.particle(which, role, guide);
+                        let mut state = self.window.chunks.particle(which, role, global_best);
                         step::step(common, &mut state, particle)
                     } else {
-                        let mut state = InMemory::<_, _, Quads>::new(home, particle, dims, guide);
+                        let mut state =
+                            InMemory::<_, _, Quads>::new(home, particle, dims, global_best);
                         let fitness = step::step(common, &mut state, particle);
                         improved = state.has_improved();
                         fitness
@@ -535,13 +546,13 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     unsafe fn step_near<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
         let role = Role::here::<false>(Team::ALONE);
         let teams = Role::teams::<false>(Team::ALONE);
-        let guide = self.hearsay.known.guide();
-        // SAFETY: the caller's promise; the guide was stored behind a barrier.
-        let near = unsafe { Near::new(&common.view, |d| guide.load(d as usize)) };
-        let chunk = self.window.held.chunk();
+        let global_best = self.inbox.known.global_best();
+        // SAFETY: the caller's promise; the global best was stored behind a barrier.
+        let near = unsafe { Near::new(&common.view, |d| global_best.load(d as usize)) };
+        let chunk = self.window.chunks.chunk();
         let all = common.particles;
-        let held = (self.window.chunk + self.window.count) * chunk;
-        let end = if held < all { held } else { all };
+        let chunks = (self.window.chunk + self.window.count) * chunk;
+        let end = if chunks < all { chunks } else { all };
         let mut which = role.team;
         let mut particle = (self.window.chunk + which) * chunk + role.particle;
         // Its first particle is the best until one has a fitness below infinity.
@@ -550,7 +561,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
             ..Candidate::NONE
         };
         while particle < end {
-            let mut state = self.window.held.particle(which, role, guide);
+            let mut state = self.window.chunks.particle(which, role, global_best);
             let first = || step::uniforms(common, particle, 0);
             // SAFETY: the caller's promise.
             let stepped = unsafe { step::step_near(common, &near, &mut state, particle, first) };
@@ -576,8 +587,8 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
     /// As [`Course::advance`].
     #[inline(always)]
     unsafe fn step_together<O: Objective>(&self, common: &Common<O, T>) -> Candidate<T> {
-        let Window { held, count, .. } = self.window;
-        let team = held.team();
+        let Window { chunks, count, .. } = self.window;
+        let team = chunks.team();
         let (role, teams) = (Role::here::<SHARED>(team), Role::teams::<SHARED>(team));
         let context = common.view.context();
         let terms = common.objective.terms(&context);
@@ -610,14 +621,14 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         let mut first = 0;
         while first < count {
             let which = first + role.team;
-            let particle = (self.window.chunk + which) * held.chunk() + role.particle;
+            let particle = (self.window.chunk + which) * chunks.chunk() + role.particle;
             let works = role.team < teams && which < count && particle < common.particles;
-            let mut state = held.particle(which, role, self.hearsay.known.guide());
+            let mut state = chunks.particle(which, role, self.inbox.known.global_best());
             let mut before = T::INFINITY;
             if works {
                 before = state.best_fitness();
                 let mut run = role.part;
-                held.each_piece(role, sheet.piece(), |first, count| {
+                chunks.each_piece(role, sheet.piece(), |first, count| {
                     let mut made = O::Partial::<T>::none();
                     let mut group = first;
                     while group < first + count {
@@ -648,7 +659,8 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
             if !matches!(O::REACH, Reach::Own) {
                 block::barrier();
                 if works {
-                    let point = Everywhere { common, held: &held, which, particle: role.particle };
+                    let point =
+                        Everywhere { common, chunks: &chunks, which, particle: role.particle };
                     let mut term = role.part;
                     while term < terms {
                         let made = common.objective.term(term, &point, &context);
@@ -686,7 +698,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                 let all = of_runs(sheet.runs(), |run| take(made_of_mine, sheet.made(run)));
                 let fitness = step::whole(common, all);
                 if fitness < before {
-                    held.each_piece(role, GROUP, |dimension, count| {
+                    chunks.each_piece(role, GROUP, |dimension, count| {
                         state.from(dimension).renew(count);
                     });
                     if role.part == 0 {
@@ -704,7 +716,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         mine
     }
 
-    /// The end of an iteration together: all blocks learn the best of all.
+    /// The end of a synchronous iteration: all blocks learn the best of all.
     ///
     /// # Safety
     /// As [`Course::advance`].
@@ -717,20 +729,21 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
         mine: Candidate<T>,
         iteration: u32,
     ) {
-        let (dims, blocks) = (self.hearsay.known.dims, thread::grid_blocks());
-        let chunks = particles.div_ceil(self.window.held.chunk());
-        let before = self.hearsay.known.best;
+        let (dims, blocks) = (self.inbox.known.dims, thread::grid_blocks());
+        let all_chunks = particles.div_ceil(self.window.chunks.chunk());
+        let before = self.inbox.known.best;
         let mut best = before;
         let mut found = None;
-        let next = self.hearsay.known.next();
-        // SAFETY: as in `run`; the winner is a particle held here; the first barrier orders the next step behind this one.
+        let next = self.inbox.known.next();
+        // SAFETY: as in `run`; the best one is a particle held here; the first barrier orders the next step behind this one.
         unsafe {
             if block::any(mine.beats(before)) {
-                best = winner(mine, &self.scratch());
-                let index = best.particle - self.share.first * self.window.held.chunk();
+                best = block_best(mine, &self.scratch());
+                let index = best.particle - self.share.first * self.window.chunks.chunk();
                 found = Some(Found { index, fitness: best.fitness });
                 each_dimension(dims, |d| {
-                    let coordinate = self.window.own_best::<TIERED>(home, best.particle, d as u32);
+                    let coordinate =
+                        self.window.personal_best::<TIERED>(home, best.particle, d as u32);
                     if blocks == 1 {
                         next.store(d, coordinate);
                     } else {
@@ -743,11 +756,14 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
                 if thread::index() == 0 {
                     rendezvous.tell(round, found);
                 }
-                let heard = hear_all(rendezvous, round, self.window.held.chunk(), chunks);
+                let heard = hear_all(rendezvous, round, self.window.chunks.chunk(), all_chunks);
                 if block::any(heard.particle != u32::MAX) {
-                    best = winner(heard, &self.scratch());
-                    let owner =
-                        Share::owner(best.particle / self.window.held.chunk(), blocks, chunks);
+                    best = block_best(heard, &self.scratch());
+                    let owner = Share::owner(
+                        best.particle / self.window.chunks.chunk(),
+                        blocks,
+                        all_chunks,
+                    );
                     each_dimension(dims, |d| {
                         next.store(d, rendezvous.take(round, owner, dims, d as u32));
                     });
@@ -759,39 +775,39 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
             self.failed = iteration;
         }
         if best.beats(before) {
-            self.hearsay.known.adopt(best);
+            self.inbox.known.adopt(best);
         }
     }
 
-    /// The end of an iteration apart: what others have published is learnt, and what this block found is
-    /// published. `number` is what thread 0 was told by [`Exchange::number`].
+    /// The end of an asynchronous iteration: what others have published is learnt, and what this block found is
+    /// published. `number` is what thread 0 was told by [`Mailbox::number`].
     ///
     /// # Safety
     /// As [`Course::advance`].
     #[inline(always)]
     unsafe fn trade(
         &mut self,
-        exchange: &Exchange<T>,
+        mailbox: &Mailbox<T>,
         home: &Home<T>,
         mine: Candidate<T>,
         number: u32,
     ) {
         // SAFETY: as in `meet`; that first barrier is in `news`.
         unsafe {
-            let newer = self.hearsay.is_new(number);
-            let news = self.news(self.hearsay.is_beaten_by(mine), newer);
-            let (window, dims) = (self.window, self.hearsay.known.dims);
+            let newer = self.inbox.is_new(number);
+            let news = self.news(self.inbox.is_beaten_by(mine), newer);
+            let (window, dims) = (self.window, self.inbox.known.dims);
             // Rarely needed, and not worth a register.
             let scratch = || Scratch::of(thread::opaque(thread::block_threads()), dims);
-            let own_best = |particle, d| window.own_best::<TIERED>(home, particle, d);
-            self.hearsay.learn(exchange, scratch, news, mine, own_best);
+            let personal_best = |particle, d| window.personal_best::<TIERED>(home, particle, d);
+            self.inbox.learn(mailbox, scratch, news, mine, personal_best);
         }
     }
 
     /// Where the block's scratch lies: rarely needed, and not worth a register.
     #[inline(always)]
     fn scratch(&self) -> Scratch<T> {
-        Scratch::of(thread::opaque(thread::block_threads()), self.hearsay.known.dims)
+        Scratch::of(thread::opaque(thread::block_threads()), self.inbox.known.dims)
     }
 
     /// What the threads of the block have to say, all together: [`IMPROVED`] if `better` anywhere,
@@ -827,7 +843,7 @@ impl<T: Scalar, const SHARED: bool, const TIERED: bool> Course<T, SHARED, TIERED
 /// A particle as the function sees it, whoever moved it.
 struct Everywhere<'a, O, T, const SHARED: bool> {
     common: &'a Common<O, T>,
-    held: &'a Held<T, SHARED>,
+    chunks: &'a Chunks<T, SHARED>,
     /// Its chunk.
     which: u32,
     particle: u32,
@@ -836,7 +852,7 @@ struct Everywhere<'a, O, T, const SHARED: bool> {
 impl<O, T: Scalar, const SHARED: bool> Point<T> for Everywhere<'_, O, T, SHARED> {
     #[inline(always)]
     fn at(&self, dimension: u32) -> T {
-        let Self { common, held, which, particle } = *self;
+        let Self { common, chunks, which, particle } = *self;
         let inside = dimension < common.view.dims;
         #[cfg(not(target_arch = "nvptx64"))]
         assert!(
@@ -849,7 +865,7 @@ impl<O, T: Scalar, const SHARED: bool> Point<T> for Everywhere<'_, O, T, SHARED>
         }
         // SAFETY: below `dims`; the particle is held, and a barrier lies behind its move.
         let (bound, position) =
-            unsafe { (common.view.bound(dimension), held.position(which, particle, dimension)) };
+            unsafe { (common.view.bound(dimension), chunks.position(which, particle, dimension)) };
         position - bound.shift
     }
 }
@@ -863,7 +879,7 @@ unsafe fn hear_all<T: Scalar>(
     rendezvous: &Rendezvous<T>,
     round: u32,
     chunk: u32,
-    chunks: u32,
+    all_chunks: u32,
 ) -> Candidate<T> {
     let blocks = thread::grid_blocks();
     let mut best = Candidate::NONE;
@@ -871,7 +887,7 @@ unsafe fn hear_all<T: Scalar>(
     while block < blocks {
         // SAFETY: the caller's promise.
         if let Some(Found { index, fitness }) = unsafe { rendezvous.hear(round, block) } {
-            let particle = Share::of(block, blocks, chunks).first * chunk + index;
+            let particle = Share::of(block, blocks, all_chunks).first * chunk + index;
             best = best.better(Candidate { fitness, particle });
         }
         block += thread::block_threads();

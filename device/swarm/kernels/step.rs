@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     gpu::{memory::ReadOnly, warp},
-    kernel::{Kernel, Launch, Local, Name, Steady},
+    kernel::{Constants, Kernel, Launch, Local, Name},
     math::Scalar,
     objective::Objective,
     swarm::{
@@ -21,7 +21,7 @@ use crate::{
 
 /// What the kernel is passed.
 ///
-/// `guide` has dims numbers, and is not the memory of `board.guide`. The swarm is in the order that the kernel takes.
+/// `global_best` has dims numbers, and is not the memory of `board.global_best`. The swarm is in the order that the kernel takes.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<O, T> {
@@ -30,7 +30,7 @@ pub struct Arguments<O, T> {
     /// The swarm.
     pub home: Home<T>,
     /// The swarm's best position after the previous launch.
-    pub guide: ReadOnly<T>,
+    pub global_best: ReadOnly<T>,
     /// Where the best is published.
     pub board: Board<T>,
 }
@@ -38,8 +38,8 @@ pub struct Arguments<O, T> {
 impl<T> Arguments<(), T> {
     /// The same for a function.
     pub fn of<O>(self, objective: O) -> Arguments<O, T> {
-        let Self { common, home, guide, board } = self;
-        Arguments { common: common.of(objective), home, guide, board }
+        let Self { common, home, global_best, board } = self;
+        Arguments { common: common.of(objective), home, global_best, board }
     }
 }
 
@@ -73,18 +73,18 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
         publish::shared_bytes::<T>(threads)
     }
 
-    fn steady(arguments: &Self::Arguments) -> Steady {
+    fn constants(arguments: &Self::Arguments) -> Constants {
         let view = &arguments.common.view;
         // Measured: in more dimensions f64 gains nothing or loses, and some kernels take more registers.
         if size_of::<T>() > 4 && view.dims >= 4 {
-            return Steady::NONE;
+            return Constants::NONE;
         }
-        arguments.steady()
+        arguments.constants()
     }
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { common, home, guide, .. } = arguments;
+        let Arguments { common, home, global_best, .. } = arguments;
         let &Common { iteration, particles, view, .. } = common;
         let rounds = Rounds { iteration, particles, parts: 1 };
         let mut mine = Candidate::NONE;
@@ -95,7 +95,8 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
             if particle < particles {
                 // SAFETY: the particle is this thread's own; the buffers and the view as `Arguments` documents.
                 unsafe {
-                    let mut state = InMemory::<_, _, Quads>::new(home, particle, view.dims, *guide);
+                    let mut state =
+                        InMemory::<_, _, Quads>::new(home, particle, view.dims, *global_best);
                     let fitness = step::step(common, &mut state, particle);
                     improved = state.has_improved();
                     mine = mine.better(Candidate { fitness, particle });
@@ -114,9 +115,9 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
 
 impl<O: Objective, T: Scalar> Arguments<O, T> {
     /// What decides what a kernel does.
-    pub(super) fn steady(&self) -> Steady {
+    pub(super) fn constants(&self) -> Constants {
         let view = &self.common.view;
-        Steady::NONE
+        Constants::NONE
             .with(offset_of!(Self, common.view.dims), view.dims)
             .with(offset_of!(Self, common.view.box_only), view.box_only)
     }
@@ -130,10 +131,10 @@ impl<O: Objective, T: Scalar> Arguments<O, T> {
         let Common { view, particles, iteration, .. } = self.common;
         let part = Part::of_this_thread(1, particles);
         // SAFETY: slot and dimension exist; all blocks are done.
-        let own_best = |slot: usize, dimension| unsafe {
-            self.home.own_best::<A>(slot as u32, dimension, view.dims)
+        let personal_best = |slot: usize, dimension| unsafe {
+            self.home.personal_best::<A>(slot as u32, dimension, view.dims)
         };
         // SAFETY: the caller's promise; buffers as documented.
-        unsafe { self.board.publish(part, mine, view.dims, iteration, own_best) };
+        unsafe { self.board.publish(part, mine, view.dims, iteration, personal_best) };
     }
 }

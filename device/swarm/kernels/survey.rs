@@ -25,7 +25,7 @@ pub const RECORD: usize = 5;
 /// What both kernels are passed.
 ///
 /// With `S` slots in all, the buffers have these lengths: `positions`, `velocities` S times dims;
-/// `best_fitness` S; `guide` dims for each swarm; `champion_fitness` one for each; `tiles` four for
+/// `best_fitness` S; `global_best` dims for each swarm; `global_best_fitness` one for each; `tiles` four for
 /// each tile; `records` at least [`RECORD`] for each swarm from number `record` on.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -40,12 +40,12 @@ pub struct Arguments<T> {
     pub positions: ReadOnly<T>,
     /// Velocities, in tiles.
     pub velocities: ReadOnly<T>,
-    /// Own best fitness of each slot.
+    /// Personal best fitness of each slot.
     pub best_fitness: ReadOnly<T>,
     /// The best position of each swarm.
-    pub guide: ReadOnly<T>,
+    pub global_best: ReadOnly<T>,
     /// Its fitness.
-    pub champion_fitness: ReadOnly<T>,
+    pub global_best_fitness: ReadOnly<T>,
     /// Receives the sums of each tile.
     pub tiles: ReadWrite<f64>,
     /// Receives the records.
@@ -104,7 +104,7 @@ impl<T: Scalar> Kernel for SurveyTiles<T> {
                     [
                         arguments.positions.at(index),
                         arguments.velocities.at(index),
-                        arguments.guide.at(swarm * dims + dimension as usize),
+                        arguments.global_best.at(swarm * dims + dimension as usize),
                     ]
                 });
             }
@@ -149,7 +149,7 @@ impl<T: Scalar> Kernel for SurveySwarm<T> {
             if lane == 0 {
                 let swarms = settings.swarms as usize;
                 let first = (arguments.record as usize * swarms + swarm) * RECORD;
-                let best = arguments.champion_fitness.at(swarm).to_f64();
+                let best = arguments.global_best_fitness.at(swarm).to_f64();
                 arguments.records.store(first, best);
                 let words = sums.to_words();
                 unroll!(NTH in [0 1 2 3] {

@@ -66,22 +66,22 @@ impl Team {
         2 * self.particles
     }
 
-    /// Numbers from one row of own bests to the next.
+    /// Numbers from one row of personal bests to the next.
     #[inline(always)]
-    pub const fn own_best_row(self) -> u32 {
+    pub const fn personal_best_row(self) -> u32 {
         self.particles
     }
 
-    /// Where the own bests begin: behind positions and velocities.
+    /// Where the personal bests begin: behind positions and velocities.
     #[inline(always)]
-    pub const fn own_bests(self, dims: u32) -> u32 {
+    pub const fn personal_bests(self, dims: u32) -> u32 {
         self.rows(dims) * self.motion_row()
     }
 
-    /// Where the own best fitness lies.
+    /// Where the personal best fitness lies.
     #[inline(always)]
     pub const fn fitness(self, dims: u32) -> u32 {
-        self.own_bests(dims) + self.rows(dims) * self.own_best_row()
+        self.personal_bests(dims) + self.rows(dims) * self.personal_best_row()
     }
 
     /// Numbers that a chunk takes in `dims` dimensions.
@@ -253,7 +253,9 @@ mod tests {
                     take(motion);
                     take(motion + 1);
                     take(
-                        team.own_bests(dims) + team.row(dimension) * team.own_best_row() + particle,
+                        team.personal_bests(dims)
+                            + team.row(dimension) * team.personal_best_row()
+                            + particle,
                     );
                 }
                 take(team.fitness(dims) + particle);
@@ -299,20 +301,23 @@ mod tests {
         for particles in [1, 2, 4, 8, 16, 32] {
             let (team, dims) = (Team { particles, parts: 32 }, 1024);
             let sheet = Sheet::new(team, dims, false);
-            let (mut pairs, mut own_bests, mut runs) = ([0_u32; 16], [0_u32; 32], [0_u32; 32]);
+            let (mut pairs, mut personal_bests, mut runs) = ([0_u32; 16], [0_u32; 32], [0_u32; 32]);
             for lane in 0..32 {
                 let (part, particle) = (lane / particles, lane % particles);
                 let row = team.row(4 * part);
                 let motion = row * team.motion_row() + 2 * particle;
                 assert!(motion.is_multiple_of(2));
                 pairs[motion as usize / 2 % 16] += 1;
-                own_bests[(row * team.own_best_row() + particle) as usize % 32] += 1;
+                personal_bests[(row * team.personal_best_row() + particle) as usize % 32] += 1;
                 runs[(sheet.term(32 * part) + particle) as usize % 32] += 1;
             }
             assert_eq!(pairs, [2; 16], "{particles}");
             assert_eq!(runs, [1; 32], "{particles}");
             let most = if particles == 16 { 2 } else { 1 };
-            assert!(own_bests.iter().all(|&lanes| lanes <= most), "{particles}: {own_bests:?}");
+            assert!(
+                personal_bests.iter().all(|&lanes| lanes <= most),
+                "{particles}: {personal_bests:?}"
+            );
         }
     }
 }

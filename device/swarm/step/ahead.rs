@@ -1,4 +1,4 @@
-//! A step of a particle whose own best is far away, in which a thread waits less for what it has just asked for: what takes
+//! A step of a particle whose personal best is far away, in which a thread waits less for what it has just asked for: what takes
 //! long is asked for, or drawn, while the dimensions before are moved, the first ones of an iteration by the one before.
 
 use super::{
@@ -17,10 +17,10 @@ use crate::{
     swarm::{best::competing, update::Bound},
 };
 
-/// A state whose own bests are far away, and all else near: see [`step_ahead`].
+/// A state whose personal bests are far away, and all else near: see [`step_ahead`].
 pub trait Far<T>: State<T> {
-    /// Own best positions in the first four dimensions; seen from a multiple of 4 only.
-    fn own_bests_of_four(&self) -> [T; 4];
+    /// Personal best positions in the first four dimensions; seen from a multiple of 4 only.
+    fn personal_bests_of_four(&self) -> [T; 4];
     /// Positions and velocities in the first four dimensions; seen from a multiple of 4 only.
     fn motions_of_four(&self) -> [(T, T); 4];
     /// What limits the first four dimensions; seen from a multiple of 4 only.
@@ -42,13 +42,13 @@ pub const fn pairs_of_runs(reach: Reach, terms: u32, dims: u32) -> u32 {
 /// What takes long of four dimensions, and is asked for while the four before are moved.
 #[derive(Clone, Copy)]
 pub struct Ahead<T> {
-    own_bests: [T; 4],
+    personal_bests: [T; 4],
     raised: [(T, T); 4],
 }
 
 impl<T: Scalar> Ahead<T> {
     /// Of no dimensions.
-    pub const NONE: Self = Self { own_bests: [T::ZERO; 4], raised: [(T::ZERO, T::ZERO); 4] };
+    pub const NONE: Self = Self { personal_bests: [T::ZERO; 4], raised: [(T::ZERO, T::ZERO); 4] };
 
     /// Of a particle's first four dimensions in the iteration that `common` says, if it has as many.
     #[inline(always)]
@@ -61,17 +61,17 @@ impl<T: Scalar> Ahead<T> {
 
     #[inline(always)]
     fn of(state: &impl Far<T>, draw: &mut Draw) -> Self {
-        let own_bests = state.own_bests_of_four();
+        let personal_bests = state.personal_bests_of_four();
         let [first, second] = uniforms_of(draw, 0);
         let second = if T::PAIRS_PER_BLOCK == 2 { second } else { uniforms_of(draw, 1)[0] };
         let [third, fourth] = uniforms_of(draw, 2 / T::PAIRS_PER_BLOCK);
         let fourth = if T::PAIRS_PER_BLOCK == 2 { fourth } else { uniforms_of(draw, 3)[0] };
         draw.group += 4 / T::PAIRS_PER_BLOCK;
-        Self { own_bests, raised: [first, second, third, fourth] }
+        Self { personal_bests, raised: [first, second, third, fourth] }
     }
 }
 
-/// As [`step`](super::step), but own bests of the next four dimensions are loaded and their random numbers drawn while these are
+/// As [`step`](super::step), but personal bests of the next four dimensions are loaded and their random numbers drawn while these are
 /// moved, so that a thread waits less for what it has just asked for: `ahead` is what the last iteration made so for
 /// this one, or [`Ahead::first`], and receives what the next one takes.
 ///
@@ -89,7 +89,7 @@ pub unsafe fn step_ahead<O: Objective, T: Scalar>(
     if fitness < before {
         state.improve(common.view.dims, fitness);
         if common.view.dims >= 4 {
-            ahead.own_bests = [0, 1, 2, 3].map(|dimension| state.position(dimension));
+            ahead.personal_bests = [0, 1, 2, 3].map(|dimension| state.position(dimension));
         }
     }
     fitness.least(before)
@@ -171,35 +171,67 @@ fn motion_ahead<O: Objective, T: Scalar, S: Far<T>>(
     whole(common, of_runs(pairs, made))
 }
 
-/// Moves a particle in four dimensions of which own bests and random numbers are at hand.
+/// Moves a particle in four dimensions of which personal bests and random numbers are at hand.
 #[inline(always)]
 fn move_four<O: Objective, T: Scalar, S: Far<T>>(
     common: &Common<O, T>,
     state: &mut S,
     observer: &mut impl Observer<T>,
     dimension: u32,
-    Ahead { own_bests, raised }: Ahead<T>,
+    Ahead { personal_bests, raised }: Ahead<T>,
 ) {
     let mut state = state.from(dimension);
-    let guide = state.guide_of_four();
+    let global_best = state.global_best_of_four();
     let motions = state.motions_of_four();
     let bounds = state.bounds_of_four();
     let loaded = |nth: usize| {
         let (position, velocity) = motions[nth];
-        Motion { position, velocity, own_best: own_bests[nth] }
+        Motion { position, velocity, personal_best: personal_bests[nth] }
     };
     let at = |ahead| Place::of_four::<T, S>(common.view.dims, dimension, ahead);
     let place_0 = place::<O, T, 0>;
-    let moved0 =
-        place_0(common, &mut state, observer, at(0), loaded(0), guide[0], bounds[0], raised[0]);
+    let moved0 = place_0(
+        common,
+        &mut state,
+        observer,
+        at(0),
+        loaded(0),
+        global_best[0],
+        bounds[0],
+        raised[0],
+    );
     let place_1 = place::<O, T, 1>;
-    let moved1 =
-        place_1(common, &mut state, observer, at(1), loaded(1), guide[1], bounds[1], raised[1]);
+    let moved1 = place_1(
+        common,
+        &mut state,
+        observer,
+        at(1),
+        loaded(1),
+        global_best[1],
+        bounds[1],
+        raised[1],
+    );
     let place_2 = place::<O, T, 2>;
-    let moved2 =
-        place_2(common, &mut state, observer, at(2), loaded(2), guide[2], bounds[2], raised[2]);
+    let moved2 = place_2(
+        common,
+        &mut state,
+        observer,
+        at(2),
+        loaded(2),
+        global_best[2],
+        bounds[2],
+        raised[2],
+    );
     let place_3 = place::<O, T, 3>;
-    let moved3 =
-        place_3(common, &mut state, observer, at(3), loaded(3), guide[3], bounds[3], raised[3]);
+    let moved3 = place_3(
+        common,
+        &mut state,
+        observer,
+        at(3),
+        loaded(3),
+        global_best[3],
+        bounds[3],
+        raised[3],
+    );
     state.set_four([moved0, moved1, moved2, moved3]);
 }

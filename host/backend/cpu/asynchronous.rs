@@ -26,19 +26,19 @@ use flockwork_device::{
 use super::{
     Evaluator, Judged, Simd,
     flock::{Motion, Moved, Surroundings, move_tile},
-    own_bests::{Renewal, renew},
+    personal_bests::{Renewal, renew},
     tiles::Tiles,
 };
 use crate::backend::Best;
 
 /// The swarm's global best, as shared by the threads.
-pub(super) struct Exchange<T> {
+pub(super) struct Mailbox<T> {
     /// Incremented with every publication.
     version: AtomicU32,
     best: Mutex<Best<T>>,
 }
 
-impl<T: Scalar> Exchange<T> {
+impl<T: Scalar> Mailbox<T> {
     pub fn new(best: Best<T>) -> Self {
         Self { version: AtomicU32::new(0), best: Mutex::new(best) }
     }
@@ -78,7 +78,7 @@ pub(super) struct Course<'a, T, M> {
     /// The first iteration, and how many.
     pub first: u32,
     pub iterations: u32,
-    pub exchange: &'a Exchange<T>,
+    pub mailbox: &'a Mailbox<T>,
 }
 
 impl<T: Scalar, M: Fn(u32) -> Move<T> + Sync> Course<'_, T, M> {
@@ -90,20 +90,20 @@ impl<T: Scalar, M: Fn(u32) -> Move<T> + Sync> Course<'_, T, M> {
         for iteration in self.first..=self.first + (self.iterations - 1) {
             let by = (self.by)(iteration);
             for nth in 0..tiles.count {
-                self.exchange.read(&mut seen, known);
+                self.mailbox.read(&mut seen, known);
                 let mut tile = tiles.tile(nth);
                 let first = (tile.index * TILE) as u32;
                 let around = Surroundings {
-                    guide: &known.position,
-                    champion: known.particle,
+                    global_best: &known.position,
+                    global_best_particle: known.particle,
                     graph: Graph { key: by.key, drawn: 0, particles },
-                    own_bests: &[],
+                    personal_bests: &[],
                     best_fitness: &[],
                 };
                 let moved = Moved {
                     positions: tile.positions,
                     velocities: tile.velocities,
-                    own_bests: tile.own_bests,
+                    personal_bests: tile.personal_bests,
                     stale: tile.stale,
                     exemplars: tile.exemplars,
                 };
@@ -125,9 +125,9 @@ impl<T: Scalar, M: Fn(u32) -> Move<T> + Sync> Course<'_, T, M> {
                     let lane = particle as usize % TILE;
                     (known.value, known.particle) = (fitness, particle);
                     for (d, x) in known.position.iter_mut().enumerate() {
-                        *x = tile.own_bests[layout::index(lane, d, dims as usize)];
+                        *x = tile.personal_bests[layout::index(lane, d, dims as usize)];
                     }
-                    self.exchange.publish(&mut seen, known);
+                    self.mailbox.publish(&mut seen, known);
                 }
             }
         }

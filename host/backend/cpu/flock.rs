@@ -20,13 +20,13 @@ use super::{
 #[derive(Clone, Copy)]
 pub(super) struct Surroundings<'a, T> {
     /// The swarm's global best position.
-    pub guide: &'a [T],
+    pub global_best: &'a [T],
     /// The particle that found it.
-    pub champion: u32,
+    pub global_best_particle: u32,
     /// The swarm's neighbourhoods.
     pub graph: Graph,
     /// Personal best positions of the swarm; empty if the rule does not read those of others.
-    pub own_bests: &'a [T],
+    pub personal_bests: &'a [T],
     /// Personal best fitness of the swarm; empty in the same case.
     pub best_fitness: &'a [T],
 }
@@ -35,7 +35,7 @@ pub(super) struct Surroundings<'a, T> {
 pub(super) struct Moved<'a, T> {
     pub positions: &'a mut [T],
     pub velocities: &'a mut [T],
-    pub own_bests: &'a [T],
+    pub personal_bests: &'a [T],
     pub stale: &'a mut [u32],
     pub exemplars: &'a mut [u32],
 }
@@ -83,7 +83,7 @@ fn move_inlined<T: Scalar>(
     by: Move<T>,
     motion: Motion,
 ) {
-    let mut flock = TileFlock { settings, around, tile, first: by.first, guides: None };
+    let mut flock = TileFlock { settings, around, tile, first: by.first, global_bests: None };
     // SAFETY: the plan that the settings were made from has bounds for each dimension, and a key
     // and coefficients for each swarm, aligned like `FourWords`.
     unsafe {
@@ -129,7 +129,7 @@ struct TileFlock<'a, T> {
     tile: Moved<'a, T>,
     first: u32,
     /// The best informant of each particle, unless it is the global best for all.
-    guides: Option<[u32; TILE]>,
+    global_bests: Option<[u32; TILE]>,
 }
 
 impl<T: Scalar> TileFlock<'_, T> {
@@ -147,8 +147,8 @@ impl<T: Scalar> TileFlock<'_, T> {
         {
             return;
         }
-        let mut guides = [0; TILE];
-        for (lane, guide) in guides.iter_mut().enumerate() {
+        let mut global_bests = [0; TILE];
+        for (lane, neighbourhood_best) in global_bests.iter_mut().enumerate() {
             let particle = self.particle(lane);
             let mut best = Candidate::NONE;
             for nth in 0..topology.informants(particles) {
@@ -156,9 +156,9 @@ impl<T: Scalar> TileFlock<'_, T> {
                 let fitness = self.around.best_fitness[particle as usize];
                 best = best.better(Candidate { fitness, particle });
             }
-            *guide = best.particle;
+            *neighbourhood_best = best.particle;
         }
-        self.guides = Some(guides);
+        self.global_bests = Some(global_bests);
     }
 
     /// A coordinate of the personal best of one particle for each lane.
@@ -168,7 +168,7 @@ impl<T: Scalar> TileFlock<'_, T> {
         let mut values = [T::ZERO; TILE];
         for (lane, value) in values.iter_mut().enumerate() {
             let slot = particle(lane) as usize;
-            *value = self.around.own_bests[layout::index(slot, dimension as usize, dims)];
+            *value = self.around.personal_bests[layout::index(slot, dimension as usize, dims)];
         }
         Lanes(values)
     }
@@ -184,22 +184,24 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
         row(self.tile.velocities, dimension)
     }
     #[inline(always)]
-    fn own_best(&self, dimension: u32) -> Row<T> {
-        row(self.tile.own_bests, dimension)
+    fn personal_best(&self, dimension: u32) -> Row<T> {
+        row(self.tile.personal_bests, dimension)
     }
     #[inline(always)]
-    fn guide(&self, dimension: u32) -> Row<T> {
-        match &self.guides {
-            None => Lanes([self.around.guide[dimension as usize]; TILE]),
-            Some(guides) => self.gather(dimension, |lane| guides[lane]),
+    fn neighbourhood_best(&self, dimension: u32) -> Row<T> {
+        match &self.global_bests {
+            None => Lanes([self.around.global_best[dimension as usize]; TILE]),
+            Some(global_bests) => self.gather(dimension, |lane| global_bests[lane]),
         }
     }
     #[inline(always)]
     fn is_own_guide(&self) -> Row<T> {
         let mut own = [T::ZERO; TILE];
         for (lane, own) in own.iter_mut().enumerate() {
-            let guide = self.guides.map_or(self.around.champion, |guides| guides[lane]);
-            if guide == self.first + lane as u32 {
+            let neighbourhood_best = self
+                .global_bests
+                .map_or(self.around.global_best_particle, |global_bests| global_bests[lane]);
+            if neighbourhood_best == self.first + lane as u32 {
                 *own = T::of(1.0);
             }
         }
@@ -226,7 +228,7 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
         let ahead = (self.settings.dims + dimension) as usize * TILE;
         prefetch(self.tile.positions.as_ptr().wrapping_add(ahead));
         prefetch(self.tile.velocities.as_ptr().wrapping_add(ahead));
-        prefetch(self.tile.own_bests.as_ptr().wrapping_add(ahead));
+        prefetch(self.tile.personal_bests.as_ptr().wrapping_add(ahead));
     }
 }
 

@@ -9,14 +9,14 @@
 //! | `evaluator` | an objective function or closure over tiles |
 //! | `flock` | a tile's particles among the others, as the rules see them |
 //! | `tiles` | the arrays of a swarm, split for the threads |
-//! | `own_bests` | the update of a tile's personal bests, and the best of them |
+//! | `personal_bests` | the update of a tile's personal bests, and the best of them |
 //! | `swarm` | the iteration |
 //! | `asynchronous` | many iterations of threads that do not wait for each other |
 
 mod asynchronous;
 mod evaluator;
 mod flock;
-mod own_bests;
+mod personal_bests;
 mod simd;
 mod swarm;
 mod tiles;
@@ -117,6 +117,18 @@ impl Cpu {
         self.pool.install(work)
     }
 
+    /// As [`Backend::swarm`].
+    pub(super) fn swarm_in<T: Number>(
+        &self,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        check_function(&plan, function)?;
+        let evaluator = T::of_function(function).evaluator(self.simd);
+        let swarm = CpuSwarm::new(Arc::clone(&self.pool), self.simd, Some(evaluator), plan)?;
+        Ok(Box::new(swarm))
+    }
+
     /// A swarm whose points are evaluated by the caller: see [`CpuSwarm::propose`].
     pub(crate) fn headless<T: Number>(&self, plan: Plan<T>) -> Result<CpuSwarm<T>> {
         CpuSwarm::new(Arc::clone(&self.pool), self.simd, None, plan)
@@ -139,10 +151,7 @@ impl Backend for Cpu {
         function: &dyn Function,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
-        check_function(&plan, function)?;
-        let evaluator = T::of_function(function).evaluator(self.simd);
-        let swarm = CpuSwarm::new(Arc::clone(&self.pool), self.simd, Some(evaluator), plan)?;
-        Ok(Box::new(swarm))
+        T::cpu_swarm(self, function, plan)
     }
 
     fn cpu(&self) -> Result<Cpu> {

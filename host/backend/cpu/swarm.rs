@@ -19,10 +19,10 @@ use flockwork_device::{
 
 use super::{
     Evaluator, Judged, Simd,
-    asynchronous::{Course, Exchange},
+    asynchronous::{Course, Mailbox},
     flock::{Motion, Moved, Surroundings, move_tile},
     on_threads,
-    own_bests::{Renewal, renew, tile_best},
+    personal_bests::{Renewal, renew, tile_best},
     tiles::{Tile, Tiles},
 };
 use crate::{
@@ -49,15 +49,15 @@ pub struct CpuSwarm<T> {
     tunings: Vec<FourWords<T>>,
     positions: Vec<T>,
     velocities: Vec<T>,
-    own_bests: Vec<T>,
+    personal_bests: Vec<T>,
     best_fitness: Vec<T>,
     fitness: Vec<T>,
     stale: Vec<u32>,
     exemplars: Vec<u32>,
     candidates: Vec<Candidate<T>>,
     /// The global best position of each swarm.
-    guides: Vec<T>,
-    champions: Vec<Candidate<T>>,
+    global_bests: Vec<T>,
+    best_candidates: Vec<Candidate<T>>,
     /// For each swarm, the last iteration that did not improve its global best.
     failed: Vec<u32>,
     iteration: u32,
@@ -65,7 +65,7 @@ pub struct CpuSwarm<T> {
     begun: bool,
     history: Option<u32>,
     /// The global best known to each thread of an asynchronous swarm.
-    held: Vec<Best<T>>,
+    block_bests: Vec<Best<T>>,
     records: Vec<Record>,
 }
 
@@ -95,19 +95,19 @@ impl<T: Number> CpuSwarm<T> {
             tunings: plan.tunings(),
             positions: memory::zeroed(slots * dims)?,
             velocities: memory::zeroed(slots * dims)?,
-            own_bests: memory::zeroed(slots * dims)?,
+            personal_bests: memory::zeroed(slots * dims)?,
             best_fitness: memory::zeroed(slots)?,
             fitness: memory::zeroed(slots)?,
             stale: memory::zeroed(slots)?,
             exemplars: memory::zeroed(exemplars)?,
             candidates: vec![Candidate::NONE; slots / TILE],
-            guides: memory::zeroed(swarms * dims)?,
-            champions: vec![Candidate::NONE; swarms],
+            global_bests: memory::zeroed(swarms * dims)?,
+            best_candidates: vec![Candidate::NONE; swarms],
             failed: vec![0; swarms],
             iteration: 0,
             begun: false,
             history: None,
-            held: Vec::new(),
+            block_bests: Vec::new(),
             records: Vec::new(),
             plan,
         })
@@ -168,7 +168,10 @@ impl<T: Number> CpuSwarm<T> {
         let dims = self.dims();
         let per_swarm = layout::tiles(self.plan.particles as usize);
         let reads_others = motion == Some(Motion::Advance) && self.plan.reads_others();
-        assert!(!(reads_others && renewal.is_some()), "others' own bests change during the move");
+        assert!(
+            !(reads_others && renewal.is_some()),
+            "others' personal bests change during the move"
+        );
         let iteration = self.iteration;
         let moves: Vec<Move<T>> = (0..self.plan.members.len())
             .map(|swarm| Move {
@@ -180,20 +183,25 @@ impl<T: Number> CpuSwarm<T> {
             .collect();
         let evaluator = self.evaluator.as_deref();
         let terms = evaluator.map_or(0, |evaluator| evaluator.terms(&view));
-        let (own_bests, others, best_fitness, others_fitness): (&mut [T], &[T], &mut [T], &[T]) =
-            if reads_others {
-                (&mut [], &self.own_bests, &mut [], &self.best_fitness)
-            } else {
-                (&mut self.own_bests, &[], &mut self.best_fitness, &[])
-            };
-        let (guides, champions, failed) = (&self.guides, &self.champions, &self.failed);
+        let (personal_bests, others, best_fitness, others_fitness): (
+            &mut [T],
+            &[T],
+            &mut [T],
+            &[T],
+        ) = if reads_others {
+            (&mut [], &self.personal_bests, &mut [], &self.best_fitness)
+        } else {
+            (&mut self.personal_bests, &[], &mut self.best_fitness, &[])
+        };
+        let (global_bests, best_candidates, failed) =
+            (&self.global_bests, &self.best_candidates, &self.failed);
         let tiles = Tiles {
             first: 0,
             count: self.candidates.len(),
             dims,
             positions: &mut self.positions,
             velocities: &mut self.velocities,
-            own_bests,
+            personal_bests,
             best_fitness,
             fitness: &mut self.fitness,
             stale: &mut self.stale,
@@ -209,29 +217,33 @@ impl<T: Number> CpuSwarm<T> {
                 let (start, end) = (swarm * per_swarm, (swarm + 1) * per_swarm);
                 let rows = TILE * dims;
                 let around = Surroundings {
-                    guide: &guides[swarm * dims..(swarm + 1) * dims],
-                    champion: champions[swarm].particle,
+                    global_best: &global_bests[swarm * dims..(swarm + 1) * dims],
+                    global_best_particle: best_candidates[swarm].particle,
                     graph: Graph {
                         key: moves[swarm].key,
                         drawn: failed[swarm],
                         particles: settings.particles,
                     },
-                    own_bests: if reads_others { &others[start * rows..end * rows] } else { &[] },
+                    personal_bests: if reads_others {
+                        &others[start * rows..end * rows]
+                    } else {
+                        &[]
+                    },
                     best_fitness: if reads_others {
                         &others_fitness[start * TILE..end * TILE]
                     } else {
                         &[]
                     },
                 };
-                let own_bests = if reads_others {
+                let personal_bests = if reads_others {
                     &others[tile.index * rows..(tile.index + 1) * rows]
                 } else {
-                    &*tile.own_bests
+                    &*tile.personal_bests
                 };
                 let moved = Moved {
                     positions: tile.positions,
                     velocities: tile.velocities,
-                    own_bests,
+                    personal_bests,
                     stale: tile.stale,
                     exemplars: tile.exemplars,
                 };
@@ -265,7 +277,7 @@ impl<T: Number> CpuSwarm<T> {
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (settings, view) = unsafe { self.shared() };
         let Some(evaluator) = self.evaluator.as_deref() else { return Err(evaluated_elsewhere()) };
-        let exchange = Exchange::new(known.clone());
+        let mailbox = Mailbox::new(known.clone());
         let (plan, key) = (&self.plan, self.keys[0]);
         let course = Course {
             simd: self.simd,
@@ -278,7 +290,7 @@ impl<T: Number> CpuSwarm<T> {
             },
             first: self.iteration + 1,
             iterations,
-            exchange: &exchange,
+            mailbox: &mailbox,
         };
         let tiles = Tiles {
             first: 0,
@@ -286,7 +298,7 @@ impl<T: Number> CpuSwarm<T> {
             dims: self.plan.dims() as usize,
             positions: &mut self.positions,
             velocities: &mut self.velocities,
-            own_bests: &mut self.own_bests,
+            personal_bests: &mut self.personal_bests,
             best_fitness: &mut self.best_fitness,
             fitness: &mut self.fitness,
             stale: &mut self.stale,
@@ -294,8 +306,8 @@ impl<T: Number> CpuSwarm<T> {
             candidates: &mut self.candidates,
         };
         let pieces = tiles.pieces(self.pool.current_num_threads());
-        self.held = vec![known; pieces.len()];
-        let mut work = pieces.into_iter().zip(&mut self.held);
+        self.block_bests = vec![known; pieces.len()];
+        let mut work = pieces.into_iter().zip(&mut self.block_bests);
         let course = &course;
         match (work.len(), work.next()) {
             (1, Some((piece, known))) => {
@@ -329,26 +341,27 @@ impl<T: Number> CpuSwarm<T> {
         let stride = layout::stride(self.plan.particles as usize);
         for (swarm, candidates) in self.candidates.chunks_exact(stride / TILE).enumerate() {
             let best = candidates.iter().copied().fold(Candidate::NONE, Candidate::better);
-            let improved = best.fitness < self.champions[swarm].fitness;
+            let improved = best.fitness < self.best_candidates[swarm].fitness;
             if !improved || iteration == 0 {
                 self.failed[swarm] = iteration;
             }
-            self.champions[swarm] = best;
+            self.best_candidates[swarm] = best;
             let slot = swarm * stride + best.particle as usize;
-            for (d, guide) in self.guides[swarm * dims..][..dims].iter_mut().enumerate() {
-                *guide = self.own_bests[layout::index(slot, d, dims)];
+            for (d, global_best) in self.global_bests[swarm * dims..][..dims].iter_mut().enumerate()
+            {
+                *global_best = self.personal_bests[layout::index(slot, d, dims)];
             }
         }
     }
 
     /// The best of each swarm so far; without a value before the first points are evaluated.
     pub(crate) fn known(&self) -> Vec<Best<T>> {
-        let bests = self.champions.iter().zip(self.guides.chunks_exact(self.dims()));
+        let bests = self.best_candidates.iter().zip(self.global_bests.chunks_exact(self.dims()));
         bests
-            .map(|(champion, guide)| Best {
-                value: champion.fitness,
-                particle: champion.particle,
-                position: guide.to_vec(),
+            .map(|(global_best_particle, global_best)| Best {
+                value: global_best_particle.fitness,
+                particle: global_best_particle.particle,
+                position: global_best.to_vec(),
             })
             .collect()
     }
@@ -391,7 +404,7 @@ impl<T: Number> CpuSwarm<T> {
         let (particles, tiles) =
             (self.plan.particles as usize, layout::tiles(self.plan.particles as usize));
         for swarm in 0..self.plan.members.len() {
-            let guide = &self.guides[swarm * dims..][..dims];
+            let global_best = &self.global_bests[swarm * dims..][..dims];
             let of_tile = |tile: usize| {
                 let lane_sums = |lane: usize| {
                     if tile * TILE + lane >= particles {
@@ -403,7 +416,7 @@ impl<T: Number> CpuSwarm<T> {
                         survey::of_particle(&settings, self.best_fitness[slot], |dimension| {
                             let index = layout::index(slot, dimension as usize, dims);
                             let (x, v) = (self.positions[index], self.velocities[index]);
-                            [x, v, guide[dimension as usize]]
+                            [x, v, global_best[dimension as usize]]
                         })
                     }
                 };
@@ -416,7 +429,7 @@ impl<T: Number> CpuSwarm<T> {
             for (warp, sums) in warps[..SUMS / 32].iter_mut().enumerate() {
                 *sums = survey::tree(std::array::from_fn(|lane| column(warp * 32 + lane)));
             }
-            let best = self.champions[swarm].fitness.to_f64();
+            let best = self.best_candidates[swarm].fitness.to_f64();
             let record = Record { iteration: self.iteration, best, sums: survey::tree(warps) };
             self.records.push(record);
         }
@@ -473,9 +486,9 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         Ok(self.known())
     }
 
-    fn held(&mut self) -> Result<Vec<Best<T>>> {
+    fn block_bests(&mut self) -> Result<Vec<Best<T>>> {
         check_begun(self.begun)?;
-        Ok(if self.held.is_empty() { self.known() } else { self.held.clone() })
+        Ok(if self.block_bests.is_empty() { self.known() } else { self.block_bests.clone() })
     }
 
     fn record_every(&mut self, stride: Option<u32>) -> Result<()> {
@@ -522,17 +535,17 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
 
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
         check_implant(&self.plan, self.begun, swarm, point, fitness)?;
-        check_better(fitness, self.champions[swarm].fitness)?;
+        check_better(fitness, self.best_candidates[swarm].fitness)?;
         let dims = self.dims();
         let stride = layout::stride(self.plan.particles as usize);
-        let slot = swarm * stride + self.champions[swarm].particle as usize;
+        let slot = swarm * stride + self.best_candidates[swarm].particle as usize;
         for (d, &x) in point.iter().enumerate() {
-            self.own_bests[layout::index(slot, d, dims)] = x;
+            self.personal_bests[layout::index(slot, d, dims)] = x;
         }
-        self.guides[swarm * dims..][..dims].copy_from_slice(point);
+        self.global_bests[swarm * dims..][..dims].copy_from_slice(point);
         self.best_fitness[slot] = fitness;
         self.stale[slot] = 0;
-        self.champions[swarm].fitness = fitness;
+        self.best_candidates[swarm].fitness = fitness;
         self.find_candidates(slot / TILE..slot / TILE + 1);
         Ok(())
     }
@@ -559,7 +572,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             iteration: self.iteration,
             positions: rows(&self.positions),
             velocities: rows(&self.velocities),
-            own_bests: rows(&self.own_bests),
+            personal_bests: rows(&self.personal_bests),
             best_fitness: singles(&self.best_fitness),
             stale,
             exemplars,
@@ -580,7 +593,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
             };
             rows(&snapshot.positions, &mut self.positions);
             rows(&snapshot.velocities, &mut self.velocities);
-            rows(&snapshot.own_bests, &mut self.own_bests);
+            rows(&snapshot.personal_bests, &mut self.personal_bests);
             self.best_fitness[to..][..particles]
                 .copy_from_slice(&snapshot.best_fitness[from..][..particles]);
             self.stale[to..][..particles].copy_from_slice(&snapshot.stale[from..][..particles]);
@@ -590,12 +603,13 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
                 into_tiles(source, target, particles, dims);
             }
             let best = &snapshot.bests[swarm];
-            self.champions[swarm] = Candidate { fitness: best.value, particle: best.particle };
-            self.guides[swarm * dims..][..dims].copy_from_slice(&best.position);
+            self.best_candidates[swarm] =
+                Candidate { fitness: best.value, particle: best.particle };
+            self.global_bests[swarm * dims..][..dims].copy_from_slice(&best.position);
         }
         self.find_candidates(0..self.candidates.len());
         self.failed.copy_from_slice(&snapshot.failed);
-        self.held.clear();
+        self.block_bests.clear();
         self.iteration = snapshot.iteration;
         self.begun = true;
         Ok(())

@@ -14,7 +14,7 @@ pub(super) struct Tiles<'a, T> {
     pub dims: usize,
     pub positions: &'a mut [T],
     pub velocities: &'a mut [T],
-    pub own_bests: &'a mut [T],
+    pub personal_bests: &'a mut [T],
     pub best_fitness: &'a mut [T],
     pub fitness: &'a mut [T],
     pub stale: &'a mut [u32],
@@ -28,7 +28,7 @@ pub(super) struct Tile<'a, T> {
     pub index: usize,
     pub positions: &'a mut [T],
     pub velocities: &'a mut [T],
-    pub own_bests: &'a mut [T],
+    pub personal_bests: &'a mut [T],
     pub best_fitness: &'a mut [T],
     pub fitness: &'a mut [T],
     pub stale: &'a mut [u32],
@@ -47,7 +47,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
         let (rows, row) = (tiles * TILE * self.dims, tiles * TILE);
         let (positions, positions_after) = cut(self.positions, rows);
         let (velocities, velocities_after) = cut(self.velocities, rows);
-        let (own_bests, own_bests_after) = cut(self.own_bests, rows);
+        let (personal_bests, personal_bests_after) = cut(self.personal_bests, rows);
         let (best_fitness, best_fitness_after) = cut(self.best_fitness, row);
         let (fitness, fitness_after) = cut(self.fitness, row);
         let (stale, stale_after) = cut(self.stale, row);
@@ -59,7 +59,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
             dims: self.dims,
             positions,
             velocities,
-            own_bests,
+            personal_bests,
             best_fitness,
             fitness,
             stale,
@@ -72,7 +72,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
             dims: self.dims,
             positions: positions_after,
             velocities: velocities_after,
-            own_bests: own_bests_after,
+            personal_bests: personal_bests_after,
             best_fitness: best_fitness_after,
             fitness: fitness_after,
             stale: stale_after,
@@ -93,7 +93,7 @@ impl<'a, T: Scalar> Tiles<'a, T> {
             index: self.first + nth,
             positions: cut(self.positions, nth, rows),
             velocities: cut(self.velocities, nth, rows),
-            own_bests: cut(self.own_bests, nth, rows),
+            personal_bests: cut(self.personal_bests, nth, rows),
             best_fitness: cut(self.best_fitness, nth, TILE),
             fitness: cut(self.fitness, nth, TILE),
             stale: cut(self.stale, nth, TILE),

@@ -6,8 +6,8 @@ use flockwork_device::{
     random::Key,
     swarm::{
         kernels::{
-            exchange::Exchange, in_memory::Home, publish::Board, rendezvous::Rendezvous,
-            resident::Manner,
+            in_memory::Home, mailbox::Mailbox, publish::Board, rendezvous::Rendezvous,
+            resident::Synchrony,
         },
         layout::{self, Arrangement, Order, Sixteens},
     },
@@ -23,7 +23,7 @@ use crate::{
 const MARKED: usize = Sixteens::MARKED as usize;
 
 /// Which of the two global bests the launch of an iteration writes; it reads the other one.
-pub fn written_guide(iteration: u32) -> usize {
+pub fn written_global_best(iteration: u32) -> usize {
     iteration as usize % 2
 }
 
@@ -38,7 +38,7 @@ pub struct Buffers<M: Machine, T: Number> {
     data: M::Buffer<T>,
     pub positions: M::Buffer<T>,
     pub velocities: M::Buffer<T>,
-    pub own_bests: M::Buffer<T>,
+    pub personal_bests: M::Buffer<T>,
     pub best_fitness: M::Buffer<T>,
     /// Which personal bests are not stored yet, if stores are delayed.
     pub fresh: M::Buffer<u32>,
@@ -51,10 +51,10 @@ pub struct Buffers<M: Machine, T: Number> {
     block_fitness: M::Buffer<T>,
     block_particle: M::Buffer<u32>,
     arrivals: M::Buffer<u32>,
-    /// The global bests; see [`written_guide`].
-    pub guides: [M::Buffer<T>; 2],
-    pub champion_fitness: M::Buffer<T>,
-    pub champion_particle: M::Buffer<u32>,
+    /// The global bests; see [`written_global_best`].
+    pub global_bests: [M::Buffer<T>; 2],
+    pub global_best_fitness: M::Buffer<T>,
+    pub global_best_particle: M::Buffer<u32>,
     pub failed: M::Buffer<u32>,
 }
 
@@ -78,7 +78,7 @@ impl<M: Machine, T: Number> Buffers<M, T> {
             data: machine.upload(&plan.data)?,
             positions: machine.zeroed(slots * dims)?,
             velocities: machine.zeroed(slots * dims)?,
-            own_bests: machine.zeroed(slots * dims)?,
+            personal_bests: machine.zeroed(slots * dims)?,
             best_fitness: machine.zeroed(slots)?,
             fresh: machine.zeroed(if plan.is_fusible() { slots / MARKED } else { 0 })?,
             order: Order::Rows,
@@ -89,9 +89,9 @@ impl<M: Machine, T: Number> Buffers<M, T> {
             block_fitness: machine.zeroed(publishers as usize)?,
             block_particle: machine.zeroed(publishers as usize)?,
             arrivals: machine.zeroed(swarms)?,
-            guides: [machine.zeroed(swarms * dims)?, machine.zeroed(swarms * dims)?],
-            champion_fitness: machine.zeroed(swarms)?,
-            champion_particle: machine.zeroed(swarms)?,
+            global_bests: [machine.zeroed(swarms * dims)?, machine.zeroed(swarms * dims)?],
+            global_best_fitness: machine.zeroed(swarms)?,
+            global_best_particle: machine.zeroed(swarms)?,
             failed: machine.zeroed(swarms)?,
         })
     }
@@ -122,9 +122,9 @@ impl<M: Machine, T: Number> Buffers<M, T> {
                 block_fitness: machine.read_write(&self.block_fitness),
                 block_particle: machine.read_write(&self.block_particle),
                 arrivals: machine.read_write(&self.arrivals),
-                guide: machine.read_write(&self.guides[written_guide(iteration)]),
-                champion_fitness: machine.read_write(&self.champion_fitness),
-                champion_particle: machine.read_write(&self.champion_particle),
+                global_best: machine.read_write(&self.global_bests[written_global_best(iteration)]),
+                global_best_fitness: machine.read_write(&self.global_best_fitness),
+                global_best_particle: machine.read_write(&self.global_best_particle),
                 failed: machine.read_write(&self.failed),
             }
         }
@@ -137,7 +137,7 @@ impl<M: Machine, T: Number> Buffers<M, T> {
             Home {
                 positions: machine.read_write(&self.positions),
                 velocities: machine.read_write(&self.velocities),
-                own_bests: machine.read_write(&self.own_bests),
+                personal_bests: machine.read_write(&self.personal_bests),
                 best_fitness: machine.read_write(&self.best_fitness),
                 fresh: machine.read_write(&self.fresh),
             }
@@ -163,19 +163,20 @@ pub struct OnChip<M: Machine, T: Number> {
     /// The mailbox's sequence numbers in asynchronous swarms.
     pub sequence: M::Buffer<u32>,
     pub published: M::Buffer<u32>,
-    pub held_positions: M::Buffer<T>,
-    pub held_fitness: M::Buffer<T>,
-    pub held_particle: M::Buffer<u32>,
+    pub block_best_positions: M::Buffer<T>,
+    pub block_best_fitness: M::Buffer<T>,
+    pub block_best_particle: M::Buffer<u32>,
     /// Whether a launch has written the blocks' global bests for the present state.
     pub is_held: bool,
 }
 
 impl<M: Machine, T: Number> OnChip<M, T> {
     /// For launches with this many blocks.
-    pub fn new(machine: &M, blocks: u32, manner: Manner, dims: usize) -> Result<Self> {
+    pub fn new(machine: &M, blocks: u32, synchrony: Synchrony, dims: usize) -> Result<Self> {
         let blocks = blocks as usize;
-        let (meeting, trading) = if manner == Manner::Together { (blocks, 0) } else { (0, blocks) };
-        let published = if trading == 0 { 0 } else { Exchange::<T>::words(dims) };
+        let (meeting, trading) =
+            if synchrony == Synchrony::Synchronous { (blocks, 0) } else { (0, blocks) };
+        let published = if trading == 0 { 0 } else { Mailbox::<T>::words(dims) };
         Ok(Self {
             round: 0,
             inertia: machine.zeroed(0)?,
@@ -183,9 +184,9 @@ impl<M: Machine, T: Number> OnChip<M, T> {
             shelf: machine.zeroed(Rendezvous::<T>::shelf_words(meeting, dims))?,
             sequence: machine.zeroed(1)?,
             published: machine.zeroed(published)?,
-            held_positions: machine.zeroed(trading * dims)?,
-            held_fitness: machine.zeroed(trading)?,
-            held_particle: machine.zeroed(trading)?,
+            block_best_positions: machine.zeroed(trading * dims)?,
+            block_best_fitness: machine.zeroed(trading)?,
+            block_best_particle: machine.zeroed(trading)?,
             is_held: false,
         })
     }

@@ -6,7 +6,7 @@ use flockwork_device::swarm::{
     survey::{SUMS, Sums},
 };
 
-use super::buffers::{Buffers, written_guide};
+use super::buffers::{Buffers, written_global_best};
 use crate::{
     Result,
     backend::{
@@ -80,8 +80,8 @@ impl<M: Machine, T: Number> History<M, T> {
                 positions: machine.read_only(&state.positions),
                 velocities: machine.read_only(&state.velocities),
                 best_fitness: machine.read_only(&state.best_fitness),
-                guide: machine.read_only(&state.guides[written_guide(iteration)]),
-                champion_fitness: machine.read_only(&state.champion_fitness),
+                global_best: machine.read_only(&state.global_bests[written_global_best(iteration)]),
+                global_best_fitness: machine.read_only(&state.global_best_fitness),
                 tiles: machine.read_write(tile_sums),
                 records: machine.read_write(records),
             }

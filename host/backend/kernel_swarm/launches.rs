@@ -5,14 +5,14 @@ use flockwork_device::{
     random::philox,
     swarm::{
         kernels::{
+            chunks::CHUNK,
             evaluate::{self, Outcome},
-            exchange::Exchange,
-            held::CHUNK,
             in_memory::Home,
+            mailbox::Mailbox,
             motion,
             order::{Behind, Orders},
             rendezvous::Rendezvous,
-            resident::{self, Manner},
+            resident::{self, Synchrony},
             step,
         },
         layout::{Order, TILE},
@@ -23,7 +23,7 @@ use flockwork_device::{
 
 use super::{
     KernelSwarm,
-    buffers::{OnChip, written_guide},
+    buffers::{OnChip, written_global_best},
 };
 use crate::{
     Result,
@@ -56,12 +56,13 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
                 parts: 1,
                 positions: machine.read_write(&state.positions),
                 velocities: machine.read_write(&state.velocities),
-                own_bests: machine.read_only(&state.own_bests),
+                personal_bests: machine.read_only(&state.personal_bests),
                 best_fitness: machine.read_only(&state.best_fitness),
                 stale: machine.read_write(&state.stale),
                 exemplars: machine.read_write(&state.exemplars),
-                guide: machine.read_only(&state.guides[1 - written_guide(iteration)]),
-                champion: machine.read_only(&state.champion_particle),
+                global_best: machine
+                    .read_only(&state.global_bests[1 - written_global_best(iteration)]),
+                global_best_particle: machine.read_only(&state.global_best_particle),
                 failed: machine.read_only(&state.failed),
             }
         }
@@ -93,7 +94,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
                 positions: machine.read_write(&state.positions),
                 image: machine.read_write(&state.image),
                 fitness: machine.read_write(&state.fitness),
-                own_bests: machine.read_write(&state.own_bests),
+                personal_bests: machine.read_write(&state.personal_bests),
                 best_fitness: machine.read_write(&state.best_fitness),
                 stale: machine.read_write(&state.stale),
                 board: state.board(machine, iteration),
@@ -125,7 +126,8 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
             step::Arguments {
                 common: self.common(iteration),
                 home: state.home(machine),
-                guide: machine.read_only(&state.guides[1 - written_guide(iteration)]),
+                global_best: machine
+                    .read_only(&state.global_bests[1 - written_global_best(iteration)]),
                 board: state.board(machine, iteration),
             }
         };
@@ -168,14 +170,15 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
     ) -> Result<()> {
         self.catch_up()?;
         self.arrange(Order::Quads)?;
-        let manner = if self.plan.asynchronous { Manner::Apart } else { Manner::Together };
+        let synchrony =
+            if self.plan.asynchronous { Synchrony::Asynchronous } else { Synchrony::Synchronous };
         let Shape { blocks, threads, capacity, .. } = shape;
         let machine = &*self.machine;
         let chip = match &mut self.chip {
             Some(chip) => chip,
             none => {
                 let dims = self.plan.dims() as usize;
-                none.insert(OnChip::new(machine, blocks, manner, dims)?)
+                none.insert(OnChip::new(machine, blocks, synchrony, dims)?)
             }
         };
         let varies = self.plan.schedule != Schedule::Constant;
@@ -200,7 +203,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
             resident::Arguments {
                 common,
                 iterations,
-                manner,
+                synchrony,
                 capacity,
                 stay,
                 round,
@@ -209,18 +212,18 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
                 any_bound,
                 inertia: machine.read_only(&chip.inertia),
                 home: state.home(machine),
-                start: machine.read_write(&state.guides[written_guide(first - 1)]),
+                start: machine.read_write(&state.global_bests[written_global_best(first - 1)]),
                 rendezvous: Rendezvous::new(
                     machine.read_write(&chip.words),
                     machine.read_write(&chip.shelf),
                 ),
-                exchange: Exchange::new(
+                mailbox: Mailbox::new(
                     machine.read_write(&chip.sequence),
                     machine.read_write(&chip.published),
                 ),
-                held_positions: machine.read_write(&chip.held_positions),
-                held_fitness: machine.read_write(&chip.held_fitness),
-                held_particle: machine.read_write(&chip.held_particle),
+                block_best_positions: machine.read_write(&chip.block_best_positions),
+                block_best_fitness: machine.read_write(&chip.block_best_fitness),
+                block_best_particle: machine.read_write(&chip.block_best_particle),
                 board: state.board(machine, last),
                 team: shape.team(),
             }
@@ -255,8 +258,8 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
         // With fewer than four dimensions all orders are the same.
         if dims >= 4 {
             let (machine, state) = (&*self.machine, &self.buffers);
-            let Home { positions, velocities, own_bests, .. } = state.home(machine);
-            let arrays = [positions, velocities, own_bests];
+            let Home { positions, velocities, personal_bests, .. } = state.home(machine);
+            let arrays = [positions, velocities, personal_bests];
             let arguments = Orders { dims, from: state.order, to: order, arrays };
             let tiles = (self.plan.slots() / TILE) as u32;
             let kernel = self.kernels.arrange.get(machine)?;

@@ -19,14 +19,14 @@ use flockwork_device::{
             implant::{self, Implant},
             motion::{Advance, Scatter},
             order::{Arrange, CatchUp},
-            quartet,
+            step_cooperative,
         },
         layout::{self, Order},
     },
 };
 
 use self::{
-    buffers::{Buffers, OnChip, each_swarm, in_slots, needs_image, written_guide},
+    buffers::{Buffers, OnChip, each_swarm, in_slots, needs_image, written_global_best},
     history::History,
 };
 use super::{
@@ -135,8 +135,11 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         let launch = strategy::choose::<T>(&case, |kernel| function.capacity(&machine, kernel))?;
         let launch_of_few = strategy::in_memory(&case);
         // A fused launch has blocks of at least a warp; launches on the chip may have more blocks.
-        let parts =
-            if launch_of_few == Launch::Streaming(Order::Sixteens) { quartet::PARTS } else { 1 };
+        let parts = if launch_of_few == Launch::Streaming(Order::Sixteens) {
+            step_cooperative::PARTS
+        } else {
+            1
+        };
         let smallest = plan.particles.div_ceil(warp::LANES / parts);
         let publishers = blocks.max(smallest).max(case.room.blocks);
         Ok(Self {
@@ -285,19 +288,19 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         let state = &self.buffers;
         self.download_bests(
             self.plan.members.len(),
-            &state.champion_fitness,
-            &state.champion_particle,
-            &state.guides[written_guide(self.iteration)],
+            &state.global_best_fitness,
+            &state.global_best_particle,
+            &state.global_bests[written_global_best(self.iteration)],
         )
     }
 
-    fn held(&mut self) -> Result<Vec<Best<T>>> {
+    fn block_bests(&mut self) -> Result<Vec<Best<T>>> {
         match (&self.chip, self.launch) {
             (Some(chip), Launch::OnChip(_, shape)) if chip.is_held => self.download_bests(
                 shape.blocks as usize,
-                &chip.held_fitness,
-                &chip.held_particle,
-                &chip.held_positions,
+                &chip.block_best_fitness,
+                &chip.block_best_particle,
+                &chip.block_best_positions,
             ),
             _ => self.bests(),
         }
@@ -345,7 +348,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 positions: machine.read_write(&positions),
                 image: machine.read_write(&image),
                 fitness: machine.read_write(&fitness),
-                own_bests: machine.read_write(&state.own_bests),
+                personal_bests: machine.read_write(&state.personal_bests),
                 best_fitness: machine.read_write(&state.best_fitness),
                 stale: machine.read_write(&state.stale),
                 board: state.board(machine, self.iteration),
@@ -361,7 +364,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()> {
         super::check_implant(&self.plan, self.begun, swarm, point, fitness)?;
         let swarms = self.plan.members.len();
-        let best = self.machine.download(&self.buffers.champion_fitness, swarms)?[swarm];
+        let best = self.machine.download(&self.buffers.global_best_fitness, swarms)?[swarm];
         super::check_better(fitness, best)?;
         self.in_rows()?;
         let (machine, state) = (&*self.machine, &self.buffers);
@@ -375,7 +378,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 stride: layout::stride(self.plan.particles as usize) as u32,
                 fitness,
                 point: machine.read_only(&point),
-                own_bests: machine.read_write(&state.own_bests),
+                personal_bests: machine.read_write(&state.personal_bests),
                 best_fitness: machine.read_write(&state.best_fitness),
                 stale: machine.read_write(&state.stale),
                 board: state.board(machine, self.iteration),
@@ -403,7 +406,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             iteration: self.iteration,
             positions: rows(&state.positions)?,
             velocities: rows(&state.velocities)?,
-            own_bests: rows(&state.own_bests)?,
+            personal_bests: rows(&state.personal_bests)?,
             best_fitness: each_swarm(machine, plan, &state.best_fitness, 1, |slots| {
                 slots[..particles].to_vec()
             })?,
@@ -421,7 +424,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         let (machine, plan, state) = (&*self.machine, &self.plan, &mut self.buffers);
         state.positions = in_slots(machine, plan, &snapshot.positions, dims)?;
         state.velocities = in_slots(machine, plan, &snapshot.velocities, dims)?;
-        state.own_bests = in_slots(machine, plan, &snapshot.own_bests, dims)?;
+        state.personal_bests = in_slots(machine, plan, &snapshot.personal_bests, dims)?;
         state.best_fitness = in_slots(machine, plan, &snapshot.best_fitness, 1)?;
         state.stale = in_slots(machine, plan, &snapshot.stale, 1)?;
         if plan.learns() {
@@ -430,11 +433,12 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         state.failed = machine.upload(&snapshot.failed)?;
         let bests = &snapshot.bests;
         let values: Vec<T> = bests.iter().map(|best| best.value).collect();
-        let champions: Vec<u32> = bests.iter().map(|best| best.particle).collect();
-        let guides: Vec<T> = bests.iter().flat_map(|best| best.position.clone()).collect();
-        state.champion_fitness = machine.upload(&values)?;
-        state.champion_particle = machine.upload(&champions)?;
-        state.guides[written_guide(snapshot.iteration)] = machine.upload(&guides)?;
+        let best_particles: Vec<u32> = bests.iter().map(|best| best.particle).collect();
+        let global_bests: Vec<T> = bests.iter().flat_map(|best| best.position.clone()).collect();
+        state.global_best_fitness = machine.upload(&values)?;
+        state.global_best_particle = machine.upload(&best_particles)?;
+        state.global_bests[written_global_best(snapshot.iteration)] =
+            machine.upload(&global_bests)?;
         self.iteration = snapshot.iteration;
         self.begun = true;
         if let Some(chip) = &mut self.chip {

@@ -12,6 +12,10 @@ macro_rules! say {
 
 mod evaluation;
 mod fit;
+#[cfg(feature = "lineage")]
+mod lineage;
+#[cfg(not(feature = "lineage"))]
+#[path = "without_lineage.rs"]
 mod lineage;
 mod paths;
 mod swarm;
@@ -31,12 +35,12 @@ pub enum Command {
     Fit(fit::Fit),
     /// Run published kernels, check their results, and time them beside the kernels of this
     /// program.
-    #[command(
+    #[cfg_attr(feature = "lineage", command(
         mut_arg("backend", |arg| arg.help(
             "Where to run: on the CPU, on the first NVIDIA GPU, or (auto) on the GPU if there is one and \
              otherwise on the CPU, which has few of the kernels"
         ))
-    )]
+    ))]
     Lineage(lineage::Lineage),
 }
 

@@ -361,8 +361,8 @@ impl Polisher {
         }
         self.best = (value, position.iter().map(|x| x.to_f64()).collect());
         let area = Area::new(plan);
-        let Snapshot { own_bests, best_fitness, .. } = swarm.snapshot()?;
-        let scales = scales(&area, &own_bests);
+        let Snapshot { personal_bests, best_fitness, .. } = swarm.snapshot()?;
+        let scales = scales(&area, &personal_bests);
         self.spread = spread(&best_fitness, value);
         self.aside = false;
         self.start(self.polish.method, scales, plan);
@@ -561,18 +561,18 @@ fn one() -> f64 {
 }
 
 /// The standard deviation of the personal bests in each dimension, as a share of the box.
-fn scales<T: Scalar>(area: &Area, own_bests: &[T]) -> Vec<f64> {
+fn scales<T: Scalar>(area: &Area, personal_bests: &[T]) -> Vec<f64> {
     let n = area.width.len();
-    let count = (own_bests.len() / n) as f64;
+    let count = (personal_bests.len() / n) as f64;
     let mut means = vec![0.0; n];
-    for row in own_bests.chunks_exact(n) {
+    for row in personal_bests.chunks_exact(n) {
         for (mean, x) in means.iter_mut().zip(row) {
             *mean += x.to_f64();
         }
     }
     means.iter_mut().for_each(|mean| *mean /= count);
     let mut squares = vec![0.0; n];
-    for row in own_bests.chunks_exact(n) {
+    for row in personal_bests.chunks_exact(n) {
         for ((square, x), mean) in squares.iter_mut().zip(row).zip(&means) {
             let apart = x.to_f64() - mean;
             *square += apart * apart;

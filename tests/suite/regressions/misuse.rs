@@ -48,7 +48,7 @@ fn a_swarm_that_has_not_started_refuses_all_but_records_and_evaluations() {
         ("timed", |swarm| swarm.timed(1).map(drop)),
         ("bests", |swarm| swarm.bests().map(drop)),
         ("best", |swarm| swarm.best().map(drop)),
-        ("held", |swarm| swarm.held().map(drop)),
+        ("held", |swarm| swarm.block_bests().map(drop)),
         ("survey", |swarm| swarm.survey().map(drop)),
         ("implant", |swarm| swarm.implant(0, &[0.0; 2], 0.0)),
         ("snapshot", |swarm| swarm.snapshot().map(drop)),
@@ -119,7 +119,7 @@ fn a_state_that_no_swarm_can_be_in_is_refused() {
     let changes: [(&str, Change); 22] = [
         ("positions has 199", |state| state.positions.truncate(199)),
         ("velocities has 201", |state| state.velocities.push(0.0)),
-        ("own bests has 0", |state| state.own_bests.clear()),
+        ("personal bests has 0", |state| state.personal_bests.clear()),
         ("best fitness has 99", |state| state.best_fitness.truncate(99)),
         ("ages has 101", |state| state.stale.push(0)),
         ("exemplars has 199", |state| state.exemplars.truncate(199)),

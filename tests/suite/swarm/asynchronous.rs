@@ -27,8 +27,8 @@ use flockwork_device::{
     swarm::{
         best::Candidate,
         kernels::{
-            exchange::{Exchange, Published},
-            resident, turns,
+            mailbox::{Mailbox, Published},
+            resident, time_sliced,
         },
     },
 };
@@ -90,7 +90,7 @@ fn particles_that_take_turns_keep_their_promises() {
         let threads = [64, 96, 128, 160][seed as usize % 4];
         let (dims, warps) = (4 + seed as u32 % 19, 1 + seed as u32 % 3);
         let particles = 32 * 4 * (2 * warps + 1) + 7 * (seed as u32 % 9);
-        let room = turns::shared_bytes::<T>(threads, dims, warps, 0).unwrap();
+        let room = time_sliced::shared_bytes::<T>(threads, dims, warps, 0).unwrap();
         // A quarter of them fits, for any number of threads.
         let whole = resident::shared_bytes::<T>(32, dims, particles.div_ceil(4 * 32), None);
         assert!(whole.unwrap() > room, "{particles} x {dims} fit as a whole");
@@ -167,7 +167,7 @@ fn a_single_part_does_what_a_synchronous_swarm_does() {
         assert_eq!(one, other);
         // Its personal bests do not fit, and it has the only time slice.
         let options = Options { iterations: 50, particles: 31, ..options };
-        let room = turns::shared_bytes::<f64>(32, 7, 1, 0).unwrap();
+        let room = time_sliced::shared_bytes::<f64>(32, 7, 1, 0).unwrap();
         assert!(resident::shared_bytes::<f64>(32, 7, 1, None).unwrap() > room);
         let emulated = Emulated::new(4, 32).with_shared_memory(room);
         // In f64 no two particles are equally good; of equals a synchronous swarm would follow the
@@ -279,7 +279,7 @@ struct Gossip<const LOCKED: bool>;
 
 #[derive(Clone, Copy)]
 struct GossipArguments {
-    exchange: Exchange<f64>,
+    mailbox: Mailbox<f64>,
     dims: u32,
     rounds: u32,
     /// Space for a copy for each block.
@@ -304,7 +304,7 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
     }
 
     unsafe fn run(arguments: &GossipArguments) {
-        let GossipArguments { exchange, dims, rounds, copies, counts } = *arguments;
+        let GossipArguments { mailbox, dims, rounds, copies, counts } = *arguments;
         let word = Shared::at(0, 1);
         let (block, blocks) = (thread::block_index(), thread::grid_blocks());
         let mine = copies.skip((block * dims) as usize);
@@ -317,9 +317,9 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
             // SAFETY: as above.
             unsafe {
                 let published = if LOCKED {
-                    exchange.publish(word, dims, candidate, at)
+                    mailbox.publish(word, dims, candidate, at)
                 } else {
-                    publish_unlocked(&exchange, dims, candidate, at)
+                    publish_unlocked(&mailbox, dims, candidate, at)
                 };
                 if thread::index() == 0 {
                     match published {
@@ -329,7 +329,7 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
                     }
                 }
                 let keep = |dimension: u32, x| mine.store(dimension as usize, x);
-                if let Some((_, found)) = exchange.read(word, dims, keep) {
+                if let Some((_, found)) = mailbox.read(word, dims, keep) {
                     let mut torn = found.particle != found.fitness as u32;
                     for dimension in 0..dims {
                         let x = mine.load(dimension as usize);
@@ -348,17 +348,17 @@ impl<const LOCKED: bool> Kernel for Gossip<LOCKED> {
     }
 }
 
-/// Like [`Exchange::publish`], without excluding others.
+/// Like [`Mailbox::publish`], without excluding others.
 ///
 /// # Safety
 /// As for that function.
 unsafe fn publish_unlocked(
-    exchange: &Exchange<f64>,
+    mailbox: &Mailbox<f64>,
     dims: u32,
     candidate: Candidate<f64>,
     at: impl Fn(u32) -> f64,
 ) -> Published {
-    let words = exchange.words;
+    let words = mailbox.words;
     let put = |place: usize, bits: u32| {
         // SAFETY: the words exist.
         unsafe { words.atomic_store(place, bits, Order::Relaxed, Scope::Device) };
@@ -379,7 +379,7 @@ unsafe fn publish_unlocked(
     block::barrier();
     if thread::index() == 0 {
         // SAFETY: the element exists.
-        unsafe { exchange.sequence.fetch_add(0, 2, Order::AcquireRelease, Scope::Device) };
+        unsafe { mailbox.sequence.fetch_add(0, 2, Order::AcquireRelease, Scope::Device) };
     }
     Published::Done(0)
 }
@@ -387,13 +387,13 @@ unsafe fn publish_unlocked(
 /// Runs it; returns the counts.
 fn gossip<const LOCKED: bool>(seed: u64, blocks: u32, dims: u32) -> Result<[u32; 4], Fault> {
     let mut sequence = [0_u32];
-    let mut words = vec![0_u32; Exchange::<f64>::words(dims as usize)];
+    let mut words = vec![0_u32; Mailbox::<f64>::words(dims as usize)];
     let mut copies = vec![0.0_f64; (blocks * dims) as usize];
     let mut counts = [0_u32; 4];
     // SAFETY: the arrays outlive the launch and have the documented lengths.
     unsafe {
         let arguments = GossipArguments {
-            exchange: Exchange::new(
+            mailbox: Mailbox::new(
                 ReadWrite::new(sequence.as_mut_ptr(), 1),
                 ReadWrite::new(words.as_mut_ptr(), words.len()),
             ),

@@ -529,7 +529,7 @@ fn what_ends_a_run_is_said() {
         ("", "iterations", "all iterations done"),
         ("--evaluations 1000", "evaluations", "all evaluations done"),
         ("--target 1e-3", "target", "the target was reached"),
-        ("--fitness-tolerance 1e-3", "fitness_tolerance", "the own bests came close enough"),
+        ("--fitness-tolerance 1e-3", "fitness_tolerance", "the personal bests came close enough"),
         ("--spread-tolerance 1e-3", "spread_tolerance", "the particles came close enough"),
         ("--stop-patience 1 --check-every 1", "patience", "the best no longer improved"),
         ("--seconds 0", "time", "the time was over"),

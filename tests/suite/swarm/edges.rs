@@ -57,7 +57,7 @@ fn what_is_outside_and_invisible_never_becomes_a_best() {
         let snapshot = swarm.snapshot().unwrap();
         let inside = |x: &f64| (-0.1..=0.7).contains(x);
         outside += snapshot.positions.iter().filter(|x| !inside(x)).count();
-        assert!(snapshot.own_bests.iter().all(inside));
+        assert!(snapshot.personal_bests.iter().all(inside));
         assert!(snapshot.bests[0].position.iter().all(inside));
     }
     assert!(outside > 100, "{outside}");
@@ -113,7 +113,7 @@ fn a_periodic_variable_is_found_at_its_seam() {
 
 #[test]
 fn periodic_variables_attract_the_short_way() {
-    // At rest, with its guide 20 before and thus 340 beyond it, it moves back over the seam.
+    // At rest, with its global best 20 before and thus 340 beyond it, it moves back over the seam.
     let problem = Problem::from_fn(vec![0.0], vec![360.0], |x| (x[0] - 350.0).abs()).unwrap();
     let problem = problem.with_variables(vec![Variable::Periodic]).unwrap();
     let options = Options { particles: 2, ..Options::default() };

@@ -7,7 +7,7 @@ use flockwork::{
 };
 use flockwork_device::{
     objective::Reach,
-    swarm::kernels::{resident, turns},
+    swarm::kernels::{resident, time_sliced},
 };
 
 use crate::common::{
@@ -131,10 +131,10 @@ fn every_function_in_the_only_turn() {
     let apart = Variant { apart: true, ..Variant::usual() };
     for dims in [6, 9, 15, 42] {
         // The words kept by a function whose sum has up to two.
-        let kept = |words| turns::kept_words(Reach::Own, (dims, words), dims);
+        let kept = |words| time_sliced::kept_words(Reach::Own, (dims, words), dims);
         let rooms = [
-            turns::shared_bytes::<f32>(32, dims, 1, kept(2)),
-            turns::shared_bytes::<f64>(32, dims, 1, kept(4)),
+            time_sliced::shared_bytes::<f32>(32, dims, 1, kept(2)),
+            time_sliced::shared_bytes::<f64>(32, dims, 1, kept(4)),
         ];
         let whole = |threads| resident::shared_bytes::<f32>(threads, dims, 1, None);
         assert!(whole(32) > rooms[0], "{dims} dimensions fit as a whole");

@@ -183,7 +183,7 @@ fn what_is_nan_never_becomes_a_best() {
         for _ in 0..30 {
             let snapshot = swarm.snapshot().unwrap();
             assert!(snapshot.positions.iter().any(|x| x.to_f64() < 0.0), "NaN was met");
-            let own = snapshot.best_fitness.iter().zip(snapshot.own_bests.chunks_exact(2));
+            let own = snapshot.best_fitness.iter().zip(snapshot.personal_bests.chunks_exact(2));
             for (fitness, position) in own {
                 let fitness = fitness.to_f64();
                 let x = position[0].to_f64();
@@ -242,7 +242,7 @@ fn of_equals_the_lower_index_is_the_best() {
             // Its own position, and of equals the first: nothing better has been found since the
             // start.
             let snapshot = swarm.snapshot().unwrap();
-            assert_eq!(snapshot.bests[0].position, snapshot.own_bests[..2]);
+            assert_eq!(snapshot.bests[0].position, snapshot.personal_bests[..2]);
         }
     }
     check::<_, f32>(Flat);

@@ -202,7 +202,7 @@ impl Oracle {
             self.coefficients(iteration);
         let (x, v) = (&self.x[i], &self.v[i]);
         let informants = self.informants(i);
-        let guide = self.best_of(informants.iter().copied());
+        let global_best = self.best_of(informants.iter().copied());
         let dims = 0..x.len();
         let group =
             |d| if self.options.randomness == Some(Randomness::PerParticle) { 0 } else { d };
@@ -211,7 +211,7 @@ impl Oracle {
                 .map(|d| {
                     let (r1, r2) = self.pair(Purpose::Velocity, iteration, i, group(d));
                     let to_own = self.way(x[d], self.own[i][d], d);
-                    let to_guide = self.way(x[d], self.own[guide][d], d);
+                    let to_guide = self.way(x[d], self.own[global_best][d], d);
                     w * v[d] + c1 * r1 * to_own + c2 * r2 * to_guide
                 })
                 .collect(),
@@ -234,8 +234,8 @@ impl Oracle {
                     .clone()
                     .map(|d| {
                         let own = c1 * self.way(x[d], self.own[i][d], d);
-                        let all = c2 * self.way(x[d], self.own[guide][d], d);
-                        if guide == i { own / 2.0 } else { (own + all) / 3.0 }
+                        let all = c2 * self.way(x[d], self.own[global_best][d], d);
+                        if global_best == i { own / 2.0 } else { (own + all) / 3.0 }
                     })
                     .collect();
                 let length = |a: &[f64]| a.iter().map(|a| a * a).sum::<f64>().sqrt();
@@ -247,7 +247,7 @@ impl Oracle {
             }
             Rule::BareBones => dims
                 .map(|d| {
-                    let apart = self.way(self.own[i][d], self.own[guide][d], d);
+                    let apart = self.way(self.own[i][d], self.own[global_best][d], d);
                     let middle = self.own[i][d] + apart / 2.0;
                     middle + apart.abs() * self.normal(iteration, i, d) - x[d]
                 })
@@ -359,7 +359,7 @@ fn agree(options: &Options, variables: &[Variable]) -> usize {
         for (what, found, expected) in [
             ("position", &found.positions, &oracle.x),
             ("velocity", &found.velocities, &oracle.v),
-            ("own best", &found.own_bests, &oracle.own),
+            ("personal best", &found.personal_bests, &oracle.own),
         ] {
             for (at, (a, b)) in found.iter().zip(expected.iter().flatten()).enumerate() {
                 assert!(

@@ -162,9 +162,9 @@ fn project<M: Machine, T: Number>(
             block_fitness: machine.read_write(&block_fitness),
             block_particle: machine.read_write(&block_particle),
             arrivals: machine.read_write(&arrivals),
-            guide: machine.read_write(&guide),
-            champion_fitness: machine.read_write(&fitness),
-            champion_particle: machine.read_write(&particle),
+            global_best: machine.read_write(&guide),
+            global_best_fitness: machine.read_write(&fitness),
+            global_best_particle: machine.read_write(&particle),
             failed: machine.read_write(&failed),
         };
         ProjectArguments { candidates: length, fitness: machine.read_only(candidates), board }

@@ -43,7 +43,7 @@ fn renew_inlined<T: Scalar>(
 ) {
     let fitness = Lanes(*fitness);
     if renewal == Renewal::First {
-        tile.own_bests.copy_from_slice(tile.positions);
+        tile.personal_bests.copy_from_slice(tile.positions);
         set_row(tile.best_fitness, 0, fitness);
         tile.stale.fill(0);
         tile.candidate[0] = tile_best(&fitness.0, first, particles);
@@ -57,9 +57,9 @@ fn renew_inlined<T: Scalar>(
     if improved.iter().fold(false, |any, &yes| any | yes) {
         for dimension in 0..dims {
             let position = row(tile.positions, dimension);
-            let own_best = row(tile.own_bests, dimension);
-            let [kept] = Real::per_lane(&Better, [fitness, before, position, own_best]);
-            set_row(tile.own_bests, dimension, kept);
+            let personal_best = row(tile.personal_bests, dimension);
+            let [kept] = Real::per_lane(&Better, [fitness, before, position, personal_best]);
+            set_row(tile.personal_bests, dimension, kept);
         }
         set_row(tile.best_fitness, 0, fitness.least(before));
         // Personal bests only get better, so another one can become the tile's best only if it is
@@ -77,8 +77,8 @@ struct Better;
 
 impl<S: Scalar> PerLane<S, 4, 1> for Better {
     #[inline(always)]
-    fn apply(&self, [fitness, before, position, own_best]: [S; 4]) -> [S; 1] {
-        [if fitness < before { position } else { own_best }]
+    fn apply(&self, [fitness, before, position, personal_best]: [S; 4]) -> [S; 1] {
+        [if fitness < before { position } else { personal_best }]
     }
 }
 

@@ -12,14 +12,14 @@
 use core::marker::PhantomData;
 
 use super::{
-    in_memory::{Guide, InMemory},
+    in_memory::{GlobalBest, InMemory},
     publish,
     rounds::Rounds,
     step::Arguments,
 };
 use crate::{
     gpu::warp::{self, Shuffle},
-    kernel::{Kernel, Launch, Local, Name, Steady},
+    kernel::{Constants, Kernel, Launch, Local, Name},
     math::{Partial, Scalar},
     objective::{
         Objective, Point, Reach,
@@ -41,13 +41,13 @@ const GROUP: u32 = 4;
 const SIXTEEN: u32 = PARTS * GROUP;
 
 /// One synchronous iteration of one swarm, as [`Step`](super::step::Step): the same bits. Takes it in sixteens.
-pub struct Quartet<O, T>(PhantomData<(O, T)>);
+pub struct StepCooperative<O, T>(PhantomData<(O, T)>);
 
-impl<O: Objective, T: Scalar> Kernel for Quartet<O, T> {
+impl<O: Objective, T: Scalar> Kernel for StepCooperative<O, T> {
     type Arguments = Arguments<O, T>;
 
     const NAME: Name =
-        Name { family: "swarm_quartet", objective: O::INFO.name, precision: T::NAME };
+        Name { family: "swarm_step_cooperative", objective: O::INFO.name, precision: T::NAME };
 
     // Some leave in local memory what they need between groups of dimensions.
     const LAUNCH: Launch = {
@@ -67,13 +67,13 @@ impl<O: Objective, T: Scalar> Kernel for Quartet<O, T> {
         publish::shared_bytes::<T>(threads)
     }
 
-    fn steady(arguments: &Self::Arguments) -> Steady {
-        arguments.steady()
+    fn constants(arguments: &Self::Arguments) -> Constants {
+        arguments.constants()
     }
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { common, home, guide, .. } = arguments;
+        let Arguments { common, home, global_best, .. } = arguments;
         let &Common { iteration, particles, view, .. } = common;
         let rounds = Rounds { iteration, particles, parts: PARTS };
         let mut mine = Candidate::NONE;
@@ -86,7 +86,7 @@ impl<O: Objective, T: Scalar> Kernel for Quartet<O, T> {
                 // the buffers and the view as `Arguments` documents. The best fitness is stored when all have read it.
                 unsafe {
                     let mut state =
-                        InMemory::<_, _, Sixteens>::new(home, particle, view.dims, *guide);
+                        InMemory::<_, _, Sixteens>::new(home, particle, view.dims, *global_best);
                     let before = state.best_fitness();
                     let fitness = step(common, &mut state, particle);
                     let improved = fitness < before;
@@ -113,7 +113,7 @@ impl<O: Objective, T: Scalar> Kernel for Quartet<O, T> {
 /// # Safety
 /// `common.view` is as documented; `state` is the particle's.
 #[inline(always)]
-unsafe fn step<O: Objective, T: Scalar, G: Guide<T>>(
+unsafe fn step<O: Objective, T: Scalar, G: GlobalBest<T>>(
     common: &Common<O, T>,
     state: &mut InMemory<'_, T, G, Sixteens>,
     particle: u32,

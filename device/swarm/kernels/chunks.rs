@@ -1,7 +1,7 @@
 //! The particles that a block holds in its shared memory.
 //!
 //! They lie in *chunks*. Where a thread works for a particle alone, those are 32, one for each lane of a warp:
-//! dimension after dimension the 32 pairs of position and velocity, and the 32 own best positions. A thread
+//! dimension after dimension the 32 pairs of position and velocity, and the 32 personal best positions. A thread
 //! touches its own particles only, so this memory needs no barriers; lanes beside each other touch words
 //! beside each other.
 //!
@@ -56,18 +56,18 @@ impl Share {
 
 /// Room for some chunks in shared memory, and who works for them: a team of threads where they are `SHARED`.
 #[derive(Clone, Copy)]
-pub struct Held<T, const SHARED: bool> {
+pub struct Chunks<T, const SHARED: bool> {
     numbers: Shared<T>,
     dims: u32,
     team: Team,
 }
 
-impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
+impl<T: Scalar, const SHARED: bool> Chunks<T, SHARED> {
     /// Room for `capacity` chunks from byte `start` of the shared memory on.
     #[inline(always)]
     pub fn at(start: u32, capacity: u32, dims: u32, team: Team) -> Self {
-        let held = Self { numbers: Shared::at(start, 0), dims, team };
-        Self { numbers: Shared::at(start, capacity * held.chunk_numbers()), ..held }
+        let chunks = Self { numbers: Shared::at(start, 0), dims, team };
+        Self { numbers: Shared::at(start, capacity * chunks.chunk_numbers()), ..chunks }
     }
 
     /// Dimensions of a particle.
@@ -93,21 +93,22 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
         if SHARED { self.team.chunk_numbers(self.dims) } else { chunk_numbers(self.dims) }
     }
 
-    /// The particle that this thread works for in chunk `nth` of those that are held; coordinates of `guide`
+    /// The particle that this thread works for in chunk `nth` of those that are held; coordinates of `global_best`
     /// attract it.
     #[inline(always)]
-    pub fn particle(self, nth: u32, role: Role, guide: Shared<T>) -> OnChip<T, SHARED> {
+    pub fn particle(self, nth: u32, role: Role, global_best: Shared<T>) -> OnChip<T, SHARED> {
         let (numbers, particle) = (self.chunk_numbers(), role.particle);
         let chunk = self.numbers.part(nth * numbers, numbers);
-        // Where its own bests begin.
-        let own_bests = particle + if SHARED { self.team.own_bests(self.dims) } else { 2 * CHUNK };
+        // Where its personal bests begin.
+        let personal_bests =
+            particle + if SHARED { self.team.personal_bests(self.dims) } else { 2 * CHUNK };
         // Two addresses for each particle, not one for each access.
         OnChip {
             motion: chunk.part(2 * particle, numbers - 2 * particle).opaque(),
-            own_best: chunk.part(own_bests, numbers - own_bests).opaque(),
+            personal_best: chunk.part(personal_bests, numbers - personal_bests).opaque(),
             dims: self.dims,
             team: self.team,
-            guide,
+            global_best,
         }
     }
 
@@ -118,16 +119,16 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     /// They fit, and `home` has them.
     #[inline(always)]
     pub unsafe fn fetch(self, home: &Home<T>, first: u32, count: u32) {
-        self.each_own(first, count, |mut held, particle, role| {
+        self.each_own(first, count, |mut chunks, particle, role| {
             // Of an opaque number, lest everything that follows compare 64 bits, of which the assembler knows no constant.
             // SAFETY: in bounds by the caller's promise; since the last barrier no other thread has touched these
             // particles, or these dimensions of them.
             let there = unsafe { InMemory::at(home, particle, thread::opaque(self.dims)) };
             self.each_piece(role, GROUP, |first, count| {
-                let mut held = held.from(first);
+                let mut chunks = chunks.from(first);
                 let mut store = |ahead, motion: Motion<T>| {
-                    held.set_motion(ahead, motion.position, motion.velocity);
-                    held.set_own_best(ahead, motion.own_best);
+                    chunks.set_motion(ahead, motion.position, motion.velocity);
+                    chunks.set_personal_best(ahead, motion.personal_best);
                 };
                 let mut ahead = 0;
                 while count - ahead >= 4 {
@@ -144,7 +145,7 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
                 }
             });
             if !SHARED || role.part == 0 {
-                held.set_best_fitness(there.best_fitness());
+                chunks.set_best_fitness(there.best_fitness());
             }
         });
         if SHARED {
@@ -156,27 +157,27 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     /// Puts so many chunks back.
     ///
     /// # Safety
-    /// As [`Held::fetch`], which has fetched them.
+    /// As [`Chunks::fetch`], which has fetched them.
     #[inline(always)]
     pub unsafe fn put_back(self, home: &Home<T>, first: u32, count: u32) {
-        self.each_own(first, count, |held, particle, role| {
+        self.each_own(first, count, |chunks, particle, role| {
             // SAFETY: as in `fetch`.
             let there = unsafe { InMemory::at(home, particle, thread::opaque(self.dims)) };
             self.each_piece(role, GROUP, |first, count| {
-                let held = held.from(first);
+                let chunks = chunks.from(first);
                 let mut ahead = 0;
                 while count - ahead >= 4 {
-                    let four = [0, 1, 2, 3].map(|nth| step::load(&held, ahead + nth));
+                    let four = [0, 1, 2, 3].map(|nth| step::load(&chunks, ahead + nth));
                     there.from(first + ahead).put_four(four);
                     ahead += 4;
                 }
                 let mut rest = there.rest(first + ahead);
                 for nth in 0..count - ahead {
-                    rest.put(nth, step::load(&held, ahead + nth));
+                    rest.put(nth, step::load(&chunks, ahead + nth));
                 }
             });
             if !SHARED || role.part == 0 {
-                there.set_best_fitness(held.best_fitness());
+                there.set_best_fitness(chunks.best_fitness());
             }
         });
     }
@@ -211,14 +212,15 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
         }
     }
 
-    /// A coordinate of the own best of a particle in chunk `nth`, whoever's it is.
+    /// A coordinate of the personal best of a particle in chunk `nth`, whoever's it is.
     ///
     /// # Safety
     /// The chunk is held, and a barrier lies behind the last change of it.
     #[inline(always)]
-    pub unsafe fn own_best(self, nth: u32, particle: u32, dimension: u32) -> T {
+    pub unsafe fn personal_best(self, nth: u32, particle: u32, dimension: u32) -> T {
         let within = if SHARED {
-            self.team.own_bests(self.dims) + self.team.row(dimension) * self.team.own_best_row()
+            self.team.personal_bests(self.dims)
+                + self.team.row(dimension) * self.team.personal_best_row()
         } else {
             (3 * dimension + 2) * CHUNK
         };
@@ -229,7 +231,7 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
     /// A coordinate of a particle in chunk `nth`, whoever's it is.
     ///
     /// # Safety
-    /// As [`Held::own_best`].
+    /// As [`Chunks::personal_best`].
     #[inline(always)]
     pub unsafe fn position(self, nth: u32, particle: u32, dimension: u32) -> T {
         let within = if SHARED {
@@ -249,11 +251,11 @@ impl<T: Scalar, const SHARED: bool> Held<T, SHARED> {
 pub struct OnChip<T, const SHARED: bool> {
     /// Its chunk from position and velocity in dimension 0 on.
     motion: Shared<T>,
-    /// Its chunk from the own best position in dimension 0 on.
-    own_best: Shared<T>,
+    /// Its chunk from the personal best position in dimension 0 on.
+    personal_best: Shared<T>,
     dims: u32,
     team: Team,
-    guide: Shared<T>,
+    global_best: Shared<T>,
 }
 
 impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
@@ -262,24 +264,24 @@ impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
     fn motion_row(&self) -> u32 {
         if SHARED { self.team.motion_row() } else { 3 * CHUNK }
     }
-    /// How far apart two dimensions of own bests are.
+    /// How far apart two dimensions of personal bests are.
     #[inline(always)]
-    fn own_best_row(&self) -> u32 {
-        if SHARED { self.team.own_best_row() } else { 3 * CHUNK }
+    fn personal_best_row(&self) -> u32 {
+        if SHARED { self.team.personal_best_row() } else { 3 * CHUNK }
     }
-    /// Where the own best fitness lies, from the own best position in dimension 0 on.
+    /// Where the personal best fitness lies, from the personal best position in dimension 0 on.
     #[inline(always)]
     fn fitness(&self) -> usize {
         if SHARED {
-            return (self.team.fitness(self.dims) - self.team.own_bests(self.dims)) as usize;
+            return (self.team.fitness(self.dims) - self.team.personal_bests(self.dims)) as usize;
         }
         // Where the motion of one more dimension would begin.
-        (self.dims * self.own_best_row() - 2 * CHUNK) as usize
+        (self.dims * self.personal_best_row() - 2 * CHUNK) as usize
     }
 }
 
 // SAFETY (all accesses below): the chunk is held, so its numbers exist and have been stored; pairs begin at
-// an even number of the array; the guide has `dims` numbers, which are stored behind barriers.
+// an even number of the array; the global best has `dims` numbers, which are stored behind barriers.
 impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
     const LOOKS_FOR_RUNS: bool = true;
 
@@ -287,8 +289,13 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
     fn from(&self, dimension: u32) -> Self {
         let row = if SHARED { self.team.row(dimension) } else { dimension };
         let motion = self.motion.skip(row * self.motion_row());
-        let own_best = self.own_best.skip(row * self.own_best_row());
-        Self { motion, own_best, guide: self.guide.part(dimension, self.dims - dimension), ..*self }
+        let personal_best = self.personal_best.skip(row * self.personal_best_row());
+        Self {
+            motion,
+            personal_best,
+            global_best: self.global_best.part(dimension, self.dims - dimension),
+            ..*self
+        }
     }
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
@@ -303,28 +310,28 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
         (position, velocity)
     }
     #[inline(always)]
-    fn own_best(&self, dimension: u32) -> T {
+    fn personal_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.own_best.load((dimension * self.own_best_row()) as usize) }
+        unsafe { self.personal_best.load((dimension * self.personal_best_row()) as usize) }
     }
     #[inline(always)]
     fn fours(dims: u32, _: u32) -> u32 {
         dims - dims % 4
     }
     #[inline(always)]
-    fn guide(&self, dimension: u32) -> T {
+    fn global_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.guide.load(dimension as usize) }
+        unsafe { self.global_best.load(dimension as usize) }
     }
     #[inline(always)]
-    fn guide_of_four(&self) -> [T; 4] {
+    fn global_best_of_four(&self) -> [T; 4] {
         // SAFETY: see above; it begins at a multiple of 16 bytes, and so does every fourth number.
-        unsafe { self.guide.load_four(0) }
+        unsafe { self.global_best.load_four(0) }
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {
         // SAFETY: see above.
-        unsafe { self.own_best.load(self.fitness()) }
+        unsafe { self.personal_best.load(self.fitness()) }
     }
     #[inline(always)]
     fn set_motion(&mut self, dimension: u32, position: T, velocity: T) {
@@ -341,49 +348,49 @@ impl<T: Scalar, const SHARED: bool> State<T> for OnChip<T, SHARED> {
 
 // SAFETY (both): as above.
 impl<T: Scalar, const SHARED: bool> OnChip<T, SHARED> {
-    /// The own best is this in a [few](crate::swarm::step::are_few) dimensions, with this fitness.
+    /// The personal best is this in a [few](crate::swarm::step::are_few) dimensions, with this fitness.
     #[inline(always)]
     pub fn set_best(&mut self, position: [T; 3], fitness: T) {
-        self.set_own_best(0, position[0]);
+        self.set_personal_best(0, position[0]);
         if self.dims > 1 {
-            self.set_own_best(1, position[1]);
+            self.set_personal_best(1, position[1]);
         }
         if self.dims > 2 {
-            self.set_own_best(2, position[2]);
+            self.set_personal_best(2, position[2]);
         }
         self.set_best_fitness(fitness);
     }
-    /// The position becomes the own best, in the first so many dimensions.
+    /// The position becomes the personal best, in the first so many dimensions.
     #[inline(always)]
     pub fn renew(&mut self, dims: u32) {
         let mut dimension = 0;
         // A store waits for its load, and so would the next load.
         while dims - dimension >= 4 {
             let [a, b, c, d] = [0, 1, 2, 3].map(|ahead| self.position(dimension + ahead));
-            self.set_own_best(dimension, a);
-            self.set_own_best(dimension + 1, b);
-            self.set_own_best(dimension + 2, c);
-            self.set_own_best(dimension + 3, d);
+            self.set_personal_best(dimension, a);
+            self.set_personal_best(dimension + 1, b);
+            self.set_personal_best(dimension + 2, c);
+            self.set_personal_best(dimension + 3, d);
             dimension += 4;
         }
         while dimension < dims {
-            self.set_own_best(dimension, self.position(dimension));
+            self.set_personal_best(dimension, self.position(dimension));
             dimension += 1;
         }
     }
-    /// Stores own best position in one dimension.
+    /// Stores personal best position in one dimension.
     #[inline(always)]
-    fn set_own_best(&mut self, dimension: u32, position: T) {
-        let index = dimension * self.own_best_row();
+    fn set_personal_best(&mut self, dimension: u32, position: T) {
+        let index = dimension * self.personal_best_row();
         // SAFETY: see above.
-        unsafe { self.own_best.store(index as usize, position) }
+        unsafe { self.personal_best.store(index as usize, position) }
     }
-    /// Stores own best fitness.
+    /// Stores personal best fitness.
     #[inline(always)]
     pub fn set_best_fitness(&mut self, fitness: T) {
         let index = self.fitness();
         // SAFETY: see above.
-        unsafe { self.own_best.store(index, fitness) }
+        unsafe { self.personal_best.store(index, fitness) }
     }
 }
 

@@ -1,10 +1,10 @@
-//! The usual iteration of a single swarm apart, many times in one launch, where particles take turns on the chip if there
+//! The usual iteration of a single asynchronous swarm, many times in one launch, where particles take turns on the chip if there
 //! are more than it has room for. Faster than [`resident`](super::resident) blocks where dimensions make fours.
 //!
 //! As many warps of a block as fit have room in shared memory for the positions and velocities of 32 particles, a
 //! *chunk*. Each fetches some of its block's, does some iterations with them, puts them back and fetches the next. Their
-//! own bests stay in device memory, in quads, from which four dimensions are one load: as long as the same particles are
-//! on the chip they come from the second-level cache, and half as many more particles fit. Own bests and random numbers
+//! personal bests stay in device memory, in quads, from which four dimensions are one load: as long as the same particles are
+//! on the chip they come from the second-level cache, and half as many more particles fit. Personal bests and random numbers
 //! of the next four dimensions are asked for while these are moved, the first ones of the next iteration with the last
 //! ones of this ([`step::step_ahead`]), so that few warps do.
 //!
@@ -14,14 +14,14 @@
 //! Warps do not keep pace with each other: while some wait for memory others calculate. A warp that has found something
 //! better than what the block knows, or the first one when it sees that another block has published (see
 //! [`resident`](super::resident)), *calls* the others, by adding 1 to a word that all look at in each iteration. They
-//! come at the end of theirs, and the block learns together. A warp that is done comes uncalled, and again until all are.
+//! come at the end of theirs, and the block learns at once. A warp that is done comes uncalled, and again until all are.
 
 use core::{marker::PhantomData, mem::offset_of};
 
 use super::{
-    held::{CHUNK, Share},
+    chunks::{CHUNK, Share},
     in_memory::{InMemory, Nothing},
-    knowledge::{ASK_EVERY, Hearsay, IMPROVED, Known, NEWER, Scratch, each_dimension},
+    known_best::{ASK_EVERY, IMPROVED, Inbox, KnownBest, NEWER, Scratch, each_dimension},
     publish::Part,
     resident::Arguments,
 };
@@ -32,7 +32,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Kernel, Launch, Local, Name, Steady},
+    kernel::{Constants, Kernel, Launch, Local, Name},
     math::{Partial, Scalar},
     objective::{Objective, Reach},
     swarm::{
@@ -44,8 +44,8 @@ use crate::{
 };
 
 /// Many iterations of one swarm whose blocks do not wait for each other, a thread for each particle. Of the arguments
-/// `manner`, `round`, `rendezvous` and `team` are not looked at; `capacity` is the warps of a block that have a chunk.
-pub struct Turns<O, T>(PhantomData<(O, T)>);
+/// `synchrony`, `round`, `rendezvous` and `team` are not looked at; `capacity` is the warps of a block that have a chunk.
+pub struct TimeSliced<O, T>(PhantomData<(O, T)>);
 
 /// A warp has called the others.
 const CALLED: u32 = 4;
@@ -115,10 +115,11 @@ pub fn shared_bytes<T: Scalar>(
         .then(|| Room::<T>::of(threads, dims, capacity, kept_words).chunks.end())
 }
 
-impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
+impl<O: Objective, T: Scalar> Kernel for TimeSliced<O, T> {
     type Arguments = Arguments<O, T>;
 
-    const NAME: Name = Name { family: "swarm_turns", objective: O::INFO.name, precision: T::NAME };
+    const NAME: Name =
+        Name { family: "swarm_time_sliced", objective: O::INFO.name, precision: T::NAME };
 
     const COOPERATIVE: bool = true;
 
@@ -137,9 +138,9 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
             .unwrap_or(u32::MAX)
     }
 
-    fn steady(arguments: &Self::Arguments) -> Steady {
+    fn constants(arguments: &Self::Arguments) -> Constants {
         let Arguments { common, varies, alike, .. } = arguments;
-        Steady::NONE
+        Constants::NONE
             .with(offset_of!(Self::Arguments, common.view.dims), common.view.dims)
             .with(offset_of!(Self::Arguments, common.view.box_only), common.view.box_only)
             .with(offset_of!(Self::Arguments, varies), *varies)
@@ -148,7 +149,7 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { iterations, capacity, stay, alike, any_bound, exchange, board, .. } =
+        let Arguments { iterations, capacity, stay, alike, any_bound, mailbox, board, .. } =
             *arguments;
         let home = &arguments.home;
         let mut common = arguments.common;
@@ -164,12 +165,12 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
         // each reuse of shared memory and what the block's threads read of each other's; calls are counted by atomics.
         unsafe {
             let best = Candidate {
-                fitness: board.champion_fitness.load(0),
-                particle: board.champion_particle.load(0),
+                fitness: board.global_best_fitness.load(0),
+                particle: board.global_best_particle.load(0),
             };
-            let known = Known { best, places: room.scratch.guides, side: 0, dims };
-            let guide = known.guide();
-            each_dimension(dims, |d| guide.store(d, arguments.start.load(d)));
+            let known = KnownBest { best, places: room.scratch.global_bests, side: 0, dims };
+            let global_best = known.global_best();
+            each_dimension(dims, |d| global_best.store(d, arguments.start.load(d)));
             let each_bound = if alike == 1 { 1 } else { 4 };
             each_dimension(each_bound * dims, |d| {
                 // The last of four is the shift.
@@ -180,7 +181,7 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 room.calls.store(0, 0);
             }
             block::barrier();
-            let mut hearsay = Hearsay { known, seen: 0, pending: false };
+            let mut inbox = Inbox { known, seen: 0, pending: false };
             // The best of all particles of this thread.
             let mut mine = Candidate::NONE;
             // Calls that were answered, and the meetings.
@@ -199,11 +200,11 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
             // Iterations of the launch before the present turn, so far, and when it is over.
             let (mut begun, mut nth) = (0, 0);
             let mut until = stay.min(iterations);
-            let own_bests = InMemory::at(home, 0, dims);
+            let personal_bests = InMemory::at(home, 0, dims);
             let mut state = Seated::<T> {
                 motion: place,
-                own_bests,
-                guide: hearsay.known.guide(),
+                personal_bests,
+                global_best: inbox.known.global_best(),
                 bounds: room.bounds,
                 kept: kept.skip(if kept_words > 0 { lane } else { 0 }),
                 each_bound,
@@ -213,15 +214,15 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
             };
             let mut ahead = Ahead::NONE;
             loop {
-                let mut number = hearsay.seen;
+                let mut number = inbox.seen;
                 let mut comes = !works;
                 if works {
                     let particle = chunk * CHUNK + lane;
                     // Padding moves along, and is nobody's best.
                     let exists = particle < particles;
-                    state.guide = hearsay.known.guide();
+                    state.global_best = inbox.known.global_best();
                     if nth == begun {
-                        state.own_bests = InMemory::at(home, particle, dims);
+                        state.personal_bests = InMemory::at(home, particle, dims);
                         state.best_fitness = home.best_fitness.load(particle as usize);
                         if exists {
                             mine = mine.better(Candidate { fitness: state.best_fitness, particle });
@@ -238,17 +239,17 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                         }
                         // Asked before the step and used after it: the answer takes long.
                         let asks = thread::index() == 0 && nth.is_multiple_of(ASK_EVERY);
-                        number = if asks { exchange.number() } else { hearsay.seen };
+                        number = if asks { mailbox.number() } else { inbox.seen };
                         let before = state.best_fitness;
                         let fitness = step::step_ahead(&common, &mut state, particle, &mut ahead);
                         if fitness < before && exists {
                             mine = mine.better(Candidate { fitness, particle });
                         }
                         nth += 1;
-                        let (newer, better) = (hearsay.is_new(number), hearsay.is_beaten_by(mine));
+                        let (newer, better) = (inbox.is_new(number), inbox.is_beaten_by(mine));
                         let called = room.calls.atomic_load(0) != answered;
                         let news = newer || better || called;
-                        comes = hearsay.pending || warp::ballot(news) != 0;
+                        comes = inbox.pending || warp::ballot(news) != 0;
                     }
                     if nth == until {
                         state.put_back();
@@ -267,8 +268,8 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 if !comes {
                     continue;
                 }
-                let (newer, better) = (hearsay.is_new(number), hearsay.is_beaten_by(mine));
-                let wants = warp::ballot(better || newer) != 0 || hearsay.pending;
+                let (newer, better) = (inbox.is_new(number), inbox.is_beaten_by(mine));
+                let wants = warp::ballot(better || newer) != 0 || inbox.pending;
                 if wants && lane == 0 {
                     room.calls.fetch_add(0, 1);
                 }
@@ -281,9 +282,10 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 let heard = meet(room.said.part(meetings % 2 * warps, warps), said);
                 meetings += 1;
                 answered += heard.calls;
-                let own_best = |particle: u32, d| home.stored_own_best(particle as usize, d, dims);
+                let personal_best =
+                    |particle: u32, d| home.stored_personal_best(particle as usize, d, dims);
                 let scratch = || Scratch::of(thread::opaque(thread::block_threads()), dims);
-                hearsay.learn(&exchange, scratch, heard.news, mine, own_best);
+                inbox.learn(&mailbox, scratch, heard.news, mine, personal_best);
                 if heard.news & WORKS == 0 {
                     break;
                 }
@@ -295,7 +297,7 @@ impl<O: Objective, T: Scalar> Kernel for Turns<O, T> {
                 particle: mine.particle,
                 stride: layout::stride(particles as usize),
             };
-            arguments.settle_apart(part, &hearsay.known, mine);
+            arguments.settle_asynchronous(part, &inbox.known, mine);
         }
     }
 }
@@ -342,14 +344,14 @@ unsafe fn meet(words: Shared<u32>, said: u32) -> Heard {
     }
 }
 
-/// A particle whose turn it is: position and velocity in shared memory, own best in device memory; touched by one
+/// A particle whose turn it is: position and velocity in shared memory, personal best in device memory; touched by one
 /// thread only.
 #[derive(Clone, Copy)]
 struct Seated<'a, T> {
     /// From its position in the dimension on from which it is seen.
     motion: Shared<T>,
-    own_bests: InMemory<'a, T, Nothing>,
-    guide: Shared<T>,
+    personal_bests: InMemory<'a, T, Nothing>,
+    global_best: Shared<T>,
     bounds: Shared<T>,
     /// Its words of what is kept, each of all lanes before the next.
     kept: Shared<u32>,
@@ -374,11 +376,11 @@ impl<T: Scalar> Seated<'_, T> {
         let fours = self.dims - self.dims % 4;
         let mut dimension = 0;
         while dimension < fours {
-            let four = self.own_bests.from(dimension).motions_of_four();
+            let four = self.personal_bests.from(dimension).motions_of_four();
             self.from(dimension).set_four(four.map(<[T; 2]>::from));
             dimension += 4;
         }
-        let home = self.own_bests.rest(fours);
+        let home = self.personal_bests.rest(fours);
         while dimension < self.dims {
             let (position, velocity) = home.motion(dimension - fours);
             self.set_motion(dimension, position, velocity);
@@ -393,10 +395,10 @@ impl<T: Scalar> Seated<'_, T> {
         let mut dimension = 0;
         while dimension < fours {
             let four = self.from(dimension).motions_of_four();
-            self.own_bests.from(dimension).set_four(four.map(<[T; 2]>::from));
+            self.personal_bests.from(dimension).set_four(four.map(<[T; 2]>::from));
             dimension += 4;
         }
-        let mut home = self.own_bests.rest(fours);
+        let mut home = self.personal_bests.rest(fours);
         while dimension < self.dims {
             let (position, velocity) = self.motion(dimension);
             home.set_motion(dimension - fours, position, velocity);
@@ -406,7 +408,7 @@ impl<T: Scalar> Seated<'_, T> {
 }
 
 // SAFETY (all accesses below): the warp has room for its chunk, which `fetch` has stored; pairs begin at an even number
-// of the array, and chunks of it at multiples of 16 bytes; there are `kept_words` for each lane; guide and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
+// of the array, and chunks of it at multiples of 16 bytes; there are `kept_words` for each lane; global best and bounds have their numbers for each dimension, stored behind barriers, and begin at multiples
 // of 16 bytes.
 impl<T: Scalar> State<T> for Seated<'_, T> {
     const IN_FOURS: bool = true;
@@ -415,8 +417,8 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
     fn from(&self, dimension: u32) -> Self {
         Self {
             motion: self.motion.skip(dimension * ROW),
-            own_bests: self.own_bests.from(dimension),
-            guide: self.guide.skip(dimension),
+            personal_bests: self.personal_bests.from(dimension),
+            global_best: self.global_best.skip(dimension),
             bounds: self.bounds.skip(self.each_bound * dimension),
             ..*self
         }
@@ -439,7 +441,7 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
     }
     #[inline(always)]
     fn rest(&self, dimension: u32) -> Self {
-        Self { own_bests: self.own_bests.rest(dimension), ..self.from(dimension) }
+        Self { personal_bests: self.personal_bests.rest(dimension), ..self.from(dimension) }
     }
     #[inline(always)]
     fn position(&self, dimension: u32) -> T {
@@ -453,22 +455,22 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
         (position, velocity)
     }
     #[inline(always)]
-    fn own_best(&self, dimension: u32) -> T {
-        self.own_bests.own_best(dimension)
+    fn personal_best(&self, dimension: u32) -> T {
+        self.personal_bests.personal_best(dimension)
     }
     #[inline(always)]
     fn fours(dims: u32, _: u32) -> u32 {
         dims - dims % 4
     }
     #[inline(always)]
-    fn guide(&self, dimension: u32) -> T {
+    fn global_best(&self, dimension: u32) -> T {
         // SAFETY: see above.
-        unsafe { self.guide.load(dimension as usize) }
+        unsafe { self.global_best.load(dimension as usize) }
     }
     #[inline(always)]
-    fn guide_of_four(&self) -> [T; 4] {
+    fn global_best_of_four(&self) -> [T; 4] {
         // SAFETY: see above.
-        unsafe { self.guide.load_four(0) }
+        unsafe { self.global_best.load_four(0) }
     }
     #[inline(always)]
     fn best_fitness(&self) -> T {
@@ -485,12 +487,12 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
         let mut dimension = 0;
         while dimension < fours {
             let four = self.from(dimension).motions_of_four().map(|(position, _)| position);
-            self.own_bests.from(dimension).set_own_bests_of_four(four);
+            self.personal_bests.from(dimension).set_personal_bests_of_four(four);
             dimension += 4;
         }
-        let mut home = self.own_bests.rest(fours);
+        let mut home = self.personal_bests.rest(fours);
         while dimension < dims {
-            home.set_own_best(dimension - fours, self.position(dimension));
+            home.set_personal_best(dimension - fours, self.position(dimension));
             dimension += 1;
         }
         self.best_fitness = fitness;
@@ -499,8 +501,8 @@ impl<T: Scalar> State<T> for Seated<'_, T> {
 
 impl<T: Scalar> Far<T> for Seated<'_, T> {
     #[inline(always)]
-    fn own_bests_of_four(&self) -> [T; 4] {
-        self.own_bests.own_bests_of_four()
+    fn personal_bests_of_four(&self) -> [T; 4] {
+        self.personal_bests.personal_bests_of_four()
     }
     #[inline(always)]
     fn motions_of_four(&self) -> [(T, T); 4] {

@@ -1,7 +1,7 @@
 //! What a block of a swarm on the chip knows of the swarm's best, and how it learns of a better one.
 
 use super::{
-    exchange::{Exchange, Published},
+    mailbox::{Mailbox, Published},
     publish,
 };
 use crate::{
@@ -23,11 +23,11 @@ pub(super) struct Scratch<T> {
     /// For the reduction over the block.
     pub reduction: Shared<u32>,
     /// The block's best.
-    pub winner: Shared<u32>,
-    /// For the exchange.
+    pub block_best: Shared<u32>,
+    /// For the mailbox.
     pub word: Shared<u32>,
     /// The position that attracts, and room for the next.
-    pub guides: Shared<T>,
+    pub global_bests: Shared<T>,
 }
 
 impl<T: Scalar> Scratch<T> {
@@ -35,16 +35,17 @@ impl<T: Scalar> Scratch<T> {
     pub const fn of(threads: u32, dims: u32) -> Self {
         let news = Shared::at(publish::shared_bytes::<T>(threads), threads / warp::LANES);
         let reduction = Shared::at(news.end(), block::reduce_scratch::<Candidate<T>>(threads));
-        let winner = Shared::at(reduction.end(), Candidate::<T>::WORDS);
-        let word = Shared::at(winner.end(), 1);
-        let guides = Shared::at(word.end().next_multiple_of(16), 2 * dims.next_multiple_of(4));
-        Self { news, reduction, winner, word, guides }
+        let block_best = Shared::at(reduction.end(), Candidate::<T>::WORDS);
+        let word = Shared::at(block_best.end(), 1);
+        let global_bests =
+            Shared::at(word.end().next_multiple_of(16), 2 * dims.next_multiple_of(4));
+        Self { news, reduction, block_best, word, global_bests }
     }
 
     /// Where the particles begin.
     #[inline(always)]
     pub const fn end(&self) -> u32 {
-        self.guides.end().next_multiple_of(16)
+        self.global_bests.end().next_multiple_of(16)
     }
 }
 
@@ -57,7 +58,7 @@ pub(super) const IMPROVED: u32 = 1;
 pub(super) const NEWER: u32 = 2;
 
 /// What a block knows of the swarm's best.
-pub(super) struct Known<T> {
+pub(super) struct KnownBest<T> {
     pub best: Candidate<T>,
     /// The two places for positions.
     pub places: Shared<T>,
@@ -66,10 +67,10 @@ pub(super) struct Known<T> {
     pub dims: u32,
 }
 
-impl<T: Scalar> Known<T> {
+impl<T: Scalar> KnownBest<T> {
     /// Where the position lies.
     #[inline(always)]
-    pub fn guide(&self) -> Shared<T> {
+    pub fn global_best(&self) -> Shared<T> {
         self.places.part(self.side * self.dims.next_multiple_of(4), self.dims)
     }
 
@@ -88,43 +89,43 @@ impl<T: Scalar> Known<T> {
 }
 
 /// What a block that does not wait for others knows.
-pub(super) struct Hearsay<T> {
+pub(super) struct Inbox<T> {
     /// The swarm's best, as far as the block has heard or found.
-    pub known: Known<T>,
+    pub known: KnownBest<T>,
     /// The number of what this block has read or published last.
     pub seen: u32,
     /// Whether what is known is this block's own and not yet published.
     pub pending: bool,
 }
 
-impl<T: Scalar> Hearsay<T> {
+impl<T: Scalar> Inbox<T> {
     /// Whether this thread's best is better than what is known.
     #[inline(always)]
     pub fn is_beaten_by(&self, mine: Candidate<T>) -> bool {
         mine.fitness < self.known.best.fitness
     }
 
-    /// Whether what has this number in the exchange is complete and not known.
+    /// Whether what has this number in the mailbox is complete and not known.
     #[inline(always)]
     pub fn is_new(&self, number: u32) -> bool {
         number != self.seen && number.is_multiple_of(2)
     }
 
     /// What others have published is learnt, and what this block found is published: as `news` says, [`NEWER`] and
-    /// [`IMPROVED`], the same in all threads. `mine` is this thread's best, and `own_best` gives a coordinate of the own
+    /// [`IMPROVED`], the same in all threads. `mine` is this thread's best, and `personal_best` gives a coordinate of the own
     /// best of a particle of the block.
     ///
     /// # Safety
-    /// Called by all threads, behind a barrier since they last used the block's scratch; the exchange and `own_best`
+    /// Called by all threads, behind a barrier since they last used the block's scratch; the mailbox and `personal_best`
     /// may be asked.
     #[inline(always)]
     pub unsafe fn learn(
         &mut self,
-        exchange: &Exchange<T>,
+        mailbox: &Mailbox<T>,
         scratch: impl Fn() -> Scratch<T>,
         news: u32,
         mine: Candidate<T>,
-        own_best: impl Fn(u32, u32) -> T,
+        personal_best: impl Fn(u32, u32) -> T,
     ) {
         let dims = self.known.dims;
         let word = scratch().word;
@@ -134,7 +135,7 @@ impl<T: Scalar> Hearsay<T> {
             if news & NEWER != 0 {
                 let next = self.known.next();
                 let keep = |d: u32, x| next.store(d as usize, x);
-                if let Some((number, candidate)) = exchange.read(word, dims, keep) {
+                if let Some((number, candidate)) = mailbox.read(word, dims, keep) {
                     self.seen = number;
                     if candidate.fitness < self.known.best.fitness {
                         self.known.adopt(candidate);
@@ -143,11 +144,11 @@ impl<T: Scalar> Hearsay<T> {
                 }
             }
             if news & IMPROVED != 0 {
-                let best = winner(mine, &scratch());
+                let best = block_best(mine, &scratch());
                 if best.fitness < self.known.best.fitness {
                     let next = self.known.next();
                     each_dimension(dims, |d| {
-                        next.store(d, own_best(best.particle, d as u32));
+                        next.store(d, personal_best(best.particle, d as u32));
                     });
                     block::barrier();
                     self.known.adopt(best);
@@ -155,9 +156,9 @@ impl<T: Scalar> Hearsay<T> {
                 }
             }
             if self.pending {
-                let guide = self.known.guide();
-                let at = |d: u32| guide.load(d as usize);
-                match exchange.publish(word, dims, self.known.best, at) {
+                let global_best = self.known.global_best();
+                let at = |d: u32| global_best.load(d as usize);
+                match mailbox.publish(word, dims, self.known.best, at) {
                     Published::Done(number) => (self.seen, self.pending) = (number, false),
                     Published::Beaten => self.pending = false,
                     Published::Busy => {}
@@ -182,14 +183,17 @@ pub(super) fn each_dimension(dims: u32, f: impl Fn(usize)) {
 /// # Safety
 /// Called behind a barrier since the last call, with the block's scratch.
 #[inline(always)]
-pub(super) unsafe fn winner<T: Scalar>(mine: Candidate<T>, scratch: &Scratch<T>) -> Candidate<T> {
+pub(super) unsafe fn block_best<T: Scalar>(
+    mine: Candidate<T>,
+    scratch: &Scratch<T>,
+) -> Candidate<T> {
     // SAFETY: the arrays are as long as asked; barriers order each reuse.
     unsafe {
         let best = block::reduce(mine, Candidate::NONE, scratch.reduction, Candidate::better);
         if thread::index() == 0 {
             let mut word = 0;
             best.map_words(|bits| {
-                scratch.winner.store(word, bits);
+                scratch.block_best.store(word, bits);
                 word += 1;
                 bits
             });
@@ -197,7 +201,7 @@ pub(super) unsafe fn winner<T: Scalar>(mine: Candidate<T>, scratch: &Scratch<T>)
         block::barrier();
         let mut word = 0;
         mine.map_words(|_| {
-            let bits = scratch.winner.load(word);
+            let bits = scratch.block_best.load(word);
             word += 1;
             bits
         })

@@ -44,10 +44,10 @@ use crate::{
 /// The published pair of fitness and position, with the particle whose own it is.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Exchange<T> {
+pub struct Mailbox<T> {
     /// One number: see above. 0 between launches.
     pub sequence: ReadWrite<u32>,
-    /// [`Exchange::words`] of them: fitness, particle, position.
+    /// [`Mailbox::words`] of them: fitness, particle, position.
     pub words: ReadWrite<u32>,
     number: PhantomData<fn() -> T>,
 }
@@ -67,11 +67,11 @@ pub enum Published {
 const BEATEN: u32 = 0;
 const BUSY: u32 = 2;
 
-impl<T: Scalar> Exchange<T> {
+impl<T: Scalar> Mailbox<T> {
     /// The first word of the position.
     const POSITION: usize = T::WORDS as usize + 1;
 
-    /// Length of [`Exchange::words`] in so many dimensions.
+    /// Length of [`Mailbox::words`] in so many dimensions.
     pub const fn words(dims: usize) -> usize {
         Self::POSITION + dims * T::WORDS as usize
     }
@@ -150,7 +150,7 @@ impl<T: Scalar> Exchange<T> {
     /// the block's next barrier.
     ///
     /// # Safety
-    /// As [`Exchange::read`]; `candidate` and `at` are the same in all threads.
+    /// As [`Mailbox::read`]; `candidate` and `at` are the same in all threads.
     #[inline(always)]
     #[track_caller]
     pub unsafe fn publish(
@@ -251,7 +251,7 @@ impl<T: Scalar> Exchange<T> {
     /// Stores a number whose first word is `place`.
     ///
     /// # Safety
-    /// As [`Exchange::load`].
+    /// As [`Mailbox::load`].
     #[inline(always)]
     #[track_caller]
     unsafe fn store(&self, mut place: usize, value: T) {
