@@ -159,7 +159,13 @@ fn kept_are_of(root: &Path, hash: &str) -> bool {
 fn published(root: &Path) -> Result<Vec<String>, String> {
     let path = root.join("device/registry/published.rs");
     let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let name = |line: &str| Some(line.trim().split_once(": $crate::lineage::")?.0.to_owned());
+    // A line is `name_of_the_entry: path::to::Kernel,`.
+    let name = |line: &str| {
+        let (name, kernel) = line.trim().split_once(": ")?;
+        let is_name =
+            name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+        (is_name && kernel.contains("::")).then(|| name.to_owned())
+    };
     let names: Vec<String> = text.lines().filter_map(name).collect();
     if names.is_empty() { Err(format!("{} lists no kernels", path.display())) } else { Ok(names) }
 }

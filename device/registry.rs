@@ -18,6 +18,9 @@ mod published;
 
 use core::any::TypeId;
 
+#[cfg(feature = "lineage")]
+use crate::lineage::{boudoudouh, cupso, floyd_warshall, hosala};
+
 use crate::{
     fit::{
         self, Model,

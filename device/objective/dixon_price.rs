@@ -35,8 +35,10 @@ impl Objective for DixonPrice {
     const REACH: Reach = Reach::Next;
 
     // One register more than others is left in local memory.
-    const HINTS: Hints =
-        Hints { local: &[("swarm_time_sliced", "f32", Local { stack: 256, hot: 5 })], ..Hints::DEFAULT };
+    const HINTS: Hints = Hints {
+        local: &[("swarm_time_sliced", "f32", Local { stack: 256, hot: 5 })],
+        ..Hints::DEFAULT
+    };
 
     type Partial<T: Real> = T;
 

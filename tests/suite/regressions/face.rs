@@ -167,7 +167,9 @@ fn what_is_written_is_read_back() {
     };
     assert_eq!(untimed(&read), untimed(&outcome));
 
-    let data = fit::Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)]).unwrap();
+    // Enough rows for every statistic to be a number.
+    let pairs = [(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9), (4.0, 5.2), (5.0, 5.8)];
+    let data = fit::Data::pairs(pairs).unwrap();
     let line = fit::Fit::new(fit::Polynomial, data.clone()).unwrap().size("degree", 1).unwrap();
     let fitted = line.clone().profile(true).run().unwrap();
     assert_eq!(through_json(&fitted.statistics), fitted.statistics);
