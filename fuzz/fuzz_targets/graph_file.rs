@@ -20,8 +20,13 @@ fuzz_target!(|input: (u8, &[u8])| {
     match parse_graph(bytes, "some.file".as_ref(), hints) {
         Ok(read) if read.graph.vertices() <= 200 => {
             let (cpu, watch) = (Cpu::new(1).unwrap(), |_, _| ControlFlow::Continue(()));
-            let _ =
-                AnyDistances::compute(&read.graph, Weights::Auto, &cpu, PathOptions::default(), watch);
+            let _ = AnyDistances::compute(
+                &read.graph,
+                Weights::Auto,
+                &cpu,
+                PathOptions::default(),
+                watch,
+            );
         }
         Ok(_) | Err(Error::Memory { .. }) => {}
         Err(error) => assert!(error.to_string().starts_with("some.file: "), "{error}"),

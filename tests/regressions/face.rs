@@ -167,12 +167,13 @@ fn what_is_written_is_read_back() {
     };
     assert_eq!(untimed(&read), untimed(&outcome));
 
-    let data = fit::Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)]).unwrap();
+    let rows = [(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9), (4.0, 5.1), (5.0, 6.0)];
+    let data = fit::Data::pairs(rows).unwrap();
     let line = fit::Fit::new(fit::Polynomial, data.clone()).unwrap().size("degree", 1).unwrap();
     let fitted = line.clone().profile(true).run().unwrap();
     assert_eq!(through_json(&fitted.statistics), fitted.statistics);
     assert_eq!(through_json(&fitted.parameters), fitted.parameters);
-    let next = fitted.predict(&[4.0]);
+    let next = fitted.predict(&[6.0]);
     assert_eq!(through_json(&next), next);
     // What is not finite is null, and null is NaN.
     let two = fit::Data::pairs([(0.0, 1.0), (1.0, 2.0)]).unwrap();
