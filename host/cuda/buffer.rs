@@ -20,7 +20,7 @@ use super::gpu::Gpu;
 /// ```
 /// use flockwork::cuda::{LiveAllocations, live_allocations};
 ///
-/// let LiveAllocations { count, bytes } = live_allocations();
+/// let LiveAllocations { count, bytes, .. } = live_allocations();
 /// println!("{count} buffers, {bytes} bytes");
 /// assert_eq!(count == 0, bytes == 0);
 /// ```

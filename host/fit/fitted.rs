@@ -233,7 +233,8 @@ pub struct Estimate {
     /// is NaN where the sum of squares does not grow enough, or not before a given bound.
     #[serde(serialize_with = "profile_ends", deserialize_with = "maybe_profile_ends")]
     pub profile: Option<(f64, f64)>,
-    /// Its bounds; twice the value if that was given.
+    /// Its bounds; twice the value if that was given. In JSON an infinite one is `null`.
+    #[serde(deserialize_with = "maybe_infinite")]
     pub bounds: (f64, f64),
 }
 
@@ -292,6 +293,12 @@ fn maybe_profile_ends<'de, D: Deserializer<'de>>(
 ) -> Result<Option<(f64, f64)>, D::Error> {
     let ends = Option::<(Option<f64>, Option<f64>)>::deserialize(deserializer)?;
     Ok(ends.map(|(low, high)| (low.unwrap_or(f64::NAN), high.unwrap_or(f64::NAN))))
+}
+
+/// Reads bounds, of which null is infinite.
+fn maybe_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(f64, f64), D::Error> {
+    let (low, high) = <(Option<f64>, Option<f64>)>::deserialize(deserializer)?;
+    Ok((low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY)))
 }
 
 /// Reads the rows of a matrix, in which null is NaN.

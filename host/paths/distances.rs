@@ -70,7 +70,7 @@ impl<W: PartialEq> PartialEq for Distances<W> {
 ///
 /// let graph = Graph::new(3, [(0, 1, 1.0), (1, 2, 2.0)])?;
 /// let summary = graph.distances::<u16>(&Cpu::new(1)?, PathOptions::default())?.summary();
-/// let Summary { pairs, diameter, mean } = summary;
+/// let Summary { pairs, diameter, mean, .. } = summary;
 /// assert_eq!((pairs, diameter, mean), (3, Some(3.0), Some(2.0)));
 /// # Ok::<(), flockwork::Error>(())
 /// ```
