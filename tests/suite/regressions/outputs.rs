@@ -51,15 +51,17 @@ fn signalled(signals: &[&str]) -> (std::process::Output, u64) {
 #[test]
 fn a_signal_once_or_twice_ends_a_run_that_is_saved_and_reported() {
     for (signals, status) in [
-        (&["-INT"][..], 130),
-        (&["-TERM"], 143),
-        (&["-HUP"], 129),
-        (&["-TERM", "-TERM"], 143),
-        (&["-HUP", "-TERM"], 129),
+        (&["-INT"][..], &[130][..]),
+        (&["-TERM"], &[143]),
+        (&["-HUP"], &[129]),
+        (&["-TERM", "-TERM"], &[143]),
+        // Two that are pending at once may be taken in either order.
+        (&["-HUP", "-TERM"], &[129, 143]),
     ] {
         let (output, saved) = signalled(signals);
         let errors = crate::common::program::text(&output.stderr);
-        assert_eq!(output.status.code(), Some(status), "{signals:?}: {errors}");
+        let code = output.status.code().unwrap_or_default();
+        assert!(status.contains(&code), "{signals:?}: {code}: {errors}");
         let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["result"]["stopped"], "interrupted", "{signals:?}");
         let last = report["result"]["history"].as_array().unwrap().last().unwrap();
