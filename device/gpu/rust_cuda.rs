@@ -11,7 +11,7 @@ use cuda_std::{atomic::intrinsics, shared::dynamic_shared_mem, thread};
 
 use super::{
     atomic::{Order, Scope},
-    warp as words,
+    warp as gpu_warp,
 };
 
 /// The lanes that take part in a warp's collective words: all.
@@ -92,31 +92,31 @@ pub fn grid_blocks() -> u32 {
 #[inline(always)]
 pub fn shuffle_xor(value: u32, mask: u32) -> u32 {
     // SAFETY: all lanes call it (contract of `gpu::warp`).
-    unsafe { warp::warp_shuffle_xor(ALL_LANES, value, mask, intrinsics::LANES).0 }
+    unsafe { warp::warp_shuffle_xor(ALL_LANES, value, mask, gpu_warp::LANES).0 }
 }
 
 #[inline(always)]
 pub fn shuffle_down(value: u32, delta: u32) -> u32 {
     // SAFETY: all lanes call it (contract of `gpu::warp`).
-    unsafe { warp::warp_shuffle_down(ALL_LANES, value, delta, intrinsics::LANES).0 }
+    unsafe { warp::warp_shuffle_down(ALL_LANES, value, delta, gpu_warp::LANES).0 }
 }
 
 #[inline(always)]
 pub fn shuffle_up(value: u32, delta: u32) -> u32 {
-    let lane = intrinsics::lane();
+    let lane = gpu_warp::lane();
     shuffle_index(value, if delta <= lane { lane - delta } else { lane })
 }
 
 #[inline(always)]
 pub fn shuffle_index(value: u32, source: u32) -> u32 {
     // SAFETY: all lanes call it (contract of `gpu::warp`).
-    unsafe { warp::warp_shuffle_idx(ALL_LANES, value, source, intrinsics::LANES).0 }
+    unsafe { warp::warp_shuffle_idx(ALL_LANES, value, source, gpu_warp::LANES).0 }
 }
 
 #[inline(always)]
 pub fn ballot(predicate: bool) -> u32 {
-    let mut lanes = u32::from(predicate) << intrinsics::lane();
-    let mut mask = intrinsics::LANES / 2;
+    let mut lanes = u32::from(predicate) << gpu_warp::lane();
+    let mut mask = gpu_warp::LANES / 2;
     while mask > 0 {
         lanes |= shuffle_xor(lanes, mask);
         mask /= 2;
