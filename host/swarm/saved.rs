@@ -166,8 +166,8 @@ pub(super) fn write<T: Number>(
             Section::new("stale", &snapshot.stale),
             Section::new("exemplars", &snapshot.exemplars),
             Section::new("failed", &snapshot.failed),
-            Section::new("global_best_fitness", &[best.value]),
-            Section::new("global_best_particle", &[best.particle]),
+            Section::new("champion_fitness", &[best.value]),
+            Section::new("champion_particle", &[best.particle]),
             Section::new("champion_position", &best.position),
             Section::new("ledger", &numbers),
             Section::new("polisher", &polished),
@@ -370,8 +370,8 @@ impl Checkpoint {
             }
         };
         let best = Best {
-            value: self.numbers::<T>("global_best_fitness", 1)?[0],
-            particle: self.numbers::<u32>("global_best_particle", 1)?[0],
+            value: self.numbers::<T>("champion_fitness", 1)?[0],
+            particle: self.numbers::<u32>("champion_particle", 1)?[0],
             position: self.numbers("champion_position", dims)?,
         };
         let snapshot = Snapshot {

@@ -11,6 +11,8 @@ use flockwork::{
     },
 };
 
+use crate::common::program;
+
 use super::{assert_same, cpu, refused, watch, wavy_problem};
 
 /// An observer that ends a run at an iteration or soon after.
@@ -328,4 +330,19 @@ fn older_names_are_read() {
     assert_eq!(*saved.options(), options.settled_for(&problem));
     let rest = saved.resume(&problem, &cpu(1), None, |_| {}).unwrap();
     assert_same(&rest, &whole, "with older names");
+}
+
+/// Written before the code said "global best" and "personal best": names in files stay.
+/// `flockwork optimize rastrigin -d 2 -p 4 -i 10 -b cpu --save earlier.fw` made it.
+#[test]
+fn a_file_of_an_earlier_version_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let earlier = folder.path().join("earlier.fw");
+    std::fs::write(&earlier, include_bytes!("files/earlier.fw")).unwrap();
+    let resumed = program::json(&format!("resume {} -i 20 --no-save", earlier.display()));
+    let whole = program::json("optimize rastrigin -d 2 -p 4 -i 20 -b cpu");
+    for found in ["value", "position", "iterations", "evaluations"] {
+        assert!(!whole["result"][found].is_null(), "{found}: {whole}");
+        assert_eq!(resumed["result"][found], whole["result"][found], "{found}");
+    }
 }
