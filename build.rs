@@ -115,7 +115,7 @@ fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<
     if kept_are_of(root, hash) {
         for target in TARGETS {
             let mut bytes = kept_archive(root, target)?;
-            if env::var_os("CARGO_FEATURE_LINEAGE").is_none() {
+            if !compile::has_lineage() {
                 let published = published(root)?;
                 let wanted = |name: &str| !published.iter().any(|one| one == name);
                 bytes = packing::only(&Archive::read(&bytes)?, wanted)?;

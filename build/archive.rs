@@ -5,7 +5,7 @@ use std::io::Write;
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 
 use super::archive::{Archive, Kernel, MAGIC};
-use super::ptx::Module;
+use super::ptx::{Facts, Module};
 
 /// A chunk ends before it has more text than this. Twice as much saves 5 % of the bytes and takes twice
 /// as long to read: 6 ms for the last module of a chunk.
@@ -16,12 +16,9 @@ const LEVEL: u32 = 6;
 /// The archive of these modules.
 pub fn write(mut modules: Vec<Module>) -> Result<Vec<u8>, String> {
     // Like beside like.
-    modules.sort_by(|a, b| {
-        let key = |module: &'_ Module| {
-            let facts = &module.facts;
-            (facts.family.clone(), facts.precision.clone(), facts.objective.clone())
-        };
-        key(a).cmp(&key(b)).then_with(|| a.entry.cmp(&b.entry))
+    modules.sort_by_cached_key(|Module { entry, facts, .. }| {
+        let Facts { family, precision, objective, .. } = facts;
+        [family, precision, objective, entry].map(String::clone)
     });
     let mut chunks = Vec::new();
     let mut lines = String::new();

@@ -126,7 +126,7 @@ impl Compiler {
                 .arg("--manifest-path")
                 .arg(&manifest)
                 .args(self.vendored())
-                .args(features())
+                .args(has_lineage().then_some("--features=lineage"))
                 .args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
                 .arg("--target-dir")
                 .arg(&build)
@@ -216,10 +216,9 @@ pub fn slim(ptx: &str) -> String {
     slim
 }
 
-/// The features of this build that are the device crate's too.
-fn features() -> &'static [&'static str] {
-    let lineage = env::var_os("CARGO_FEATURE_LINEAGE").is_some();
-    if lineage { &["--features", "lineage"] } else { &[] }
+/// Whether this build has the published kernels: the device crate's feature of the same name.
+pub fn has_lineage() -> bool {
+    env::var_os("CARGO_FEATURE_LINEAGE").is_some()
 }
 
 /// Writes the manifest of the device build: the device crate alone, without the workspace or the

@@ -11,7 +11,7 @@ use std::{
 use cuda_builder::{CudaBuilder, NvvmArch};
 
 use super::{CONFIG, NEEDS, TARGETS};
-use crate::compile::{is_for_the_outer_build, slim};
+use crate::compile::{has_lineage, is_for_the_outer_build, slim};
 
 /// Compiles the device crate, leaves `CPU.ptx` in `out`, and returns the compiler's name.
 pub fn compile(root: &Path, out: &Path) -> Result<String, String> {
@@ -76,9 +76,10 @@ fn arguments(root: &Path) -> [String; 5] {
 fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
     let device = root.join("device/Cargo.toml");
     let text = fs::read_to_string(&device).map_err(|e| format!("{}: {e}", device.display()))?;
+    let features: &[&str] = if has_lineage() { &["rust-cuda", "lineage"] } else { &["rust-cuda"] };
     let mut manifest = format!(
         "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n\
-         crate-type = [\"cdylib\"]\n[workspace]\n[features]\ndefault = [\"rust-cuda\"]\n",
+         crate-type = [\"cdylib\"]\n[workspace]\n[features]\ndefault = {features:?}\nlineage = []\n",
         root.join("device/lib.rs").display().to_string()
     );
     // The feature's own line and the lines of the dependencies it names.

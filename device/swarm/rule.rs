@@ -28,7 +28,7 @@ pub trait Flock<V: Real> {
     /// The personal best position of each particle's best informant.
     fn neighbourhood_best(&self, dimension: u32) -> V;
     /// 1 for each particle that is its own best informant, 0 for the others.
-    fn is_own_guide(&self) -> V;
+    fn is_own_neighbourhood_best(&self) -> V;
     /// The personal best position of each particle's `nth` informant.
     fn informant(&self, nth: u32, dimension: u32) -> V;
     /// The personal best position from which each particle learns in one dimension.
@@ -280,7 +280,7 @@ fn to_middle<V: Real>(
         pulls.1 * way(flock.neighbourhood_best(dimension), position, variable, bound);
     let both = (to_own + to_neighbourhood_best) / V::of(3.0);
     let half = V::of(0.5);
-    V::select(half.less(flock.is_own_guide()), to_own * half, both)
+    V::select(half.less(flock.is_own_neighbourhood_best()), to_own * half, both)
 }
 
 /// v' = inertia v + y - x, with y at a random distance, uniform up to |g - x|, in a random direction

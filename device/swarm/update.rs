@@ -30,13 +30,13 @@ pub struct Pull<S> {
 impl<S: Scalar> PerLane<S, 5, 1> for Pull<S> {
     /// From velocity, the ways to personal best and global best, and the uniforms r1 and r2 raised to [1, 2).
     #[inline(always)]
-    fn apply(&self, [velocity, to_own, to_guide, raised1, raised2]: [S; 5]) -> [S; 1] {
+    fn apply(&self, [velocity, to_own, to_global_best, raised1, raised2]: [S; 5]) -> [S; 1] {
         let Coefficients { inertia, cognitive, social } = self.coefficients;
         // The product of coefficient and r, rounded once.
         let to_own_by = cognitive.fma(raised1, -cognitive);
-        let to_guide_by = social.fma(raised2, -social);
+        let to_global_best_by = social.fma(raised2, -social);
         let drawn = to_own_by.fma(to_own, inertia * velocity);
-        [to_guide_by.fma(to_guide, drawn)]
+        [to_global_best_by.fma(to_global_best, drawn)]
     }
 }
 

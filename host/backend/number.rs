@@ -62,34 +62,23 @@ pub trait Number: Scalar {
     ) -> Result<Box<dyn Swarm<Self>>>;
 }
 
-impl Number for f32 {
-    const PRECISION: Precision = Precision::F32;
+macro_rules! numbers {
+    ($($type:ty: $precision:ident),*) => { $(
+        impl Number for $type {
+            const PRECISION: Precision = Precision::$precision;
 
-    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
-        function
-    }
+            fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
+                function
+            }
 
-    fn cpu_swarm(
-        cpu: &Cpu,
-        function: &dyn Function,
-        plan: Plan<Self>,
-    ) -> Result<Box<dyn Swarm<Self>>> {
-        cpu.swarm_in(function, plan)
-    }
+            fn cpu_swarm(
+                cpu: &Cpu,
+                function: &dyn Function,
+                plan: Plan<Self>,
+            ) -> Result<Box<dyn Swarm<Self>>> {
+                cpu.swarm_in(function, plan)
+            }
+        }
+    )* };
 }
-
-impl Number for f64 {
-    const PRECISION: Precision = Precision::F64;
-
-    fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self> {
-        function
-    }
-
-    fn cpu_swarm(
-        cpu: &Cpu,
-        function: &dyn Function,
-        plan: Plan<Self>,
-    ) -> Result<Box<dyn Swarm<Self>>> {
-        cpu.swarm_in(function, plan)
-    }
-}
+numbers!(f32: F32, f64: F64);

@@ -23,7 +23,7 @@ use crate::{
 ///
 /// With `S` slots in all, the buffers have these lengths: `positions`, `velocities`, `personal_bests` S
 /// times dims; `best_fitness` S; for comprehensive learning `stale` S and `exemplars` S times dims,
-/// or else they may be empty; `neighbourhood_best` dims for each swarm, `global_best_particle` and `failed` one.
+/// or else they may be empty; `global_best` dims for each swarm, `global_best_particle` and `failed` one.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Arguments<T> {
@@ -329,7 +329,7 @@ impl<T: Scalar, N: Numbers<T>> Flock<T> for InMemory<'_, T, N> {
         self.best_of(self.neighbourhood_best, dimension)
     }
     #[inline(always)]
-    fn is_own_guide(&self) -> T {
+    fn is_own_neighbourhood_best(&self) -> T {
         T::of(if self.neighbourhood_best == self.part.particle { 1.0 } else { 0.0 })
     }
     #[inline(always)]

@@ -83,14 +83,15 @@ fn move_inlined<T: Scalar>(
     by: Move<T>,
     motion: Motion,
 ) {
-    let mut flock = TileFlock { settings, around, tile, first: by.first, global_bests: None };
+    let mut flock =
+        TileFlock { settings, around, tile, first: by.first, neighbourhood_bests: None };
     // SAFETY: the plan that the settings were made from has bounds for each dimension, and a key
     // and coefficients for each swarm, aligned like `FourWords`.
     unsafe {
         match motion {
             Motion::Scatter => rule::scatter::<Row<T>>(settings, &mut flock, by),
             Motion::Advance => {
-                flock.find_guides();
+                flock.find_neighbourhood_bests();
                 rule::advance::<Row<T>>(settings, &mut flock, by, 0..settings.dims);
             }
         }
@@ -129,7 +130,7 @@ struct TileFlock<'a, T> {
     tile: Moved<'a, T>,
     first: u32,
     /// The best informant of each particle, unless it is the global best for all.
-    global_bests: Option<[u32; TILE]>,
+    neighbourhood_bests: Option<[u32; TILE]>,
 }
 
 impl<T: Scalar> TileFlock<'_, T> {
@@ -140,15 +141,15 @@ impl<T: Scalar> TileFlock<'_, T> {
     }
 
     #[inline(always)]
-    fn find_guides(&mut self) {
+    fn find_neighbourhood_bests(&mut self) {
         let Settings { topology, particles, rule, .. } = *self.settings;
         if topology.kind == Kind::Global
             || matches!(rule, Rule::FullyInformed | Rule::Comprehensive)
         {
             return;
         }
-        let mut global_bests = [0; TILE];
-        for (lane, neighbourhood_best) in global_bests.iter_mut().enumerate() {
+        let mut neighbourhood_bests = [0; TILE];
+        for (lane, neighbourhood_best) in neighbourhood_bests.iter_mut().enumerate() {
             let particle = self.particle(lane);
             let mut best = Candidate::NONE;
             for nth in 0..topology.informants(particles) {
@@ -158,7 +159,7 @@ impl<T: Scalar> TileFlock<'_, T> {
             }
             *neighbourhood_best = best.particle;
         }
-        self.global_bests = Some(global_bests);
+        self.neighbourhood_bests = Some(neighbourhood_bests);
     }
 
     /// A coordinate of the personal best of one particle for each lane.
@@ -189,18 +190,18 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
     }
     #[inline(always)]
     fn neighbourhood_best(&self, dimension: u32) -> Row<T> {
-        match &self.global_bests {
+        match &self.neighbourhood_bests {
             None => Lanes([self.around.global_best[dimension as usize]; TILE]),
-            Some(global_bests) => self.gather(dimension, |lane| global_bests[lane]),
+            Some(particles) => self.gather(dimension, |lane| particles[lane]),
         }
     }
     #[inline(always)]
-    fn is_own_guide(&self) -> Row<T> {
+    fn is_own_neighbourhood_best(&self) -> Row<T> {
         let mut own = [T::ZERO; TILE];
         for (lane, own) in own.iter_mut().enumerate() {
             let neighbourhood_best = self
-                .global_bests
-                .map_or(self.around.global_best_particle, |global_bests| global_bests[lane]);
+                .neighbourhood_bests
+                .map_or(self.around.global_best_particle, |particles| particles[lane]);
             if neighbourhood_best == self.first + lane as u32 {
                 *own = T::of(1.0);
             }

@@ -358,10 +358,10 @@ impl<T: Number> CpuSwarm<T> {
     pub(crate) fn known(&self) -> Vec<Best<T>> {
         let bests = self.best_candidates.iter().zip(self.global_bests.chunks_exact(self.dims()));
         bests
-            .map(|(global_best_particle, global_best)| Best {
-                value: global_best_particle.fitness,
-                particle: global_best_particle.particle,
-                position: global_best.to_vec(),
+            .map(|(best, position)| Best {
+                value: best.fitness,
+                particle: best.particle,
+                position: position.to_vec(),
             })
             .collect()
     }

@@ -211,8 +211,8 @@ impl Oracle {
                 .map(|d| {
                     let (r1, r2) = self.pair(Purpose::Velocity, iteration, i, group(d));
                     let to_own = self.way(x[d], self.own[i][d], d);
-                    let to_guide = self.way(x[d], self.own[global_best][d], d);
-                    w * v[d] + c1 * r1 * to_own + c2 * r2 * to_guide
+                    let to_global_best = self.way(x[d], self.own[global_best][d], d);
+                    w * v[d] + c1 * r1 * to_own + c2 * r2 * to_global_best
                 })
                 .collect(),
             Rule::FullyInformed => dims
