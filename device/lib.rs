@@ -38,6 +38,7 @@ pub mod objective;
 pub mod paths;
 pub mod random;
 pub mod registry;
+pub mod search;
 pub mod swarm;
 
 /// Kernels have no way to report a panic: the launch is aborted and the driver says so. (`cuda_std` has

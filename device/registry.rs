@@ -50,6 +50,7 @@ use crate::{
         panels::{Panels, PanelsVia},
         pivots::{ClosePivots, ClosePivotsVia},
     },
+    search::kernel::Searches,
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
@@ -78,6 +79,13 @@ macro_rules! for_each_family {
                 swarm_evaluate: Evaluate
             ] $($rest)*
         }
+    };
+}
+
+/// As [`for_each_family`], of the kernels that are made for each objective in `f64` alone.
+macro_rules! for_each_search_family {
+    ($callback:ident $($rest:tt)*) => {
+        $callback! { [search_cmaes: Searches] $($rest)* }
     };
 }
 
@@ -177,15 +185,26 @@ macro_rules! assert_names {
     )* };
 }
 
+macro_rules! assert_search_names {
+    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => { $(
+        const _: () = {
+            let name = <$kernel<objective::$objective, f64> as Kernel>::NAME;
+            assert!(same(name.family, stringify!($family)), "a family's name is not its list's");
+        };
+    )* };
+}
+
 /// What [`Hints`](objective::Hints) say of a kernel is of one that exists.
 macro_rules! assert_hints {
-    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => {
+    ([$($search:ident: $searches:ident),*] [$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => {
         const _: () = {
             let hints = <objective::$objective as Objective>::HINTS.local;
             let mut nth = 0;
             while nth < hints.len() {
                 let (family, precision, _) = hints[nth];
-                let exists = false $(|| same(family, stringify!($family)))*;
+                let exists = false
+                    $(|| same(family, stringify!($family)))*
+                    $(|| same(family, stringify!($search)))*;
                 assert!(exists, "a hint names a family that no kernel belongs to");
                 assert!(same(precision, "f32") || same(precision, "f64"), "no such precision");
                 nth += 1;
@@ -194,10 +213,23 @@ macro_rules! assert_hints {
     };
 }
 
+macro_rules! assert_family_hints {
+    ($searches:tt $module:ident: $objective:ident) => {
+        for_each_family!(assert_hints_of $searches $module: $objective);
+    };
+}
+
+macro_rules! assert_hints_of {
+    ($families:tt $searches:tt $module:ident: $objective:ident) => {
+        assert_hints!($searches $families $module: $objective);
+    };
+}
+
 macro_rules! assert_all_names {
     ($($module:ident: $objective:ident,)*) => { $(
         for_each_family!(assert_names $module: $objective);
-        for_each_family!(assert_hints $module: $objective);
+        for_each_search_family!(assert_search_names $module: $objective);
+        for_each_search_family!(assert_family_hints $module: $objective);
     )* };
 }
 for_each_objective!(assert_all_names);
@@ -305,9 +337,17 @@ macro_rules! export_families {
 }
 
 #[cfg(target_arch = "nvptx64")]
+macro_rules! export_searches {
+    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => { $(
+        export_one!($kernel<objective::$objective, f64>, $family $module f64);
+    )* };
+}
+
+#[cfg(target_arch = "nvptx64")]
 macro_rules! export {
     ($($module:ident: $objective:ident,)*) => { $(
         for_each_family!(export_families $module: $objective);
+        for_each_search_family!(export_searches $module: $objective);
     )* };
 }
 
@@ -383,6 +423,12 @@ macro_rules! facts_of {
     )* };
 }
 
+macro_rules! search_facts {
+    ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(
+        $visit(Facts::of::<$kernel<objective::$objective, f64>>());
+    )* };
+}
+
 macro_rules! model_facts {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $model:ident) => { $(
         $visit(Facts::of::<$kernel<fit::$model, f32>>());
@@ -445,6 +491,7 @@ pub fn for_each_facts(mut visit: impl FnMut(Facts)) {
     macro_rules! visit_all {
         ($($module:ident: $objective:ident,)*) => { $(
             for_each_family!(facts_of visit, $objective);
+            for_each_search_family!(search_facts visit, $objective);
         )* };
     }
     for_each_objective!(visit_all);

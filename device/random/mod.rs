@@ -67,6 +67,8 @@ pub enum Purpose {
     Seeds = 11,
     /// The points of a polish.
     Polish = 12,
+    /// A search: its seed, its start and its points.
+    Search = 13,
 }
 
 /// Which random bits are wanted.

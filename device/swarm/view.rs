@@ -201,6 +201,58 @@ pub unsafe fn evaluate<O: Objective, V: Real>(
     unsafe { view.fitness(value, &|dimension| position.at(dimension)) }
 }
 
+/// Coordinate `dimension` of what the function sees of a position.
+///
+/// # Safety
+/// As [`evaluate`]; `dimension` is below `dims`.
+#[inline(always)]
+pub unsafe fn seen<V: Real>(view: &View<V::Scalar>, dimension: u32, position: &impl Point<V>) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if view.is_rotated() {
+            turned(view, dimension, position)
+        } else {
+            view.moved(dimension, position.at(dimension))
+        }
+    }
+}
+
+/// As [`evaluate`], where all that the function sees has been computed by [`seen`].
+///
+/// # Safety
+/// As [`evaluate`]; `seen` too yields a coordinate for each dimension.
+#[inline(always)]
+pub unsafe fn evaluate_seen<O: Objective, V: Real>(
+    objective: &O,
+    view: &View<V::Scalar>,
+    seen: &impl Point<V>,
+    position: &impl Point<V>,
+) -> V {
+    let context = view.context();
+    let mut evaluation = Evaluation::<O, V>::new(objective, &context);
+    if !matches!(O::REACH, Reach::All) {
+        for dimension in 0..view.dims {
+            evaluation.push(dimension, seen.at(dimension));
+        }
+    }
+    let value = evaluation.finish(&Existing { dims: view.dims, point: seen });
+    // SAFETY: the caller's promise.
+    unsafe { view.fitness(value, &|dimension| position.at(dimension)) }
+}
+
+/// A point that yields NaN in dimensions that it does not have.
+struct Existing<'a, P> {
+    dims: u32,
+    point: &'a P,
+}
+
+impl<V: Real, P: Point<V>> Point<V> for Existing<'_, P> {
+    #[inline(always)]
+    fn at(&self, dimension: u32) -> V {
+        if exists(dimension, self.dims) { self.point.at(dimension) } else { V::of(f64::NAN) }
+    }
+}
+
 /// One coordinate after the rotation: the sum over the dimensions from left to right, each product
 /// fused.
 ///

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "cuda")]
 use super::Cuda;
-use super::{Backend, Cooperation, Cpu, Function, Number, Plan, Strategy, Swarm};
+use super::{
+    Backend, Cooperation, Cpu, Function, Lanes, Number, Plan, SearchSchedule, Strategy, Swarm,
+};
 use crate::{Error, Result, names::named};
 
 named! {
@@ -274,6 +276,30 @@ impl Backend for AnyBackend {
             Self::Cpu(cpu, _) => cpu.swarm(function, plan),
             #[cfg(feature = "cuda")]
             Self::Cuda(cuda, _) => cuda.swarm(function, plan),
+        }
+    }
+
+    fn lanes(
+        &self,
+        function: &dyn Function,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        if let Some(cpu) = self.stand_in(function)? {
+            return cpu.lanes(function, plan, schedule);
+        }
+        match self {
+            Self::Cpu(cpu, _) => cpu.lanes(function, plan, schedule),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.lanes(function, plan, schedule),
+        }
+    }
+
+    fn usual_lanes(&self, dims: u32) -> u32 {
+        match self {
+            Self::Cpu(cpu, _) => cpu.usual_lanes(dims),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.usual_lanes(dims),
         }
     }
 }

@@ -14,7 +14,8 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Cpu, Function, Number, Plan, Swarm, check_name,
+    Backend, Cpu, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_name,
+    kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -160,12 +161,45 @@ impl Backend for Cuda {
         T::of_function(function).on_gpu(self, plan)
     }
 
+    fn lanes(
+        &self,
+        function: &dyn Function,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        function.lanes_on_gpu(self, plan, schedule)
+    }
+
+    fn usual_lanes(&self, dims: u32) -> u32 {
+        // Independent of the GPU, so that all give the same bits.
+        match dims {
+            ..=64 => 256,
+            65..=128 => 64,
+            _ => 16,
+        }
+    }
+
     fn cpu(&self) -> Result<Cpu> {
         Cpu::new(self.cpu_threads)
     }
 }
 
 impl Cuda {
+    /// Lanes for a function of this type.
+    pub(crate) fn lanes_of<O: Objective>(
+        &self,
+        objective: O,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        if !registry::is_registered::<O>() {
+            return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
+        }
+        check_name(&plan, O::INFO.name)?;
+        let (machine, threads) = (self.machine()?, self.asked.threads);
+        Ok(Box::new(KernelLanes::new(machine, objective, plan, schedule, threads)?))
+    }
+
     /// A swarm for a function of this type.
     pub(crate) fn swarm_of<O: Objective, T: Number>(
         &self,

@@ -13,7 +13,8 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Function, Number, Plan, Swarm, check_function,
+    Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function,
+    kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -202,6 +203,18 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         let Emulated { threads, asked, .. } = self.emulated;
         let machine = self.emulated.machine();
         Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))
+    }
+
+    fn lanes(
+        &self,
+        function: &dyn Function,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        check_function(&plan, function)?;
+        let threads = Some(self.emulated.threads);
+        let machine = self.emulated.machine();
+        Ok(Box::new(KernelLanes::new(machine, self.objective, plan, schedule, threads)?))
     }
 }
 

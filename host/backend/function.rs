@@ -10,7 +10,7 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use super::{Cuda, Plan, Swarm};
+use super::{Cuda, Lanes, Plan, SearchSchedule, Swarm};
 use super::{Evaluator, Judged, Number, OnLanes, Simd};
 #[cfg(feature = "cuda")]
 use crate::Result;
@@ -61,6 +61,19 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         false
     }
 
+    /// Lanes of searches on a GPU.
+    #[cfg(feature = "cuda")]
+    #[doc(hidden)]
+    fn lanes_on_gpu(
+        &self,
+        gpu: &Cuda,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        let _ = (gpu, plan, schedule);
+        Err(crate::Error::NotRegistered { objective: self.info().name })
+    }
+
     /// The function as [`Any`], for callers that know its type.
     #[doc(hidden)]
     fn as_any(&self) -> Option<&dyn Any> {
@@ -89,6 +102,16 @@ impl<O: Objective> Function for Typed<O> {
     fn has_kernels(&self) -> bool {
         // Kernels are found by name, and another type could have the same name.
         registry::is_registered::<O>()
+    }
+
+    #[cfg(feature = "cuda")]
+    fn lanes_on_gpu(
+        &self,
+        gpu: &Cuda,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        gpu.lanes_of(self.0, plan, schedule)
     }
 }
 

@@ -20,7 +20,9 @@ mod cuda;
 pub(crate) mod emulated;
 pub(crate) mod function;
 pub(crate) mod function_kernels;
+pub(crate) mod kernel_lanes;
 pub(crate) mod kernel_swarm;
+pub(crate) mod lanes;
 #[cfg(feature = "lineage")]
 pub(crate) mod lineage;
 pub(crate) mod machine;
@@ -37,6 +39,8 @@ pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes, dispatched};
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
 pub(crate) use function::{Function, FunctionIn};
+pub(crate) use lanes::lane_fits;
+pub use lanes::{Ended, Head, Lanes};
 #[cfg(all(feature = "lineage", any(feature = "cuda", test)))]
 pub(crate) use machine::Machine;
 pub use number::Number;
@@ -53,6 +57,8 @@ use swarm::{
     by_particle, check_advance, check_begun, check_better, check_implant, check_points,
     check_start, check_stride, into_tiles, until_record,
 };
+
+pub(crate) use flockwork_device::search::schedule::Schedule as SearchSchedule;
 
 use crate::Result;
 
@@ -114,6 +120,24 @@ pub trait Backend {
     /// If the plan is for another function, or the machine has no room or no kernels for it.
     fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
     -> Result<Box<dyn Swarm<T>>>;
+
+    /// Makes the lanes of many searches side by side.
+    #[doc(hidden)]
+    fn lanes(
+        &self,
+        function: &dyn Function,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        self.cpu()?.lanes(function, plan, schedule)
+    }
+
+    /// How many searches side by side suit it, in this many dimensions.
+    #[doc(hidden)]
+    fn usual_lanes(&self, dims: u32) -> u32 {
+        let _ = dims;
+        1
+    }
 
     /// The CPU for the parts of a run that the CPU always does: this back end itself, or all cores
     /// beside a GPU.

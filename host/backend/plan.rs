@@ -180,6 +180,40 @@ impl<T: Scalar> Plan<T> {
         tuning.at(self.schedule, self.progress(iteration), philox::key(seed), iteration)
     }
 
+    /// How the function sees positions, for code that runs here.
+    ///
+    /// # Safety
+    /// It may be used only while the plan lives and stays as it is.
+    pub(crate) unsafe fn view_here(&self) -> View<T> {
+        // SAFETY: the caller's promise.
+        self.view(unsafe { self.fixed_here(&[], &[]) })
+    }
+
+    /// Where the data that does not change lies here, with these keys and coefficients.
+    ///
+    /// # Safety
+    /// It may be used only while plan, keys and coefficients live and stay as they are.
+    pub(crate) unsafe fn fixed_here(&self, keys: &[Key], tunings: &[FourWords<T>]) -> Fixed<T> {
+        fn words<T>(words: &[FourWords<T>]) -> ReadOnly<T> {
+            let length = size_of_val(words) / size_of::<T>();
+            // SAFETY: the caller's promise; each element is four numbers without padding.
+            unsafe { ReadOnly::new(words.as_ptr().cast(), length) }
+        }
+        fn all<E>(elements: &[E]) -> ReadOnly<E> {
+            // SAFETY: the caller's promise.
+            unsafe { ReadOnly::new(elements.as_ptr(), elements.len()) }
+        }
+        Fixed {
+            bounds: words(&self.bounds),
+            variables: all(&self.variables),
+            keys: all(keys),
+            tunings: words(tunings),
+            rotation: all(&self.rotation),
+            pivot: all(&self.pivot),
+            data: all(&self.data),
+        }
+    }
+
     /// The settings that all particles share.
     pub(crate) fn settings(&self, fixed: Fixed<T>) -> Settings<T> {
         Settings {

@@ -61,6 +61,19 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// A limit that was given and that only a swarm has.
+    pub fn of_swarm(&self) -> Option<&'static str> {
+        [
+            ("--iterations", self.iterations.is_some()),
+            ("--fitness-tolerance", self.fitness_tolerance.is_some()),
+            ("--spread-tolerance", self.spread_tolerance.is_some()),
+            ("--stop-patience", self.stop_patience.is_some()),
+            ("--check-every", self.check_every.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+
     /// Applies the limits that were given.
     pub fn apply(&self, iterations: &mut u32, stop: &mut Stop) {
         fn set<T: Copy>(place: &mut Option<T>, given: Option<Limit<T>>) {

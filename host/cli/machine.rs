@@ -97,6 +97,14 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// An option that was given and that only a swarm has.
+    pub fn of_swarm(&self) -> Option<&'static str> {
+        if self.strategy.0.is_some() {
+            return Some("--strategy");
+        }
+        (self.cooperation != Cooperation::default()).then_some("--cooperation")
+    }
+
     pub fn select(&self) -> anyhow::Result<AnyBackend> {
         Ok(self.settled(self.device.select()?))
     }

@@ -28,6 +28,7 @@ pub mod interrupt;
 mod limits;
 mod log;
 mod machine;
+mod method;
 mod optimize;
 mod outputs;
 mod parse;

@@ -4,8 +4,8 @@ use clap::Args;
 use flockwork::swarm::Search;
 
 use super::{
-    conduct::conduct, limits::Limits, machine::Machine, problem::ProblemArguments,
-    records::Records, report::Run, resume::Note, swarm::SwarmArguments,
+    conduct::conduct, limits::Limits, machine::Machine, method::MethodArguments,
+    problem::ProblemArguments, records::Records, report::Run, resume::Note, swarm::SwarmArguments,
 };
 
 #[derive(Args)]
@@ -14,6 +14,8 @@ pub struct Arguments {
     function: String,
     #[command(flatten)]
     problem: ProblemArguments,
+    #[command(flatten)]
+    method: MethodArguments,
     #[command(flatten)]
     swarm: SwarmArguments,
     #[command(flatten)]
@@ -25,20 +27,26 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { function, problem, swarm, limits, records, machine } = arguments;
+    let Arguments { function, problem, method, swarm, limits, records, machine } = arguments;
     let source = problem.source(function);
     let data = source.as_ref().map(|source| source.file().to_owned());
     let note = Note { data: source }.to_text();
     let problem = problem.problem(function, swarm.seed)?;
     let mut options = swarm.options(problem.dims())?;
+    let of_swarm = swarm
+        .of_swarm()
+        .or_else(|| limits.of_swarm())
+        .or_else(|| records.of_swarm())
+        .or_else(|| machine.of_swarm());
+    options.searches = method.searches(&problem, of_swarm)?;
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);
     options.check()?;
-    // The report shows the options as the run will have them.
-    let options = options.settled_for(&problem);
     let inputs = [("--data", data.as_deref()), ("--start", swarm.start_file())];
     records.check(problem.dims(), &inputs, None)?;
     let backend = machine.select()?;
+    // The report shows the options as the run will have them.
+    let options = options.settled_on(&problem, &backend);
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let saved = records.saved(records.save.as_deref(), note);
     conduct(&run, records, saved, &[], |saved, observe| {

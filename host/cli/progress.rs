@@ -64,8 +64,10 @@ fn nearest_limit(options: &Options, progress: &Progress) -> (f64, Cow<'static, s
     let seconds = progress.elapsed.as_secs_f64();
     let share = |done: f64, all: f64| if all > 0.0 { (done / all).min(1.0) } else { 1.0 };
     let iterations = share(f64::from(progress.iteration), f64::from(progress.iterations));
-    let mut nearest =
-        (iterations, format!("{}/{} iterations", progress.iteration, progress.iterations));
+    let mut nearest = match options.searches {
+        None => (iterations, format!("{}/{} iterations", progress.iteration, progress.iterations)),
+        Some(_) => (0.0, format!("{} searches ended", progress.restarts)),
+    };
     if let Some(most) = stop.evaluations {
         let evaluations = share(progress.evaluations as f64, most as f64);
         if evaluations > nearest.0 {

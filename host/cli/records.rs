@@ -54,8 +54,23 @@ pub fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Records {
+    /// A picture that was asked for and that only a swarm has.
+    pub fn of_swarm(&self) -> Option<&'static str> {
+        self.animate.is_some().then_some("--animate")
+    }
+
     /// Sets how often the run records samples and frames, as far as that is not set already.
     pub fn apply(&self, options: &mut Options) {
+        if options.searches.is_some() {
+            // A sample a round: rounds grow.
+            if self.log.is_some() || self.plot.is_some() {
+                options.history.get_or_insert(1);
+            }
+            if self.history.is_some() {
+                options.history = self.history;
+            }
+            return;
+        }
         let per_iteration = u64::from(options.particles).max(1);
         let evaluations = options.stop.evaluations.unwrap_or(u64::MAX);
         let iterations = u64::from(options.iterations).min(evaluations / per_iteration);

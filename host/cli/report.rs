@@ -5,7 +5,7 @@ use std::path::Path;
 use flockwork::{
     backend::{AnyBackend, Backend},
     objective::Goal,
-    swarm::{Edge, Options, Outcome, Precision, Problem, StopReason, Variable},
+    swarm::{Agreement, Edge, Options, Outcome, Precision, Problem, StopReason, Variable},
 };
 use serde_json::{Value, json};
 
@@ -28,6 +28,18 @@ impl Run<'_> {
     /// The run in one line, as a title.
     pub fn title(&self) -> String {
         let (problem, options) = (self.problem, self.options);
+        if let Some(searches) = options.searches {
+            let lanes = match searches.lanes {
+                Some(1) | None => "one after the other".to_owned(),
+                Some(lanes) => format!("{lanes} side by side"),
+            };
+            return format!(
+                "{}, {} dimensions, searches by CMA-ES, {lanes}, f64, seed {}",
+                problem.name(),
+                problem.dims(),
+                options.seed
+            );
+        }
         format!(
             "{}, {} dimensions, {} particles, {}, seed {}",
             problem.name(),
@@ -107,10 +119,12 @@ impl Run<'_> {
         let sought = sought(problem.goal());
         let outside = self.outside(&outcome.position);
         let restarts = match outcome.restarts {
+            _ if outcome.agreement.is_some() => String::new(),
             0 => String::new(),
             1 => ", after 1 restart".to_owned(),
             restarts => format!(", after {restarts} restarts"),
         };
+        let what = if outcome.agreement.is_some() { "rounds" } else { "iterations" };
         let mut lines = vec![
             self.title(),
             format!(
@@ -120,7 +134,7 @@ impl Run<'_> {
                 backend.reason()
             ),
             format!(
-                "done        {} iterations, {:.4e} evaluations in {:.3} s: {:.4e} a second \
+                "done        {} {what}, {:.4e} evaluations in {:.3} s: {:.4e} a second \
                  (start-up {:.3} s)",
                 outcome.iterations,
                 outcome.evaluations as f64,
@@ -139,6 +153,15 @@ impl Run<'_> {
             },
             format!("at          {}", point(&outcome.position)),
         ];
+        if let Some(Agreement { ended, agreeing }) = outcome.agreement {
+            lines.insert(
+                5,
+                match ended {
+                    0 => "how sure    no search had ended".to_owned(),
+                    _ => format!("how sure    {agreeing} of {ended} searches ended at this value"),
+                },
+            );
+        }
         lines.extend(outside);
         if let Some(position) = known.and_then(|known| known.position) {
             lines.push(format!("{sought} at  {}", point(&position)));

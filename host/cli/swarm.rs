@@ -19,15 +19,14 @@ pub struct SwarmArguments {
     /// A set of options; options given beside it override its own. It is either a rule as
     /// published, with 40 particles; the standard swarm of 2006 (robust); or small and large swarms
     /// with restarts and polishing, for a million evaluations or as many as --evaluations allows
-    /// (thorough).
+    /// (thorough) [default: default].
     #[arg(
         long,
         value_parser = choice(Preset::ALL, Preset::name),
-        default_value_t = Preset::Default,
         conflicts_with = "rule",
         help_heading = SWARM
     )]
-    preset: Preset,
+    preset: Option<Preset>,
     #[arg(
         long,
         short = 'p',
@@ -57,24 +56,18 @@ pub struct SwarmArguments {
     )]
     precision: Option<Precision>,
     /// Whether all particles finish an iteration before the next begins (synchronous) or move on
-    /// independently (asynchronous). Asynchronous results depend on timing.
-    #[arg(
-        long,
-        value_parser = choice(Mode::ALL, Mode::name),
-        default_value_t = Options::default().mode,
-        help_heading = SWARM
-    )]
-    mode: Mode,
+    /// independently (asynchronous). Asynchronous results depend on timing [default: synchronous].
+    #[arg(long, value_parser = choice(Mode::ALL, Mode::name), help_heading = SWARM)]
+    mode: Option<Mode>,
     /// Where the particles start: uniform in the box; in a Latin hypercube; at Sobol points; at the
     /// better of a uniform point and its opposite (opposition); or at the points in FILE, text (a
-    /// point a line) or .npy, with any further particles uniform.
+    /// point a line) or .npy, with any further particles uniform [default: uniform].
     #[arg(
         long,
         value_name = "uniform|latin-hypercube|sobol|opposition|FILE",
-        default_value = "uniform",
         help_heading = SWARM
     )]
-    start: String,
+    start: Option<String>,
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
@@ -284,7 +277,36 @@ impl SwarmArguments {
 
     /// The file of starting points, if `--start` names one.
     pub fn start_file(&self) -> Option<&Path> {
-        named_start(&self.start).is_none().then_some(Path::new(&self.start))
+        let start = self.start.as_deref()?;
+        named_start(start).is_none().then_some(Path::new(start))
+    }
+
+    /// An option that was given and that only a swarm has.
+    pub fn of_swarm(&self) -> Option<&'static str> {
+        let (rule, restart) = (&self.rule, &self.restart);
+        let single = self.precision == Some(Precision::F32);
+        [
+            ("--preset", self.preset.is_some()),
+            ("--particles", self.particles.is_some()),
+            ("--precision f32", single),
+            ("--mode", self.mode.is_some()),
+            ("--start", self.start.is_some()),
+            ("--polish", self.polish.is_some()),
+            ("--rule", rule.rule.is_some()),
+            ("--inertia", rule.inertia.is_some()),
+            ("--last-inertia", rule.last_inertia.is_some()),
+            ("--cognitive", rule.cognitive.is_some()),
+            ("--social", rule.social.is_some()),
+            ("--schedule", rule.schedule.is_some()),
+            ("--randomness", rule.randomness.is_some()),
+            ("--neighbourhood", rule.neighbourhood.is_some()),
+            ("--edge", rule.edge.is_some()),
+            ("--max-velocity", rule.max_velocity.is_some()),
+            ("--patience", rule.patience.is_some()),
+            ("--restart", restart.restart),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
     }
 
     /// Whether polishing is off, whatever the preset says.
@@ -299,15 +321,17 @@ impl SwarmArguments {
                 let Options { particles, iterations, precision, .. } = usual;
                 Options { particles, iterations, precision, ..Options::for_rule(rule) }
             }
-            (None, Preset::Default) => usual,
-            (None, preset) => Options::preset(preset),
+            (None, None | Some(Preset::Default)) => usual,
+            (None, Some(preset)) => Options::preset(preset),
         };
         set(&mut options.particles, self.particles);
         options.seed = self.seed;
         set(&mut options.precision, self.precision.map(Some));
-        options.mode = self.mode;
+        options.mode = self.mode.unwrap_or_default();
         self.rule.apply(&mut options, dims)?;
-        options.start = start(&self.start, dims)?;
+        if let Some(given) = &self.start {
+            options.start = start(given, dims)?;
+        }
         if let Some(restart) = self.restart.restart() {
             options.restart = Some(restart);
         }

@@ -1168,6 +1168,7 @@ fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome
         evaluations: 0,
         restarts: 0,
         stopped,
+        agreement: None,
         history: Vec::new(),
         frames: Vec::new(),
         startup: Duration::ZERO,

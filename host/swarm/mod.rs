@@ -11,6 +11,7 @@
 //! | `polish/` | local searches that finish a run |
 //! | `state` | the state of a run besides its swarm |
 //! | `saved`, `resume` | saved runs: writing, reading, resuming |
+//! | `searches` | many independent searches by CMA-ES in place of a swarm |
 //! | `search` | a builder for all of that |
 //! | `start` | where a swarm starts, other than uniform in the box |
 //! | `ask` | swarms whose points the caller evaluates |
@@ -38,6 +39,7 @@ mod resume;
 mod run;
 mod saved;
 mod search;
+mod searches;
 mod start;
 mod state;
 
@@ -59,4 +61,5 @@ pub(crate) use run::minimize_with_personal_bests;
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};
 pub use search::Search;
+pub use searches::{Agreement, Searches};
 pub(crate) use state::PersonalBest;

@@ -5,8 +5,8 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Polish, Precision, Problem};
-use crate::{Error, Result, names::named};
+use super::{Method, Polish, Precision, Problem, Searches};
+use crate::{Error, Result, backend::Backend, names::named};
 
 named! {
     /// How a particle gets its next velocity.
@@ -506,6 +506,10 @@ pub struct Options {
     pub restart: Option<Restart>,
     /// A local search that finishes the run.
     pub polish: Option<Polish>,
+    /// Many independent searches by CMA-ES in place of a swarm. Of the options above they use seed
+    /// and stop: evaluations, target and seconds.
+    #[serde(default)]
+    pub searches: Option<Searches>,
     /// Keep a [`Sample`](super::Sample) of the swarm every this many iterations.
     pub history: Option<u32>,
     /// Keep the positions of all particles every this many iterations, for a picture.
@@ -549,6 +553,7 @@ impl Default for Options {
             stop: Stop::default(),
             restart: None,
             polish: None,
+            searches: None,
             history: None,
             frames: None,
         }
@@ -582,8 +587,31 @@ impl Options {
         Self { precision, ..self.settled(problem.dims()) }
     }
 
+    /// As [`Options::settled_for`], with what a run of [`Searches`] on this back end chooses too:
+    /// how many are side by side, and its evaluations if it has no limit.
+    ///
+    /// ```
+    /// use flockwork::{backend::Cpu, objective::Sphere, swarm::{Options, Problem, Searches}};
+    ///
+    /// let options = Options { searches: Some(Searches::default()), ..Options::default() };
+    /// let settled = options.settled_on(&Problem::new(Sphere, 3)?, &Cpu::new(1)?);
+    /// assert_eq!(settled.searches.and_then(|searches| searches.lanes), Some(1));
+    /// assert_eq!(settled.stop.evaluations, Some(300_000));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn settled_on(&self, problem: &Problem, backend: &impl Backend) -> Self {
+        let mut options = self.settled_for(problem);
+        if let Some(searches) = &mut options.searches {
+            searches.settle(problem.dims(), backend, &mut options.stop);
+        }
+        options
+    }
+
     /// The precision of a run on this problem.
     pub(crate) fn precision_for(&self, problem: &Problem) -> Precision {
+        if self.searches.is_some() {
+            return Precision::F64;
+        }
         let usual = if problem.is_built_in() { Precision::F32 } else { Precision::F64 };
         self.precision.unwrap_or(usual)
     }
@@ -755,6 +783,9 @@ impl Options {
         }
         if let Some(coefficients) = &self.coefficients {
             coefficients.check()?;
+        }
+        if let Some(searches) = &self.searches {
+            searches.check()?;
         }
         self.check_combination()?;
         for (option, value) in [

@@ -5,6 +5,7 @@ use std::{fmt, time::Duration};
 use flockwork_device::objective::Goal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::Agreement;
 use crate::backend::Record;
 
 /// The progress of a run.
@@ -75,6 +76,8 @@ pub enum StopReason {
     Time,
     /// The observer ended the run.
     Interrupted,
+    /// Enough searches ended at the best value.
+    Agreement,
     /// A fit needed no swarm: it was solved directly, or enough descents agreed.
     Certain,
 }
@@ -96,6 +99,7 @@ impl StopReason {
             Self::Patience => "the best no longer improved",
             Self::Time => "the time was over",
             Self::Interrupted => "interrupted",
+            Self::Agreement => "enough searches agreed",
             Self::Certain => "certain without a swarm",
         }
     }
@@ -133,9 +137,11 @@ pub struct Sample {
     #[serde(with = "maybe_nan")]
     pub mean: f64,
     /// The particles' root mean square distance from the best, in each dimension as a share of the
-    /// box.
+    /// box; NaN where there is no swarm.
+    #[serde(with = "maybe_nan")]
     pub spread: f64,
     /// Their root mean square velocity per iteration, likewise.
+    #[serde(with = "maybe_nan")]
     pub velocity: f64,
 }
 
@@ -153,6 +159,12 @@ mod maybe_nan {
 }
 
 impl Sample {
+    /// Of searches after a round.
+    pub(super) fn of_searches(iteration: u32, evaluations: u64, best: f64) -> Self {
+        let [mean, spread, velocity] = [f64::NAN; 3];
+        Self { iteration, evaluations, best, mean, spread, velocity }
+    }
+
     pub(super) fn new(
         record: &Record,
         (iteration, evaluations): (u32, u64),
@@ -241,6 +253,9 @@ pub struct Outcome {
     pub restarts: u32,
     /// Why the run ended.
     pub stopped: StopReason,
+    /// How sure the result is; `None` for a swarm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
     /// The swarm's course, if [`Options::history`](super::Options) asks for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Sample>,
@@ -276,6 +291,8 @@ struct Written {
     restarts: u32,
     stopped: StopReason,
     #[serde(default)]
+    agreement: Option<Agreement>,
+    #[serde(default)]
     history: Vec<Sample>,
     #[serde(rename = "startup_seconds", deserialize_with = "duration")]
     startup: Duration,
@@ -295,6 +312,7 @@ impl From<Written> for Outcome {
             evaluations,
             restarts,
             stopped,
+            agreement: written.agreement,
             history: written.history,
             frames: Vec::new(),
             startup: written.startup,

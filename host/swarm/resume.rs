@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::{
-    Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, state::PersonalBest,
+    Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, searches,
+    state::PersonalBest,
 };
 use crate::{
     Result, Verdict,
@@ -57,6 +58,12 @@ impl Checkpoint {
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         self.check_problem(problem)?;
+        if self.is_of_searches() {
+            let resumed = Some(self.searches()?);
+            let options = self.options();
+            let outcome = searches::run(problem, options, backend, resumed, saved, observe)?;
+            return Ok((outcome, Vec::new()));
+        }
         match self.options().precision_for(problem) {
             Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
             Precision::F64 => self.resume_in::<f64>(note, problem, backend, saved, observe),

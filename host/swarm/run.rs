@@ -22,7 +22,7 @@ use super::{
     Start, StopReason, Variation,
     outcome::sign,
     polish::{Polisher, Step},
-    saved, start,
+    saved, searches, start,
     state::{Ledger, PersonalBest, State},
 };
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// How often the observer is called.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Searches for the best value of a problem with a swarm.
 ///
@@ -140,7 +140,10 @@ pub(super) fn run(
     }
     // Settled here, not later: a file stores the choices, and a restart with more particles keeps
     // them.
-    let options = &options.settled_for(problem);
+    let options = &options.settled_on(problem, backend);
+    if options.searches.is_some() {
+        return searches::run(problem, options, backend, None, saved, observe);
+    }
     match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
@@ -700,6 +703,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             evaluations,
             restarts: self.state.ledger.restarts,
             stopped,
+            agreement: None,
             history: self.state.history,
             frames: self.state.frames,
             startup: self.startup,
@@ -875,6 +879,7 @@ fn minimize_many_in<T: Number>(
             evaluations: evaluations_done,
             restarts: 0,
             stopped: StopReason::Iterations,
+            agreement: None,
             history: own.map(sample).collect(),
             frames: Vec::new(),
             startup,

@@ -5,18 +5,19 @@ use std::{
     time::Duration,
 };
 
-use flockwork_device::{objective::Goal, swarm::settings::Variable};
+use flockwork_device::{objective::Goal, random::philox, swarm::settings::Variable};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
-    Frame, Options, Problem, Sample,
+    Frame, Options, Problem, Sample, Searches,
     polish::Polisher,
+    searches::Course,
     state::{Ledger, PersonalBest, State},
 };
 use crate::{
     Error, Result,
-    backend::{Best, Number, Snapshot},
+    backend::{Best, Ended, Number, SearchSchedule, Snapshot, lane_fits},
     io::checkpoint::{self, OwnedSection, Section, find},
 };
 
@@ -90,6 +91,9 @@ struct Header {
     options: Options,
     ledger: Ledger,
     polisher: Option<Polisher>,
+    /// What a run of searches has done; its ledger is empty.
+    #[serde(default)]
+    course: Option<Course>,
     iteration: u32,
     note: String,
     /// Number of samples and of frames.
@@ -116,6 +120,7 @@ pub(super) fn write<T: Number>(
         options: options.clone(),
         ledger: state.ledger.clone(),
         polisher: state.polisher.clone(),
+        course: None,
         iteration: snapshot.iteration,
         note: saved.note.clone(),
         samples: state.history.len(),
@@ -136,10 +141,7 @@ pub(super) fn write<T: Number>(
         numbers.extend(position);
     }
     let polished = state.polisher.as_ref().map_or(Vec::new(), Polisher::numbers);
-    let counts: Vec<u64> =
-        state.history.iter().flat_map(|s| [u64::from(s.iteration), s.evaluations]).collect();
-    let samples: Vec<f64> =
-        state.history.iter().flat_map(|s| [s.best, s.mean, s.spread, s.velocity]).collect();
+    let (counts, samples) = sampled(&state.history);
     let bests: Vec<f64> = state
         .frames
         .iter()
@@ -177,6 +179,55 @@ pub(super) fn write<T: Number>(
             Section::new("frame_bests", &bests),
             Section::new("frame_positions", &frame_positions),
             Section::new("frame_velocities", &frame_velocities),
+        ],
+    )
+}
+
+/// The samples as two lists of numbers.
+fn sampled(history: &[Sample]) -> (Vec<u64>, Vec<f64>) {
+    let counts = history.iter().flat_map(|s| [u64::from(s.iteration), s.evaluations]);
+    let values = history.iter().flat_map(|s| [s.best, s.mean, s.spread, s.velocity]);
+    (counts.collect(), values.collect())
+}
+
+/// Writes a run of searches.
+pub(super) fn write_searches(
+    saved: &Saved,
+    problem: &Problem,
+    options: &Options,
+    course: &Course,
+    lanes: &[Vec<f64>],
+) -> Result<()> {
+    let header = Header {
+        problem: Statement::of(problem),
+        options: options.clone(),
+        ledger: Ledger::default(),
+        polisher: None,
+        course: Some(course.clone()),
+        iteration: course.rounds,
+        note: saved.note.clone(),
+        samples: course.history.len(),
+        frames: Vec::new(),
+    };
+    let mut numbers = vec![course.effort, course.allowance, course.best.0];
+    numbers.extend(&course.best.1);
+    let ended = course.ended.iter().flat_map(|ended| [ended.value, ended.spread]);
+    let ended: Vec<f64> = ended.collect();
+    let searches = course.ended.iter().flat_map(|e| [u64::from(e.index), e.evaluations]);
+    let searches: Vec<u64> = searches.collect();
+    let lengths: Vec<u64> = lanes.iter().map(|lane| lane.len() as u64).collect();
+    let (counts, samples) = sampled(&course.history);
+    checkpoint::write(
+        &saved.path,
+        &header,
+        &[
+            Section::new("course", &numbers),
+            Section::new("ended", &ended),
+            Section::new("ended_searches", &searches),
+            Section::new("lane_lengths", &lengths),
+            Section::new("lanes", &lanes.concat()),
+            Section::new("sample_counts", &counts),
+            Section::new("samples", &samples),
         ],
     )
 }
@@ -346,6 +397,54 @@ impl Checkpoint {
             velocity: value[3],
         };
         Ok(counts.chunks_exact(2).zip(values.chunks_exact(4)).map(sample).collect())
+    }
+
+    /// Whether it is a run of searches.
+    pub(super) fn is_of_searches(&self) -> bool {
+        self.header.course.is_some()
+    }
+
+    /// What a run of searches has done, and its lanes.
+    pub(super) fn searches(&self) -> Result<(Course, Vec<Vec<f64>>)> {
+        let dims = self.header.problem.lower.len();
+        let options = self.options();
+        let (Some(mut course), Some(Searches { lanes: Some(lanes), .. })) =
+            (self.header.course.clone(), options.searches)
+        else {
+            return Err(self.wrong("it lacks the number of lanes".to_owned()));
+        };
+        let kept: Vec<f64> =
+            self.numbers("course", 3 + dims).or_else(|_| self.numbers("course", 3))?;
+        (course.effort, course.allowance) = (kept[0], kept[1]);
+        course.best = (kept[2], kept[3..].to_vec());
+        let section = find(&self.path, &self.sections, "ended")?;
+        let numbers: Vec<f64> = section.numbers().map_err(|why| self.wrong(why.to_string()))?;
+        let searches: Vec<u64> = self.numbers("ended_searches", numbers.len())?;
+        let ended = numbers.chunks_exact(2).zip(searches.chunks_exact(2));
+        course.ended = ended
+            .map(|(value, search)| Ended {
+                index: search[0] as u32,
+                value: value[0],
+                spread: value[1],
+                evaluations: search[1],
+            })
+            .collect();
+        course.history = self.history()?;
+        let lengths: Vec<u64> = self.numbers("lane_lengths", lanes as usize)?;
+        let all = lengths.iter().try_fold(0_u64, |sum, &length| sum.checked_add(length));
+        let all: Vec<f64> = self.numbers("lanes", all.unwrap_or(u64::MAX) as usize)?;
+        let schedule = SearchSchedule { key: philox::key(options.seed), lanes, dims: dims as u32 };
+        let mut rest = &all[..];
+        let mut words = Vec::new();
+        for (lane, &length) in (0..).zip(&lengths) {
+            let (own, others) = rest.split_at(length as usize);
+            if !lane_fits(&schedule, lane, own) {
+                return Err(self.wrong(format!("its lane {lane} contradicts itself")));
+            }
+            words.push(own.to_vec());
+            rest = others;
+        }
+        Ok((course, words))
     }
 
     pub(super) fn state<T: Number>(&self, problem: &Problem) -> Result<(State, Snapshot<T>)> {

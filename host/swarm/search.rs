@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{
     Coefficients, Edge, Mode, Neighbourhood, Options, Outcome, Polish, Precision, Problem,
-    Progress, Randomness, Restart, Rule, Saved, Schedule, Start, run,
+    Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start, run,
 };
 use crate::{
     Result, Verdict,
@@ -60,6 +60,7 @@ chosen! {
     check_every: u32 = stop.check_every,
     restart: Option<Restart> = restart,
     polish: Option<Polish> = polish,
+    searches: Option<Searches> = searches,
     history: Option<u32> = history,
     frames: Option<u32> = frames,
 }
@@ -309,6 +310,12 @@ impl Search {
         self
     }
 
+    /// Runs many independent searches by CMA-ES in place of a swarm.
+    pub fn searches(mut self, searches: Searches) -> Self {
+        self.chosen.searches = Some(Some(searches));
+        self
+    }
+
     /// Keeps a sample of the swarm every `every` iterations.
     pub fn history(mut self, every: u32) -> Self {
         self.chosen.history = Some(Some(every));
@@ -523,6 +530,7 @@ mod tests {
             },
             restart: Some(Restart::default()),
             polish: Some(Polish::default()),
+            searches: Some(Searches::default()),
             history: Some(14),
             frames: Some(15),
         };

@@ -8,7 +8,7 @@ use super::{Frame, Sample, polish::Polisher};
 pub(crate) type PersonalBest = (f64, Vec<f64>);
 
 /// A run's counters, and the best of all its swarms.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ledger {
     /// Restarts so far.
     pub restarts: u32,

@@ -11,11 +11,13 @@
 //! | `tiles` | the arrays of a swarm, split for the threads |
 //! | `personal_bests` | the update of a tile's personal bests, and the best of them |
 //! | `swarm` | the iteration |
+//! | `lanes` | many searches side by side, a thread each |
 //! | `asynchronous` | many iterations of threads that do not wait for each other |
 
 mod asynchronous;
 mod evaluator;
 mod flock;
+mod lanes;
 mod personal_bests;
 mod simd;
 mod swarm;
@@ -28,7 +30,9 @@ pub use simd::Simd;
 pub(crate) use simd::dispatched;
 pub use swarm::CpuSwarm;
 
-use super::{Backend, Function, Number, Plan, Swarm, check_function};
+use lanes::CpuLanes;
+
+use super::{Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function};
 use crate::{Error, Result};
 
 /// More threads than any machine has cores; this many can be started in a moment.
@@ -152,6 +156,15 @@ impl Backend for Cpu {
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
         T::cpu_swarm(self, function, plan)
+    }
+
+    fn lanes(
+        &self,
+        function: &dyn Function,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        Ok(Box::new(CpuLanes::new(self.clone(), function, plan, schedule)?))
     }
 
     fn cpu(&self) -> Result<Cpu> {

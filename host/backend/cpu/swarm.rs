@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use flockwork_device::{
-    gpu::memory::ReadOnly,
     math::Partial,
     random::Key,
     swarm::{
@@ -28,7 +27,7 @@ use super::{
 use crate::{
     Error, Result,
     backend::{
-        Best, Fixed, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_advance,
+        Best, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_advance,
         check_begun, check_better, check_implant, check_points, check_start, check_stride,
         into_tiles, until_record,
     },
@@ -122,25 +121,9 @@ impl<T: Number> CpuSwarm<T> {
     /// # Safety
     /// Both may be used while nothing changes or drops this swarm's plan, keys and coefficients.
     unsafe fn shared(&self) -> (Settings<T>, View<T>) {
-        fn words<T>(words: &[FourWords<T>]) -> ReadOnly<T> {
-            let length = size_of_val(words) / size_of::<T>();
-            // SAFETY: the caller's promise; each element is four numbers without padding.
-            unsafe { ReadOnly::new(words.as_ptr().cast(), length) }
-        }
-        fn all<E>(elements: &[E]) -> ReadOnly<E> {
-            // SAFETY: the caller's promise.
-            unsafe { ReadOnly::new(elements.as_ptr(), elements.len()) }
-        }
         let plan = &self.plan;
-        let fixed = Fixed {
-            bounds: words(&plan.bounds),
-            variables: all(&plan.variables),
-            keys: all(&self.keys),
-            tunings: words(&self.tunings),
-            rotation: all(&plan.rotation),
-            pivot: all(&plan.pivot),
-            data: all(&plan.data),
-        };
+        // SAFETY: the caller's promise.
+        let fixed = unsafe { plan.fixed_here(&self.keys, &self.tunings) };
         (plan.settings(fixed), plan.view(fixed))
     }
 

@@ -12,6 +12,7 @@ mod polish;
 mod problems;
 mod rules;
 mod saved;
+mod searches;
 mod starts;
 mod stopping;
 

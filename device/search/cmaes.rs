@@ -1,0 +1,487 @@
+//! A generation of CMA-ES, with weights that also push away from the worse half.
+//!
+//! Points are x = m + s w (L z): mean m, step size s, widths of the box w, a Cholesky factor L of
+//! the covariance, and normal deviates z. What is made of the covariance is the same for every
+//! factor, but for the path of the step size, which follows the deviates themselves: they turn with
+//! the factor, slowly (Krause, Arbonès, Igel 2016). So no eigenvectors are needed.
+//!
+//! # References
+//! N. Hansen: "The CMA evolution strategy: a tutorial" (2016), arXiv 1604.00772: table 1, equations
+//! 37 to 47, 49 to 58. O. Krause, D. Arbonès, C. Igel: "CMA-ES with optimal covariance update and
+//! storage complexity", NIPS (2016).
+
+use super::{
+    schedule::Plan,
+    state::{
+        BEST, DAMPING, EFFECTIVE, ENDED, Ended, GENERATION, IMPROVED, KEEP, LEAST, LENGTH, MOST,
+        OWN_EVALUATIONS, PATH_GAIN, PENALTY, POPULATION, RATE_MANY, RATE_ONE, RATE_PATH,
+        RATE_SIGMA, SIGMA, SINCE, SPREAD, State, WEIGHTS,
+    },
+    team::{Team, Words},
+};
+use crate::{
+    math::{Real, Scalar},
+    random::{Draw, Key, Purpose},
+    swarm::view::View,
+};
+
+/// Ends where a generation's points are this close, in shares of the box.
+const CLOSE: f64 = 1e-12;
+/// Ends where the points of a generation have spread over this many boxes.
+const WIDE: f64 = 100.0;
+/// Ends where the least pivot of the covariance is this small beside the greatest.
+const NARROW: f64 = 1e-14;
+/// Values differ no longer if their differences are below this share of those at the start.
+const ALIKE: f64 = 1e-17;
+
+/// The box that a search moves in.
+#[derive(Clone, Copy)]
+pub struct Area<'a>(&'a View<f64>);
+
+impl<'a> Area<'a> {
+    /// The box of a view.
+    ///
+    /// # Safety
+    /// The view's bounds are as it documents, for as many dimensions as are asked for.
+    #[inline(always)]
+    pub unsafe fn new(view: &'a View<f64>) -> Self {
+        Self(view)
+    }
+
+    /// The least and the greatest coordinate.
+    #[inline(always)]
+    pub fn limits(self, dimension: u32) -> (f64, f64) {
+        // SAFETY: as promised in `new`.
+        let bound = unsafe { self.0.bound(dimension) };
+        (bound.lower, bound.upper)
+    }
+
+    /// How wide it is.
+    #[inline(always)]
+    pub fn width(self, dimension: u32) -> f64 {
+        let (lower, upper) = self.limits(dimension);
+        upper - lower
+    }
+
+    /// A coordinate that is uniform in the box.
+    #[inline(always)]
+    pub fn uniform(self, key: Key, dimension: u32) -> f64 {
+        let draw = Draw {
+            key,
+            iteration: 0,
+            particle: 0,
+            group: dimension,
+            purpose: Purpose::Search,
+            nth: 2,
+        };
+        let (uniform, _) = f64::uniform_pair(draw.block(), 0);
+        let (lower, upper) = self.limits(dimension);
+        uniform.fma(upper - lower, lower).limit(lower, upper)
+    }
+}
+
+/// Begins at the mean that the lane has, with the first deviation `sigma`. Collective; ends with a
+/// barrier.
+#[inline(always)]
+pub fn begin<W: Words>(team: impl Team, state: State<W>, plan: &Plan, sigma: f64) {
+    let (layout, dims, population) = (state.layout, state.layout.dims, plan.population);
+    let middle = Real::ln(0.5 * (f64::from(population) + 1.0));
+    team.each(population, |rank| {
+        state.set(layout.weights() + rank, middle - Real::ln(f64::from(rank) + 1.0));
+    });
+    team.each(dims, |d| {
+        state.set(layout.path() + d, 0.0);
+        state.set(layout.sigma_path() + d, 0.0);
+    });
+    team.each_of(dims, dims, |row, column| {
+        let unit = if row == column { 1.0 } else { 0.0 };
+        state.set(layout.covariance() + row * dims + column, unit);
+        state.set(layout.factor() + row * dims + column, unit);
+    });
+    team.barrier();
+    if team.is_first() {
+        let scales = rates(state, population);
+        state.set(GENERATION, 0.0);
+        state.set(POPULATION, f64::from(population));
+        state.set(SIGMA, sigma);
+        state.set(SPREAD, 0.0);
+        state.set(LEAST, f64::INFINITY);
+        state.set(MOST, f64::NEG_INFINITY);
+        state.set(IMPROVED, 0.0);
+        state.set(SINCE, 0.0);
+        state.set(ENDED, 0.0);
+        // For the loop below.
+        state.set(KEEP, scales[0]);
+        state.set(PATH_GAIN, scales[1]);
+    }
+    team.barrier();
+    let (better, worse) = (state.get(KEEP), state.get(PATH_GAIN));
+    team.each(population, |rank| {
+        let weight = state.get(layout.weights() + rank);
+        let scale = if weight < 0.0 { worse } else { better };
+        state.set(layout.weights() + rank, weight * scale);
+    });
+    team.barrier();
+}
+
+/// Stores the rates; returns the factors of the positive and of the negative weights.
+#[inline(always)]
+fn rates<W: Words>(state: State<W>, population: u32) -> [f64; 2] {
+    let n = f64::from(state.layout.dims);
+    let (mut better, mut worse) = ([0.0; 2], [0.0; 2]);
+    for rank in 0..population {
+        let weight = state.get(state.layout.weights() + rank);
+        if weight < 0.0 {
+            worse = [worse[0] - weight, weight.fma(weight, worse[1])];
+        } else {
+            better = [better[0] + weight, weight.fma(weight, better[1])];
+        }
+    }
+    let effective = better[0] * better[0] / better[1];
+    let rate_one = 2.0 / ((n + 1.3) * (n + 1.3) + effective);
+    let many = 2.0 * (0.25 + effective + 1.0 / effective - 2.0);
+    let rate_many = (many / ((n + 2.0) * (n + 2.0) + effective)).least(1.0 - rate_one);
+    let rate_sigma = (effective + 2.0) / (n + effective + 5.0);
+    let wide = ((effective - 1.0) / (n + 1.0)).greatest(0.0).sqrt() - 1.0;
+    // The negative weights: their sum keeps the trace, and the matrix positive definite.
+    let limit = 1.0 + rate_one / rate_many;
+    let limit = limit.least(1.0 + 2.0 * (worse[0] * worse[0] / worse[1]) / (effective + 2.0));
+    let limit = limit.least((1.0 - rate_one - rate_many) / (n * rate_many));
+    let worse_scale = limit / worse[0];
+    state.set(EFFECTIVE, effective);
+    state.set(RATE_PATH, (4.0 + effective / n) / (n + 4.0 + 2.0 * effective / n));
+    state.set(RATE_SIGMA, rate_sigma);
+    state.set(DAMPING, 1.0 + 2.0 * wide.greatest(0.0) + rate_sigma);
+    state.set(RATE_ONE, rate_one);
+    state.set(RATE_MANY, rate_many);
+    state.set(LENGTH, n.sqrt() * (1.0 - 1.0 / (4.0 * n) + 1.0 / (21.0 * n * n)));
+    state.set(WEIGHTS, 1.0 - limit);
+    [1.0 / better[0], worse_scale]
+}
+
+/// Draws a generation: deviates, ways, and the points to be evaluated. Collective; ends with a
+/// barrier.
+#[inline(always)]
+pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, key: Key) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
+    let iteration = state.count(GENERATION) + 1;
+    let pairs = dims.div_ceil(2);
+    team.each_of(population, pairs, |point, pair| {
+        let purpose = Purpose::Search;
+        let draw = Draw { key, iteration, particle: point, group: pair, purpose, nth: 3 };
+        // Box and Muller 1958.
+        let (r1, r2) = f64::uniform_pair(draw.block(), 0);
+        let radius = (-2.0 * Real::ln(1.0 - r1)).sqrt();
+        let (sine, cosine) = (r2 + r2).sin_cos_pi();
+        let place = layout.deviates() + point * dims + 2 * pair;
+        state.set(place, radius * cosine);
+        if 2 * pair + 1 < dims {
+            state.set(place + 1, radius * sine);
+        }
+    });
+    team.barrier();
+    team.each_of(population, dims, |point, d| {
+        let deviates = layout.deviates() + point * dims;
+        let mut way = 0.0;
+        for j in 0..=d {
+            let factor = state.get(layout.factor() + j * dims + d);
+            way = factor.fma(state.get(deviates + j), way);
+        }
+        state.set(layout.ways() + point * dims + d, way);
+        let (lower, upper) = area.limits(d);
+        let x = coordinate(state, area, sigma, d, way).limit(lower, upper);
+        state.set(state.in_tiles(layout.points(), point, d), x);
+    });
+    team.barrier();
+}
+
+/// A coordinate of a point before it is limited to the box.
+#[inline(always)]
+fn coordinate<W: Words>(state: State<W>, area: Area<'_>, sigma: f64, d: u32, way: f64) -> f64 {
+    (sigma * area.width(d)).fma(way, state.get(state.layout.mean() + d))
+}
+
+/// Learns from the values of a generation. Collective; begins and ends with a barrier.
+#[inline(always)]
+pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
+    rank(team, state, area);
+    move_mean(team, state, area);
+    reshape(team, state);
+    if team.is_first() {
+        look(state);
+    }
+    team.barrier();
+}
+
+/// Ranks the points, and keeps the best one.
+#[inline(always)]
+fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
+    // How far each point was outside, in deviations of its coordinates.
+    let mut any = false;
+    team.each(population, |point| {
+        let mut outside = 0.0;
+        for d in 0..dims {
+            let (lower, upper) = area.limits(d);
+            let x = coordinate(state, area, sigma, d, state.get(layout.ways() + point * dims + d));
+            if x < lower || upper < x {
+                let variance = state.get(layout.covariance() + d * dims + d);
+                let beyond = (x - x.limit(lower, upper)) / (sigma * area.width(d));
+                outside += beyond * beyond / variance;
+            }
+        }
+        any |= outside > 0.0;
+        state.set(layout.factors() + point, outside);
+    });
+    team.rank_all(state.words, layout.values(), layout.order(), population);
+    let any = team.any(any);
+    let value_at = |rank: u32| state.get(layout.values() + state.count(layout.order() + rank));
+    let best = state.count(layout.order());
+    let value = value_at(0);
+    let improves = value < state.get(BEST);
+    if improves {
+        team.each(dims, |d| {
+            let x = state.get(state.in_tiles(layout.points(), best, d));
+            state.set(layout.best() + d, x);
+        });
+    }
+    let (quarter, middle, last) = (population / 4, population / 2, population - 1);
+    let spread = value_at(last - quarter) - value_at(quarter);
+    let median = value_at(middle) - value;
+    team.barrier();
+    if team.is_first() {
+        state.set(GENERATION, state.get(GENERATION) + 1.0);
+        let all = state.get(OWN_EVALUATIONS) + f64::from(population);
+        state.set(OWN_EVALUATIONS, all);
+        if improves {
+            state.set(BEST, value);
+            state.set(IMPROVED, state.get(GENERATION));
+        }
+        if state.get(GENERATION) == 1.0 {
+            let spread = if median.is_finite() { median } else { 0.0 };
+            state.set(SPREAD, spread);
+        }
+        state.set(PENALTY, if spread.is_finite() { spread / f64::from(dims) } else { 0.0 });
+    }
+    if any {
+        team.barrier();
+        let penalty = state.get(PENALTY);
+        team.each(population, |point| {
+            let outside = state.get(layout.factors() + point);
+            state.set(
+                layout.keys() + point,
+                penalty.fma(outside, state.get(layout.values() + point)),
+            );
+        });
+        team.rank_all(state.words, layout.keys(), layout.order(), population);
+    }
+    team.barrier();
+    team.each(population, |rank| {
+        let mut weight = state.get(layout.weights() + rank);
+        if weight < 0.0 {
+            // So that no step is longer than those of the better half (Hansen 2016, equation 46).
+            let deviates = layout.deviates() + state.count(layout.order() + rank) * dims;
+            let mut square = 0.0;
+            for d in 0..dims {
+                let deviate = state.get(deviates + d);
+                square = deviate.fma(deviate, square);
+            }
+            weight *= f64::from(dims) / square.greatest(1e-8);
+        }
+        state.set(layout.factors() + rank, weight);
+    });
+    team.barrier();
+}
+
+/// Moves the mean, and sets the step size.
+#[inline(always)]
+fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
+    let better = population / 2;
+    team.each_of(2, dims, |side, d| {
+        let from = if side == 0 { layout.ways() } else { layout.deviates() };
+        let mut sum = 0.0;
+        for rank in 0..better {
+            let point = state.count(layout.order() + rank);
+            let weight = state.get(layout.weights() + rank);
+            sum = weight.fma(state.get(from + point * dims + d), sum);
+        }
+        // `white` follows `way`.
+        state.set(layout.way() + side * dims + d, sum);
+    });
+    team.barrier();
+    let (rate, effective) = (state.get(RATE_SIGMA), state.get(EFFECTIVE));
+    let gain = (rate * (2.0 - rate) * effective).sqrt();
+    team.each(dims, |d| {
+        let (lower, upper) = area.limits(d);
+        let way = state.get(layout.way() + d);
+        let mean = coordinate(state, area, sigma, d, way).limit(lower, upper);
+        state.set(layout.mean() + d, mean);
+        let path = layout.sigma_path() + d;
+        let white = gain * state.get(layout.white() + d);
+        state.set(path, (1.0 - rate).fma(state.get(path), white));
+    });
+    team.barrier();
+    if team.is_first() {
+        let mut square = 0.0;
+        for d in 0..dims {
+            let path = state.get(layout.sigma_path() + d);
+            square = path.fma(path, square);
+        }
+        let (length, usual) = (square.sqrt(), state.get(LENGTH));
+        let settled = 1.0 - Real::powi(1.0 - rate, 2 * state.count(GENERATION));
+        let bound = (1.4 + 2.0 / (f64::from(dims) + 1.0)) * usual;
+        let goes_on = length < bound * settled.sqrt();
+        let path = state.get(RATE_PATH);
+        let (one, many) = (state.get(RATE_ONE), state.get(RATE_MANY));
+        // Makes up for what a halted path would have added.
+        let lost = if goes_on { 0.0 } else { one * path * (2.0 - path) };
+        state.set(KEEP, 1.0 - one - many * state.get(WEIGHTS) + lost);
+        let gain = (path * (2.0 - path) * effective).sqrt();
+        state.set(PATH_GAIN, if goes_on { gain } else { 0.0 });
+        let damping = state.get(DAMPING);
+        let mut growth = (rate / damping * (length / usual - 1.0)).least(1.0);
+        let some = population / 4 + 2;
+        let some = if some < population { some } else { population - 1 };
+        let value_at = |rank: u32| state.get(layout.values() + state.count(layout.order() + rank));
+        if value_at(0) == value_at(some) {
+            // On a plain: look further (Hansen 2016, B.3).
+            growth = 0.2 + rate / damping;
+        }
+        state.set(SIGMA, sigma * Real::exp(growth));
+    }
+    team.barrier();
+}
+
+/// Learns the covariance, and factorises it.
+#[inline(always)]
+fn reshape<W: Words>(team: impl Team, state: State<W>) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let population = state.count(POPULATION);
+    let (rate, gain) = (state.get(RATE_PATH), state.get(PATH_GAIN));
+    team.each(dims, |d| {
+        let way = gain * state.get(layout.way() + d);
+        let path = layout.path() + d;
+        state.set(path, (1.0 - rate).fma(state.get(path), way));
+    });
+    team.barrier();
+    let (keep, one, many) = (state.get(KEEP), state.get(RATE_ONE), state.get(RATE_MANY));
+    team.each_of_triangle(dims, |row, column| {
+        let mut sum = 0.0;
+        for rank in 0..population {
+            let ways = layout.ways() + state.count(layout.order() + rank) * dims;
+            let weighted = state.get(layout.factors() + rank) * state.get(ways + row);
+            sum = weighted.fma(state.get(ways + column), sum);
+        }
+        let place = layout.covariance() + row * dims + column;
+        let path = state.get(layout.path() + row) * state.get(layout.path() + column);
+        let learnt = many.fma(sum, one * path);
+        state.set(place, keep.fma(state.get(place), learnt));
+    });
+    let since = state.get(SINCE) + 1.0;
+    team.barrier();
+    // It changes little in a generation and costs much (Hansen 2016, B.2).
+    let is_due = since * 10.0 * f64::from(dims) * (one + many) >= 1.0;
+    if team.is_first() {
+        state.set(SINCE, if is_due { 0.0 } else { since });
+    }
+    if is_due {
+        factorise(team, state);
+    }
+}
+
+/// The Cholesky factor of the covariance; ends the search if there is none.
+#[inline(always)]
+fn factorise<W: Words>(team: impl Team, state: State<W>) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let factor = |row: u32, column: u32| layout.factor() + row * dims + column;
+    team.each_of_triangle(dims, |row, column| {
+        let value = state.get(layout.covariance() + row * dims + column);
+        state.set(factor(column, row), value);
+    });
+    team.barrier();
+    let mut greatest = 0.0;
+    for k in 0..dims {
+        let pivot = state.get(factor(k, k));
+        greatest = pivot.greatest(greatest);
+        if !(pivot > NARROW * greatest && pivot.is_finite()) {
+            // All threads see the same pivot.
+            if team.is_first() {
+                state.set(ENDED, f64::from(Ended::Condition as u32));
+            }
+            return;
+        }
+        let inverse = 1.0 / pivot;
+        let rest = dims - k - 1;
+        team.each_of_triangle(rest, |row, column| {
+            let (row, column) = (k + 1 + row, k + 1 + column);
+            let share = state.get(factor(k, row)) * inverse;
+            let place = factor(column, row);
+            state.set(place, (-share).fma(state.get(factor(k, column)), state.get(place)));
+        });
+        team.barrier();
+    }
+    team.each(dims, |k| {
+        state.set(layout.white() + k, 1.0 / state.get(factor(k, k)).sqrt());
+    });
+    team.barrier();
+    team.each_of_triangle(dims, |row, column| {
+        let place = factor(column, row);
+        state.set(place, state.get(place) * state.get(layout.white() + column));
+    });
+}
+
+/// Decides whether the search goes on.
+#[inline(always)]
+fn look<W: Words>(state: State<W>) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let (n, population) = (f64::from(dims), state.count(POPULATION));
+    let generation = state.count(GENERATION);
+    let value_at = |rank: u32| state.get(layout.values() + state.count(layout.order() + rank));
+    let (first, last) = (value_at(0), value_at(population - 1));
+    let end = |why: Ended| state.set(ENDED, f64::from(why as u32));
+    if !state.get(BEST).is_finite() {
+        end(Ended::NoValue);
+        return;
+    }
+    let mut reach = 0.0;
+    for d in 0..dims {
+        let deviation = state.get(layout.covariance() + d * dims + d).sqrt();
+        reach = deviation.greatest(reach);
+        reach = state.get(layout.path() + d).abs().greatest(reach);
+    }
+    reach *= state.get(SIGMA);
+    if !(reach >= CLOSE) {
+        end(Ended::Points);
+    }
+    if reach > WIDE {
+        end(Ended::Condition);
+    }
+    let (least, most) = (first.least(state.get(LEAST)), first.greatest(state.get(MOST)));
+    let lately = 10 + 30 * dims / population;
+    if generation % lately == 0 {
+        let alike = ALIKE * state.get(SPREAD);
+        let rounding = 4.0 * f64::EPSILON * state.get(BEST).abs();
+        let alike = alike.greatest(rounding);
+        if most - least <= alike && last - first <= alike {
+            end(Ended::Values);
+        }
+        state.set(LEAST, f64::INFINITY);
+        state.set(MOST, f64::NEG_INFINITY);
+    } else {
+        state.set(LEAST, least);
+        state.set(MOST, most);
+    }
+    // Hansen 2009: BIPOP.
+    let points = f64::from(population);
+    let stagnant = 100.0 + 100.0 * n * n.sqrt() / points;
+    if f64::from(generation) - state.get(IMPROVED) > stagnant {
+        end(Ended::Stagnation);
+    }
+    if f64::from(generation) > 100.0 + 50.0 * (n + 3.0) * (n + 3.0) / points.sqrt() {
+        end(Ended::Generations);
+    }
+}

@@ -1,0 +1,157 @@
+//! A lane: one search after the other, as far as its evaluations reach.
+
+use super::{
+    cmaes::{self, Area},
+    line,
+    schedule::Schedule,
+    state::{
+        BEGUN, BEST, CAP, EFFORT, ENDED, EVALUATIONS, GENERATION, INDEX, LANE_BEST, LOG, LOGGED,
+        OWN_EVALUATIONS, PHASE, POPULATION, Phase, RESULT, SPREAD, State,
+    },
+    team::{Team, Words},
+};
+
+/// What a generation costs besides its evaluations, in evaluations: so lanes with small and with
+/// large populations take about the same time for the same effort. On one multiprocessor of an H100
+/// a generation of few points takes about as long as one of 256 more.
+const OVERHEAD: f64 = 256.0;
+
+/// How far a lane goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Limits {
+    /// The most evaluations of each lane from the start of this round on.
+    pub evaluations: f64,
+    /// The evaluations of all rounds, with an overhead for each generation, after which no
+    /// generation begins.
+    pub effort: f64,
+    /// No generation begins when the lane's best is this or less.
+    pub target: f64,
+    /// 1 where the round was interrupted and goes on.
+    pub goes_on: u32,
+}
+
+/// Runs a lane as far as the limits let it, or until its log is full. `evaluate` is called by all
+/// threads: it stores the values of the first so many of the lane's points, infinity for those that
+/// are no numbers, begins and ends with a barrier, and says whether to go on after that generation.
+///
+/// The words of a new lane, which is number `lane`, are all zero.
+#[inline(always)]
+pub fn run<T: Team, W: Words>(
+    team: T,
+    state: State<W>,
+    area: Area<'_>,
+    schedule: &Schedule,
+    lane: u32,
+    limits: &Limits,
+    mut evaluate: impl FnMut(T, State<W>, u32) -> bool,
+) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let is_new = state.get(BEGUN) == 0.0;
+    team.barrier();
+    if team.is_first() && is_new {
+        state.set(BEGUN, 1.0);
+        state.set(INDEX, f64::from(lane));
+        state.set(LANE_BEST, f64::INFINITY);
+    }
+    if team.is_first() && limits.goes_on == 0 {
+        // The host has taken the results of the last round.
+        state.set(LOGGED, 0.0);
+        state.set(CAP, state.get(EVALUATIONS) + limits.evaluations);
+    }
+    team.barrier();
+    let mut goes_on = true;
+    while goes_on {
+        let index = state.count(INDEX);
+        let plan = schedule.plan(index);
+        if state.count(PHASE) == Phase::Begin as u32 {
+            if state.count(LOGGED) == LOG {
+                return;
+            }
+            team.each(dims, |d| state.set(layout.mean() + d, area.uniform(plan.key, d)));
+            team.barrier();
+            if team.is_first() {
+                state.set(OWN_EVALUATIONS, 0.0);
+                state.set(BEST, f64::INFINITY);
+                state.set(GENERATION, 0.0);
+                let phase = if plan.line { Phase::Line } else { Phase::Cmaes };
+                state.set(PHASE, f64::from(phase as u32));
+            }
+            if plan.line {
+                team.barrier();
+            } else {
+                cmaes::begin(team, state, &plan, plan.deviation);
+            }
+        }
+        let along_axes = state.count(PHASE) == Phase::Line as u32;
+        let count = if along_axes { line::batch(state) } else { state.count(POPULATION) };
+        let evaluations = state.get(EVALUATIONS) + f64::from(count);
+        if evaluations > state.get(CAP)
+            || state.get(EFFORT) >= limits.effort
+            || state.get(LANE_BEST) <= limits.target
+        {
+            return;
+        }
+        if along_axes {
+            line::sample(team, state, area);
+        } else {
+            cmaes::sample(team, state, area, plan.key);
+        }
+        goes_on = evaluate(team, state, count);
+        if team.is_first() {
+            state.set(EVALUATIONS, evaluations);
+            state.set(EFFORT, state.get(EFFORT) + f64::from(count) + OVERHEAD);
+        }
+        if along_axes {
+            let done = line::learn(team, state);
+            note_best(team, state);
+            if done {
+                cmaes::begin(team, state, &plan, line::DEVIATION);
+                if team.is_first() {
+                    state.set(PHASE, f64::from(Phase::Cmaes as u32));
+                }
+                team.barrier();
+            }
+            continue;
+        }
+        cmaes::learn(team, state, area);
+        note_best(team, state);
+        let ended = state.get(ENDED);
+        if ended != 0.0 {
+            let result = layout.log() + state.count(LOGGED) * (RESULT + dims);
+            team.each(dims, |d| {
+                state.set(result + RESULT + d, state.get(layout.best() + d));
+            });
+            if team.is_first() {
+                state.set(result, f64::from(index));
+                state.set(result + 1, state.get(BEST));
+                state.set(result + 2, state.get(OWN_EVALUATIONS));
+                state.set(result + 3, ended);
+                state.set(result + 4, state.get(SPREAD));
+            }
+        }
+        team.barrier();
+        if team.is_first() && ended != 0.0 {
+            state.set(LOGGED, state.get(LOGGED) + 1.0);
+            state.set(INDEX, f64::from(index + schedule.lanes));
+            state.set(PHASE, f64::from(Phase::Begin as u32));
+        }
+        team.barrier();
+    }
+}
+
+/// Keeps the search's best where it is the lane's best. Collective; ends with a barrier.
+#[inline(always)]
+fn note_best<W: Words>(team: impl Team, state: State<W>) {
+    let (layout, best) = (state.layout, state.get(BEST));
+    if best < state.get(LANE_BEST) {
+        team.each(layout.dims, |d| {
+            state.set(layout.lane_best() + d, state.get(layout.best() + d));
+        });
+        team.barrier();
+        if team.is_first() {
+            state.set(LANE_BEST, best);
+        }
+    }
+    team.barrier();
+}

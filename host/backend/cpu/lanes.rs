@@ -1,0 +1,176 @@
+//! Lanes on the CPU: a thread each.
+
+use flockwork_device::{
+    search::{
+        Layout, State,
+        cmaes::Area,
+        lane::{self, Limits},
+        schedule::Schedule,
+        team::{Alone, Cells},
+    },
+    swarm::{layout::TILE, view::View},
+};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Cpu, Evaluator, Judged, dispatched};
+use crate::{
+    Result,
+    backend::{
+        Function, Number, Plan, check_function,
+        lanes::{Head, Lanes, kept, numbers, state},
+    },
+    memory,
+};
+
+/// Coordinates and terms of a generation below which its points are evaluated by one thread: waking
+/// others would take longer.
+const WORTH_SHARING: usize = 32 * 1024;
+
+pub struct CpuLanes {
+    cpu: Cpu,
+    evaluator: Box<dyn Evaluator<f64>>,
+    plan: Plan<f64>,
+    schedule: Schedule,
+    lanes: Vec<Vec<f64>>,
+}
+
+impl CpuLanes {
+    pub fn new(
+        cpu: Cpu,
+        function: &dyn Function,
+        plan: Plan<f64>,
+        schedule: Schedule,
+    ) -> Result<Self> {
+        check_function(&plan, function)?;
+        memory::check(numbers(&schedule) * size_of::<f64>() as u128)?;
+        let lanes = (0..schedule.lanes)
+            .map(|lane| memory::zeroed(layout(&schedule, lane).length() as usize))
+            .collect::<Result<_>>()?;
+        let evaluator = f64::of_function(function).evaluator(cpu.simd());
+        Ok(Self { cpu, evaluator, plan, schedule, lanes })
+    }
+}
+
+fn layout(schedule: &Schedule, lane: u32) -> Layout {
+    Layout::new(schedule.dims, schedule.lanes, lane)
+}
+
+impl Lanes for CpuLanes {
+    fn advance(&mut self, limits: &Limits, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
+        let (simd, schedule) = (self.cpu.simd(), &self.schedule);
+        let evaluator = &*self.evaluator;
+        // SAFETY: the plan lives and stays as it is until the end of this function.
+        let view = unsafe { self.plan.view_here() };
+        let terms = evaluator.terms(&view).max(schedule.dims as usize);
+        let all = AtomicBool::new(true);
+        let lanes = &mut self.lanes;
+        self.cpu.install(|| {
+            lanes.par_iter_mut().enumerate().for_each(|(lane, words)| {
+                let lane = lane as u32;
+                let state = state(layout(schedule, lane), words);
+                let mut scratch = Scratch::default();
+                let mut evaluate = |state: State<Cells<'_>>, count: u32| {
+                    scratch.evaluate(evaluator, &view, state, count as usize, terms);
+                    let goes_on = goes_on();
+                    if !goes_on {
+                        all.store(false, Ordering::Relaxed);
+                    }
+                    goes_on
+                };
+                let evaluate = &mut evaluate;
+                let job = Job { state, view: &view, schedule, lane, limits, evaluate };
+                run_lane(simd, job);
+            });
+        });
+        Ok(all.into_inner())
+    }
+
+    fn heads(&mut self) -> Result<Vec<Head>> {
+        let lanes = (0..).zip(&self.lanes);
+        Ok(lanes.map(|(lane, words)| Head::of(layout(&self.schedule, lane), words)).collect())
+    }
+
+    fn snapshot(&mut self) -> Result<Vec<Vec<f64>>> {
+        let lanes = (0..).zip(&self.lanes);
+        let kept =
+            lanes.map(|(lane, words)| words[..kept(layout(&self.schedule, lane), words)].to_vec());
+        Ok(kept.collect())
+    }
+
+    fn restore(&mut self, lanes: &[Vec<f64>]) -> Result<()> {
+        for (words, kept) in self.lanes.iter_mut().zip(lanes) {
+            words[..kept.len()].copy_from_slice(kept);
+        }
+        Ok(())
+    }
+}
+
+/// Where a generation is copied to be evaluated.
+#[derive(Default)]
+struct Scratch {
+    points: Vec<f64>,
+    tiles: Vec<([f64; TILE], Vec<f64>)>,
+}
+
+impl Scratch {
+    /// Evaluates the first points of a lane.
+    fn evaluate(
+        &mut self,
+        evaluator: &dyn Evaluator<f64>,
+        view: &View<f64>,
+        state: State<Cells<'_>>,
+        count: usize,
+        terms: usize,
+    ) {
+        let (layout, rows) = (state.layout, TILE * view.dims as usize);
+        let tiles = count.div_ceil(TILE);
+        let first = layout.points() as usize;
+        self.points.clear();
+        self.points.extend(state.words.0[first..first + tiles * rows].iter().map(|x| x.get()));
+        self.tiles.resize_with(tiles, || ([0.0; TILE], Vec::new()));
+        let work = |(nth, (positions, (fitness, image))): (
+            usize,
+            (&[f64], &mut ([f64; TILE], Vec<f64>)),
+        )| {
+            let particles = (count - nth * TILE).min(TILE);
+            evaluator.evaluate(view, Judged { positions, particles, fitness, image });
+        };
+        let shared = tiles > 1 && count * terms >= WORTH_SHARING;
+        if shared {
+            let positions = self.points.par_chunks_exact(rows);
+            positions.zip(&mut self.tiles).enumerate().for_each(work);
+        } else {
+            let positions = self.points.chunks_exact(rows);
+            positions.zip(&mut self.tiles).enumerate().for_each(work);
+        }
+        let values = self.tiles.iter().flat_map(|(fitness, _)| fitness);
+        for (place, &value) in state.words.0[layout.values() as usize..][..count].iter().zip(values)
+        {
+            place.set(value);
+        }
+    }
+}
+
+/// One lane's round.
+struct Job<'a> {
+    state: State<Cells<'a>>,
+    view: &'a View<f64>,
+    schedule: &'a Schedule,
+    lane: u32,
+    limits: &'a Limits,
+    evaluate: &'a mut dyn FnMut(State<Cells<'_>>, u32) -> bool,
+}
+
+dispatched! {
+    /// Runs one lane.
+    fn run_lane<>(job: Job<'_>) => run_inlined
+}
+
+#[inline(always)]
+fn run_inlined(job: Job<'_>) {
+    let Job { state, view, schedule, lane, limits, evaluate } = job;
+    // SAFETY: the view is that of a plan, which has bounds for each dimension.
+    let area = unsafe { Area::new(view) };
+    lane::run(Alone, state, area, schedule, lane, limits, |_, state, count| evaluate(state, count));
+}

@@ -1,0 +1,389 @@
+//! Many independent searches side by side in place of a swarm.
+//!
+//! A run is a sequence of rounds. In a round each lane goes on for a fixed effort; between rounds
+//! the results are collected, and whatever ends the run is checked. How far a round goes depends on
+//! counts alone, so the result does not depend on the machine's speed, unless a time limit or the
+//! observer ends the run.
+
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+use flockwork_device::{
+    random::philox,
+    search::{lane::Limits, schedule::Schedule},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable,
+    outcome::sign,
+    run::{LOOK_EVERY, no_best, reported},
+    saved,
+};
+use crate::{
+    Error, Result,
+    backend::{Backend, Ended, Head, Lanes, Plan},
+};
+
+/// The effort of a lane in the first round, and how much longer each round is than the last, up to
+/// the longest: short runs are checked soon, long ones seldom.
+const FIRST_EFFORT: f64 = 16_384.0;
+const GROWTH: f64 = 1.25;
+const MOST_EFFORT: f64 = 262_144.0;
+
+/// Values agree if they differ by less than this share of the differences where the search began.
+const ALIKE: f64 = 1e-12;
+
+/// Many independent searches by CMA-ES with restarts, in place of a swarm, in `f64`.
+///
+/// Search number 0 begins with a line search along each axis (STEP), which solves sums over the
+/// axes. The others begin at uniform points, with populations from 4 + 3 ln `dims` up to 512 times
+/// that. A search's number decides its seed, its start and its population, so with the same
+/// `lanes` a run gives the same bits on every machine.
+///
+/// For problems whose variables are all continuous. Cost: beside the evaluations, about 2 `dims`^2
+/// multiplications for each.
+///
+/// ```
+/// use flockwork::{objective::Rastrigin, swarm::{Problem, Search, Searches}};
+///
+/// let problem = Problem::new(Rastrigin, 5)?.shifted(1)?.rotated(2)?;
+/// let outcome = Search::new(problem).searches(Searches::default()).run()?;
+/// assert!(outcome.value < 1e-9);
+/// let agreement = outcome.agreement.expect("a run of searches");
+/// println!("{} of {} searches ended there", agreement.agreeing, agreement.ended);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # References
+/// N. Hansen: "The CMA evolution strategy: a tutorial" (2016), arXiv 1604.00772. N. Hansen:
+/// "Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed", GECCO (2009). S.
+/// Swarzberg, G. Seront, H. Bersini: "S.T.E.P.: the easiest way to optimize a function" (1994).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Searches {
+    /// Searches side by side; `None` for what suits the back end: 1 on a CPU, and on a GPU 256 in
+    /// up to 64 dimensions, 64 in up to 128, else 16. The result depends on it.
+    pub lanes: Option<u32>,
+    /// The run ends when this many searches have ended at the best value; `None` for never.
+    pub agreeing: Option<u32>,
+}
+
+impl Default for Searches {
+    fn default() -> Self {
+        Self { lanes: None, agreeing: Some(5) }
+    }
+}
+
+impl Searches {
+    /// The most searches side by side.
+    pub const MOST_LANES: u32 = 1 << 16;
+    /// The most dimensions: the covariance matrix has `dims`^2 numbers.
+    pub const MOST_DIMS: u32 = 2048;
+
+    /// Whether a problem has only continuous variables, and no more than
+    /// [`Searches::MOST_DIMS`].
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Problem, Searches}};
+    ///
+    /// assert!(Searches::suit(&Problem::new(Sphere, 30)?));
+    /// assert!(!Searches::suit(&Problem::new(Sphere, 10_000)?));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn suit(problem: &Problem) -> bool {
+        problem.dims() <= Self::MOST_DIMS
+            && problem.variables().iter().all(|&v| v == Variable::Continuous)
+    }
+
+    /// The evaluations of a run that has no other limit.
+    fn evaluations(dims: u32, lanes: u32) -> u64 {
+        100_000 * u64::from(dims) * u64::from(lanes.div_ceil(2))
+    }
+
+    /// Chooses what is open: it decides the run's bits.
+    pub(super) fn settle(&mut self, dims: u32, backend: &impl Backend, stop: &mut Stop) {
+        let lanes = *self.lanes.get_or_insert_with(|| backend.usual_lanes(dims));
+        if stop.seconds.is_none() {
+            stop.evaluations.get_or_insert(Self::evaluations(dims, lanes));
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        for (option, value, most) in
+            [("lanes", self.lanes, Self::MOST_LANES), ("agreeing", self.agreeing, u32::MAX)]
+        {
+            if value.is_some_and(|value| value == 0 || value > most) {
+                let accepted = format!("1 to {most}");
+                let value = value.unwrap_or_default().to_string();
+                return Err(Error::Option { option, value, accepted });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many searches ended at the best value: the more, the surer it is.
+///
+/// ```
+/// use flockwork::{objective::Levy, swarm::{Problem, Search, Searches}};
+///
+/// let search = Search::new(Problem::new(Levy, 2)?.shifted(1)?).searches(Searches::default());
+/// let agreement = search.run()?.agreement.expect("a run of searches");
+/// assert!(agreement.agreeing >= 5 && agreement.agreeing <= agreement.ended);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Searches that have ended.
+    pub ended: u32,
+    /// Those that ended at the best value of all.
+    pub agreeing: u32,
+}
+
+/// What a run has done, as it is saved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Course {
+    /// Rounds begun.
+    pub rounds: u32,
+    /// Whether the last of them was interrupted.
+    pub is_open: bool,
+    /// Whether no lane had evaluations left for its next generation.
+    pub is_stuck: bool,
+    /// Evaluations of all lanes, and where the last round began.
+    pub evaluations: u64,
+    pub before: u64,
+    /// The round's limits.
+    #[serde(skip)]
+    pub effort: f64,
+    #[serde(skip)]
+    pub allowance: f64,
+    /// The searches that have ended.
+    #[serde(skip)]
+    pub ended: Vec<Ended>,
+    /// The best value and point; infinite and none before the first round.
+    #[serde(skip)]
+    pub best: (f64, Vec<f64>),
+    #[serde(skip)]
+    pub history: Vec<Sample>,
+}
+
+/// Runs searches as [`minimize`](super::minimize) runs swarms.
+pub(super) fn run(
+    problem: &Problem,
+    options: &Options,
+    backend: &impl Backend,
+    resumed: Option<(Course, Vec<Vec<f64>>)>,
+    saved: Option<Saved>,
+    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Outcome> {
+    let called = Instant::now();
+    options.check()?;
+    let Some(Searches { lanes: Some(lanes), .. }) = options.searches else {
+        unreachable!("lanes have been chosen");
+    };
+    if !Searches::suit(problem) {
+        return Err(Error::Unsuitable {
+            objective: problem.name().to_owned(),
+            why: "has variables that are whole numbers or periodic, or more dimensions than \
+                  searches by CMA-ES take (2048): use a swarm",
+        });
+    }
+    // Points outside the box are moved to its sides before they are evaluated.
+    let plain = Options { particles: 1, edge: Edge::Clamp, ..Options::default() };
+    let plan = Plan::<f64>::new(problem, &plain)?;
+    let schedule = Schedule { key: philox::key(options.seed), lanes, dims: problem.dims() };
+    let mut searches = backend.lanes(problem.function(), plan.clone(), schedule)?;
+    let course = match resumed {
+        None => Course { best: (f64::INFINITY, Vec::new()), ..Course::default() },
+        Some((course, lanes)) => {
+            searches.restore(&lanes)?;
+            course
+        }
+    };
+    let run = Run {
+        problem,
+        options,
+        evaluations_before: course.evaluations,
+        course,
+        lanes,
+        called,
+        startup: called.elapsed(),
+    };
+    run.go(&mut *searches, &plan, saved, observe)
+}
+
+struct Run<'a> {
+    problem: &'a Problem,
+    options: &'a Options,
+    course: Course,
+    lanes: u32,
+    called: Instant,
+    startup: Duration,
+    evaluations_before: u64,
+}
+
+impl Run<'_> {
+    fn go(
+        mut self,
+        searches: &mut dyn Lanes,
+        plan: &Plan<f64>,
+        saved: Option<Saved>,
+        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        let sign = sign(self.problem.goal());
+        let seconds = self.options.stop.seconds;
+        let is_late =
+            |called: &Instant| seconds.is_some_and(|s| called.elapsed().as_secs_f64() >= s);
+        // A fitness is never NaN.
+        let target = self.options.stop.target.map_or(f64::NEG_INFINITY, |target| sign * target);
+        let mut told = self.course.history.len();
+        let mut last_saved: Option<Instant> = None;
+        let stopped = loop {
+            let elapsed = self.called.elapsed();
+            let interrupted = observe(&Progress {
+                iteration: self.course.rounds,
+                iterations: self.options.iterations,
+                value: sign * self.course.best.0,
+                evaluations: self.course.evaluations,
+                restarts: self.course.ended.len() as u32,
+                elapsed,
+                samples: &self.course.history[told..],
+            });
+            told = self.course.history.len();
+            let mut stopped = self.is_over(target);
+            let allowance = self.allowance();
+            if stopped.is_none() && !self.course.is_open && allowance.is_none() {
+                stopped = Some(StopReason::Evaluations);
+            }
+            if stopped.is_none() && interrupted.is_break() {
+                stopped = Some(StopReason::Interrupted);
+            }
+            if stopped.is_none() && is_late(&self.called) {
+                stopped = Some(StopReason::Time);
+            }
+            if let Some(saved) = &saved
+                && (stopped.is_some() || last_saved.is_none_or(|at| at.elapsed() >= saved.every))
+            {
+                let lanes = searches.snapshot()?;
+                saved::write_searches(saved, self.problem, self.options, &self.course, &lanes)?;
+                last_saved = Some(Instant::now());
+            }
+            if let Some(reason) = stopped {
+                break reason;
+            }
+            let goes_on = self.course.is_open;
+            if let (false, Some(allowance)) = (goes_on, allowance) {
+                self.begin_round(allowance);
+            }
+            let limits = Limits {
+                evaluations: self.course.allowance,
+                effort: self.course.effort,
+                target,
+                goes_on: u32::from(goes_on),
+            };
+            let began = Instant::now();
+            let called = self.called;
+            let goes_on = || began.elapsed() < LOOK_EVERY && !is_late(&called);
+            let is_done = searches.advance(&limits, &goes_on)?;
+            self.note(&searches.heads()?, is_done);
+        };
+        self.outcome(stopped, plan)
+    }
+
+    /// Takes what the lanes have found.
+    fn note(&mut self, heads: &[Head], is_done: bool) {
+        let course = &mut self.course;
+        course.is_open = !is_done;
+        course.evaluations = heads.iter().map(|head| head.evaluations).sum();
+        let had_effort_left = heads.iter().all(|head| head.effort < course.effort);
+        course.is_stuck = is_done && had_effort_left && course.evaluations == course.before;
+        for head in heads {
+            // Of equal values that of the first lane.
+            if head.best.0 < course.best.0 {
+                course.best = head.best.clone();
+            }
+        }
+        if !is_done {
+            return;
+        }
+        for head in heads {
+            course.ended.extend(head.ended.iter().cloned());
+        }
+        if self.options.history.is_some_and(|stride| course.rounds.is_multiple_of(stride)) {
+            course.history.push(Sample::of_searches(
+                course.rounds,
+                course.evaluations,
+                sign(self.problem.goal()) * course.best.0,
+            ));
+        }
+    }
+
+    /// How many searches ended at the best value.
+    fn agreement(&self) -> Agreement {
+        let best = self.course.best.0;
+        let rounding = 16.0 * f64::EPSILON * best.abs();
+        let agrees = |ended: &&Ended| ended.value - best <= rounding.max(ALIKE * ended.spread);
+        let agreeing = self.course.ended.iter().filter(agrees).count() as u32;
+        Agreement { ended: self.course.ended.len() as u32, agreeing }
+    }
+
+    /// Whether the run has found what it looks for.
+    fn is_over(&self, target: f64) -> Option<StopReason> {
+        if self.course.best.0 <= target {
+            return Some(StopReason::Target);
+        }
+        let enough = self.options.searches.and_then(|searches| searches.agreeing);
+        // How many have ended is known at the end of a round.
+        if !self.course.is_open && enough.is_some_and(|enough| self.agreement().agreeing >= enough)
+        {
+            return Some(StopReason::Agreement);
+        }
+        None
+    }
+
+    /// The most evaluations of each lane in the next round, if any are left that some lane could
+    /// use.
+    fn allowance(&self) -> Option<f64> {
+        let most = self.options.stop.evaluations.unwrap_or(u64::MAX);
+        let left = most.saturating_sub(self.course.evaluations) / u64::from(self.lanes);
+        (left > 0 && !self.course.is_stuck).then_some(left as f64)
+    }
+
+    fn begin_round(&mut self, allowance: f64) {
+        let course = &mut self.course;
+        let longer = FIRST_EFFORT * GROWTH.powi(course.rounds.min(1000) as i32);
+        course.effort += longer.min(MOST_EFFORT);
+        course.allowance = allowance;
+        course.before = course.evaluations;
+        course.rounds += 1;
+    }
+
+    fn outcome(self, stopped: StopReason, plan: &Plan<f64>) -> Result<Outcome> {
+        let elapsed = self.called.elapsed() - self.startup;
+        let agreement = Some(self.agreement());
+        let Course { best: (fitness, position), evaluations, rounds, ended, history, .. } =
+            self.course;
+        if !fitness.is_finite() {
+            return Err(no_best::<f64>(self.problem, fitness, evaluations));
+        }
+        let value = sign(self.problem.goal()) * fitness;
+        Ok(Outcome {
+            value,
+            found: value,
+            position: reported(self.problem, plan, &position),
+            iterations: rounds,
+            evaluations,
+            restarts: ended.len() as u32,
+            stopped,
+            agreement,
+            history,
+            frames: Vec::new(),
+            startup: self.startup,
+            elapsed,
+            evaluations_timed: evaluations - self.evaluations_before,
+        })
+    }
+}
