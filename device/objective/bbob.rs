@@ -191,7 +191,7 @@ impl Objective for Bbob {
     fn term<T: Real>(&self, _: u32, x: &impl Point<T>, context: &Context<T::Scalar>) -> T {
         let dims = context.dims;
         let function = context.datum(FUNCTION).to_f64() as u32;
-        if dims < 2 || dims > MOST {
+        if !(2..=MOST).contains(&dims) {
             return T::of(f64::NAN);
         }
         let layout = Layout::new(function, dims);

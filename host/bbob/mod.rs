@@ -154,7 +154,8 @@ pub const FUNCTIONS: [Entry; 24] = {
 /// # Errors
 /// If there is no such function, instance (1 to [`MOST_INSTANCE`]) or number of dimensions (2 to [`MOST_DIMS`]).
 pub fn problem(function: u32, instance: u32, dims: u32) -> Result<Problem> {
-    let made = checked(function, instance, dims)?;
+    check(function, instance, dims)?;
+    let made = Instance::new(function, instance, dims);
     let name = format!("bbob_f{function:03}_i{instance:02}_d{dims:02}");
     Ok(Problem::from_instance(Bbob, dims, made.numbers)?.called(&name))
 }
@@ -163,8 +164,7 @@ pub fn problem(function: u32, instance: u32, dims: u32) -> Result<Problem> {
 /// after the point. Errors are those of [`problem`]; the cost is that of making the instance,
 /// `4 dims^3` operations for the rotations.
 ///
-/// The value at the point is the optimum's up to rounding; function 12 in 40 dimensions may be off by
-/// 1e-9.
+/// The value at the point is the optimum's up to rounding.
 ///
 /// ```
 /// let known = flockwork::bbob::optimum(1, 1, 2)?;
@@ -172,11 +172,23 @@ pub fn problem(function: u32, instance: u32, dims: u32) -> Result<Problem> {
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 pub fn optimum(function: u32, instance: u32, dims: u32) -> Result<KnownOptimum> {
-    let Instance { least, position, .. } = checked(function, instance, dims)?;
+    check(function, instance, dims)?;
+    let Instance { least, position, .. } = Instance::new(function, instance, dims);
     Ok(KnownOptimum { value: least, position: Some(position) })
 }
 
-fn checked(function: u32, instance: u32, dims: u32) -> Result<Instance> {
+/// Whether there is such an instance, without making it.
+///
+/// ```
+/// use flockwork::bbob;
+///
+/// assert!(bbob::check(24, 15, 40).is_ok());
+/// assert!(bbob::check(24, 15, 1).is_err());
+/// ```
+///
+/// # Errors
+/// As [`problem`].
+pub fn check(function: u32, instance: u32, dims: u32) -> Result<()> {
     for (option, value, most) in [
         ("the function of the benchmark", function, FUNCTIONS.len() as u32),
         ("the instance of a function of the benchmark", instance, MOST_INSTANCE),
@@ -191,5 +203,5 @@ fn checked(function: u32, instance: u32, dims: u32) -> Result<Instance> {
         let objective = Bbob::INFO.name.to_owned();
         return Err(Error::Dimensions { objective, dims, accepted: accepted.to_string() });
     }
-    Ok(Instance::new(function, instance, dims))
+    Ok(())
 }

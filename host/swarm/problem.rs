@@ -281,6 +281,14 @@ impl Problem {
         self
     }
 
+    /// The same problem with another function, made from its own.
+    pub(crate) fn with_function(
+        &self,
+        change: impl FnOnce(Arc<dyn Function>) -> Arc<dyn Function>,
+    ) -> Self {
+        Self { function: change(Arc::clone(&self.function)), ..self.clone() }
+    }
+
     fn of_objective<O: Objective>(objective: O, dims: u32, data: Vec<f64>) -> Result<Self> {
         let info = O::INFO;
         if dims == 0 || !info.dimensions.contains(dims) {

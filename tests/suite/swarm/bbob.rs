@@ -1,8 +1,11 @@
 //! The benchmark's functions against values of another implementation, in `data/bbob.csv`, which
 //! `scripts/bbob-reference` writes.
 
+use std::ops::ControlFlow;
+
 use flockwork::{
     bbob::{self, FUNCTIONS},
+    bench::bbob::{Case, Course, TARGETS, Task, Trial, measure, thorough},
     swarm::Problem,
 };
 
@@ -118,4 +121,52 @@ fn what_is_out_of_range_is_refused() {
     assert!(message.contains("bbob::problem"), "{message}");
     let table = flockwork::fit::synthetic(5, 20, 1).unwrap();
     assert!(refused(Problem::named_from_data("bbob", table)).contains("bbob::problem"));
+}
+
+/// Runs are told in the order of the cases and do not depend on the number of threads.
+#[test]
+fn measured_runs_do_not_depend_on_threads() {
+    let cases: Vec<Case> = [1, 5, 8]
+        .into_iter()
+        .flat_map(|function| [1, 2].map(|instance| Case { function, instance, dims: 2 }))
+        .collect();
+    let measured = |threads| {
+        let mut runs = Vec::new();
+        let trial = Trial { budget: 1500, threads, ..Trial::default() };
+        measure(&cases, trial, &thorough, |run| runs.push(run)).unwrap();
+        runs
+    };
+    let runs = measured(1);
+    assert_eq!(runs.iter().map(|run| run.case).collect::<Vec<_>>(), cases);
+    assert_eq!(runs, measured(3));
+    for run in runs {
+        assert!(run.evaluations <= 3000 && run.error >= 0.0, "{run:?}");
+        assert_eq!(run.solved_after.is_some(), run.reached == TARGETS, "{run:?}");
+    }
+}
+
+/// Any method can be measured: here one that tries the middle of the box and then the optimum.
+#[test]
+fn another_method_can_be_measured() {
+    let knowing = |task: Task| {
+        let mut course = Course::default();
+        let known = bbob::optimum(2, 4, 3)?.position.unwrap();
+        for point in [vec![0.0; 3], known] {
+            course.evaluated(value_at(task.problem, &point));
+        }
+        assert_eq!((task.budget, task.problem.dims()), (30, 3));
+        Ok(course)
+    };
+    let case = Case { function: 2, instance: 4, dims: 3 };
+    let trial = Trial { budget: 10, ..Trial::default() };
+    let mut told = 0;
+    measure(&[case; 9], trial, &knowing, |run| {
+        told += 1;
+        assert_eq!((run.solved_after, run.reached), (Some(2), TARGETS));
+        if told == 4 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .unwrap();
+    assert_eq!(told, 4);
+    let wrong = [case, Case { function: 25, ..case }];
+    assert!(refused(measure(&wrong, trial, &knowing, |_| {})).contains("from 1 to 24"));
 }
