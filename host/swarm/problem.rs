@@ -84,7 +84,7 @@ pub struct KnownOptimum {
 const SHIFT_REACH: f64 = 0.8;
 
 /// Why the benchmark's functions cannot be made by their common name, as the end of a sentence.
-const INSTANCES: &str = "is many functions; `flockwork::bbob::problem` makes one by its number, its instance and \
+const INSTANCES: &str = "is many functions; `bbob::problem` makes one by its number, its instance and \
                          its dimensions";
 
 impl Problem {
