@@ -65,6 +65,14 @@ pub fn target(nth: usize) -> f64 {
 }
 
 /// An instance in a number of dimensions.
+///
+/// ```
+/// use flockwork::bench::bbob::Case;
+///
+/// let cases: Vec<Case> =
+///     (1..=24).map(|function| Case { function, instance: 1, dims: 20 }).collect();
+/// assert_eq!(cases.len(), 24);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Case {
     /// The function's number, 1 to 24.
@@ -99,6 +107,18 @@ impl Default for Trial {
 }
 
 /// What a method of search is given.
+///
+/// ```
+/// use flockwork::{backend::Cpu, bbob, bench::bbob::Task, swarm::Options};
+///
+/// let problem = bbob::problem(1, 1, 2)?;
+/// let task = Task { problem: &problem, budget: 500, target: 79.48 + 1e-8, seed: 3 };
+/// let mut options = Options { particles: 20, seed: task.seed, ..Options::default() };
+/// options.stop.evaluations = Some(task.budget);
+/// let outcome = task.problem.optimize(&options, &Cpu::new(1)?)?;
+/// assert!(outcome.evaluations <= task.budget && outcome.value >= 79.48);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// The problem, which is minimised.
@@ -112,6 +132,15 @@ pub struct Task<'a> {
 }
 
 /// A better value than all before it.
+///
+/// ```
+/// use flockwork::bench::bbob::{Course, Improvement};
+///
+/// let improvements = vec![Improvement { evaluations: 1, value: 5.0 }];
+/// let mut course = Course { evaluations: 1, improvements };
+/// course.evaluated(6.0);
+/// assert_eq!((course.evaluations, course.improvements.len()), (2, 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Improvement {
     /// Evaluations up to this one and with it.
@@ -155,7 +184,7 @@ impl Course {
     }
 }
 
-/// A run of a case.
+/// A run of a case: see [`Summary`] for an example.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The case.
@@ -272,7 +301,26 @@ pub fn watched(problem: &Problem, course: &Arc<Mutex<Course>>) -> Problem {
 
 /// Runs a method on all cases, as many at a time as there are threads. `each` is called with every
 /// run in the order of the cases, on this thread; it returns nothing, or a
-/// [`ControlFlow`](std::ops::ControlFlow) that ends the measurement if it breaks.
+/// [`ControlFlow`] that ends the measurement if it breaks.
+///
+/// ```
+/// use flockwork::bench::bbob::{Case, Course, Task, Trial, measure, watched};
+/// use flockwork::{Result, backend::Cpu, swarm::Options};
+///
+/// /// One swarm of 40 particles.
+/// fn swarm(task: Task) -> Result<Course> {
+///     let course = Default::default();
+///     let mut options = Options { particles: 40, seed: task.seed, ..Options::default() };
+///     options.stop.evaluations = Some(task.budget);
+///     watched(task.problem, &course).optimize(&options, &Cpu::new(1)?)?;
+///     let course = course.lock().expect("no thread panicked").clone();
+///     Ok(course)
+/// }
+/// let case = Case { function: 21, instance: 1, dims: 2 };
+/// let trial = Trial { budget: 200, ..Trial::default() };
+/// measure(&[case], trial, &swarm, |run| println!("{:e} above the optimum", run.error))?;
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 ///
 /// # Errors
 /// If a case makes no sense, or if the method fails.
