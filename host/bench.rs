@@ -15,6 +15,7 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
+pub mod bbob;
 mod fit;
 #[cfg(feature = "lineage")]
 pub mod lineage;

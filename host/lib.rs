@@ -25,6 +25,7 @@
 //! `flockwork_device`, whose name their examples use.
 
 pub mod backend;
+pub mod bbob;
 pub mod bench;
 #[cfg(feature = "cuda")]
 pub mod cuda;

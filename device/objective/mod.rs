@@ -56,6 +56,7 @@ macro_rules! for_each_objective {
             michalewicz: Michalewicz,
             zakharov: Zakharov,
             dixon_price: DixonPrice,
+            bbob: Bbob,
         }
     };
 }
@@ -437,6 +438,7 @@ impl core::fmt::Display for Dimensions {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::AtLeast(least) => write!(f, "{least} or more"),
+            Self::MultipleOf { factor: 1, least, most } => write!(f, "{least} to {most}"),
             Self::MultipleOf { factor, least, most } => {
                 write!(f, "multiples of {factor} from {least} to {most}")
             }
@@ -552,4 +554,6 @@ pub enum Data {
     None,
     /// A table of rows: `dims` coefficients and a target each.
     Rows,
+    /// What the host generates for one of several functions and an instance of it.
+    Instance,
 }

@@ -56,6 +56,19 @@ fn forty() -> Vec<f64> {
 /// and 4.25.
 const TABLE: [f64; 9] = [1.0, 1.0, 2.0, -4.0, 0.0, 5.0, 1.5, -0.5, 3.0];
 
+/// Function 15 of the benchmark: a header, the centre, weights; a rotation and another matrix.
+#[rustfmt::skip]
+const TURNED_TWICE: [f64; 20] = [
+    15.0, -3.25, 0.0, 0.2, 1.0, 0.0, 0.0, 0.0, 1.0, 0.25, 1.0, 1.0,
+    0.6, -0.8, 0.8, 0.6, 1.5, 2.0, -0.5, 3.0,
+];
+/// Functions 6 and 23, with one matrix.
+#[rustfmt::skip]
+const TURNED: [[f64; 16]; 2] = [
+    [6.0, -3.25, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.25, 1.0, -2.0, 1.5, 2.0, -0.5, 3.0],
+    [23.0, -3.25, 1.0, 0.0, 1.0, 0.0, 4.25, 0.0, 1.0, 0.25, 1.0, 1.0, 1.5, 2.0, -0.5, 3.0],
+];
+
 /// Points and values of a function, with its data.
 fn known(name: &str) -> Vec<(Vec<f64>, f64, &'static [f64])> {
     let both =
@@ -103,6 +116,12 @@ fn known(name: &str) -> Vec<(Vec<f64>, f64, &'static [f64])> {
         "calibration" => {
             vec![(vec![0.5, -0.25], 1.25 * 1.25 + 2.5 * 2.5 + 4.25 * 4.25, &TABLE)]
         }
+        // The second is penalised: it lies beyond the box.
+        "bbob" => vec![
+            (vec![0.5, -1.25], 55.128_435_822_753_2, &TURNED_TWICE),
+            (vec![0.5, -6.25], 31.969_751_904_483_412, &TURNED[1]),
+            (vec![0.5, -1.25], 58_744.711_315_475_67, &TURNED[0]),
+        ],
         _ => panic!("{name} has no known values here: add some"),
     }
 }
@@ -116,14 +135,15 @@ fn every_function_has_its_known_values() {
             // Sines of products lose what rounding a product of so many turns does.
             let in_f64 = match info.name {
                 "michalewicz" => 1e-14,
-                "coupled_sines" => 2e-14,
+                // Powers of sums, sines of what is squared and turned.
+                "coupled_sines" | "bbob" => 2e-14,
                 _ => 3e-15,
             };
             assert_close::<f64>(info.name, value::<f64>(info.name, &x, data), expected, in_f64);
             // The weights of the ellipsoid are exponentials of up to 13.8.
             let in_f32 = match info.name {
                 "ellipsoid" => 2e-6,
-                "coupled_sines" => 1e-5,
+                "coupled_sines" | "bbob" => 1e-5,
                 _ => 1e-6,
             };
             assert_close::<f32>(info.name, value::<f32>(info.name, &x, data), expected, in_f32);

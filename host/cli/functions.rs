@@ -101,11 +101,15 @@ fn entry(info: &Info, dims: u32) -> String {
         }
         (Some(value), None) => format!("{value}, at many points (in {dims} dimensions)"),
         (None, _) if info.data == Data::Rows => "depends on the data".to_owned(),
+        (None, _) if info.data == Data::Instance => "depends on function and instance".to_owned(),
         (None, _) => format!("not known in {dims} dimensions"),
     };
     let data = match info.data {
         Data::None => "",
         Data::Rows => "  data        a table of rows: coefficients and a target each (--data)\n",
+        Data::Instance => {
+            "  data        generated: a function from 1 to 24 and an instance (bench bbob)\n"
+        }
     };
     format!(
         "{}\n  formula     {}\n  interval    [{lower}, {upper}] in each dimension\n  dimensions  \

@@ -193,6 +193,42 @@ impl Dimensions {
     }
 }
 
+/// Whole numbers, each once, in the order given.
+#[derive(Clone, Debug)]
+pub struct Numbers(Vec<u32>);
+
+/// A list such as `1,3,10-14`.
+pub fn numbers(text: &str) -> Result<Numbers, String> {
+    /// More than anyone means, and few enough to be listed.
+    const MOST: usize = 1_000_000;
+    let mut list = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let wrong = || format!("{part:?} names no numbers; expected a list such as 1,3,10-14");
+        let (Ok(first), Ok(last)) = (first.trim().parse::<u32>(), last.trim().parse::<u32>())
+        else {
+            return Err(wrong());
+        };
+        if first > last {
+            return Err(wrong());
+        }
+        if (last - first) as usize >= MOST - list.len().min(MOST) {
+            return Err(format!("there are too many: at most {MOST} can be given"));
+        }
+        list.extend(first..=last);
+    }
+    let mut known = std::collections::HashSet::new();
+    list.retain(|number| known.insert(*number));
+    Ok(Numbers(list))
+}
+
+impl Numbers {
+    /// All of them: at least one.
+    pub fn list(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 /// The help of an option whose default depends on the rule.
 pub fn by_rule(text: &str, shown: impl Fn(&Options) -> String) -> String {
     let usual = shown(&Options::for_rule(Rule::Inertia));

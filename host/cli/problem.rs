@@ -123,6 +123,9 @@ pub fn plain(info: &Info, dims: Option<u32>, source: Option<&Source>) -> anyhow:
     let name = info.name;
     match (info.data, source) {
         (Data::Rows, None) => bail!("{name} is defined by data: name a file with --data FILE"),
+        (Data::Instance, _) => bail!(
+            "{name} is 24 functions in many instances: search them with `flockwork bench {name}`"
+        ),
         (Data::None, Some(_)) => bail!(
             "{name} is defined by its formula; --data, --rows and --layout do not apply to it"
         ),

@@ -83,6 +83,10 @@ pub struct KnownOptimum {
 /// side.
 const SHIFT_REACH: f64 = 0.8;
 
+/// Why the benchmark's functions cannot be made by their common name, as the end of a sentence.
+const INSTANCES: &str = "is many functions; `bbob::problem` makes one by its number, its instance and \
+                         its dimensions";
+
 impl Problem {
     /// The textbook form of the function, in its usual box. For a function that is defined by data,
     /// see [`Problem::from_data`].
@@ -95,13 +99,12 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn new<O: Objective>(objective: O, dims: u32) -> Result<Self> {
-        if O::INFO.data != Data::None {
-            return Err(Error::Unsuitable {
-                objective: O::INFO.name.to_owned(),
-                why: "is defined by data, and none were given",
-            });
-        }
-        Self::of_objective(objective, dims, Vec::new())
+        let why = match O::INFO.data {
+            Data::None => return Self::of_objective(objective, dims, Vec::new()),
+            Data::Rows => "is defined by data, and none were given",
+            Data::Instance => INSTANCES,
+        };
+        Err(Error::Unsuitable { objective: O::INFO.name.to_owned(), why })
     }
 
     /// A built-in function that is defined by its formula, looked up by name.
@@ -135,13 +138,23 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn from_data<O: Objective>(objective: O, table: Table) -> Result<Self> {
-        if O::INFO.data == Data::None {
-            return Err(Error::Unsuitable {
-                objective: O::INFO.name.to_owned(),
-                why: "is defined by its formula; it takes no data",
-            });
-        }
-        Self::of_objective(objective, table.dims(), table.into_numbers())
+        let why = match O::INFO.data {
+            Data::Rows => {
+                return Self::of_objective(objective, table.dims(), table.into_numbers());
+            }
+            Data::None => "is defined by its formula; it takes no data",
+            Data::Instance => INSTANCES,
+        };
+        Err(Error::Unsuitable { objective: O::INFO.name.to_owned(), why })
+    }
+
+    /// An instance of a family of functions, from the numbers that its arithmetic reads.
+    pub(crate) fn from_instance<O: Objective>(
+        objective: O,
+        dims: u32,
+        numbers: Vec<f64>,
+    ) -> Result<Self> {
+        Self::of_objective(objective, dims, numbers)
     }
 
     /// A built-in function that is defined by data, looked up by name.
@@ -266,6 +279,14 @@ impl Problem {
     pub fn called(mut self, name: &str) -> Self {
         name.clone_into(&mut self.named.name);
         self
+    }
+
+    /// The same problem with another function, made from its own.
+    pub(crate) fn with_function(
+        &self,
+        change: impl FnOnce(Arc<dyn Function>) -> Arc<dyn Function>,
+    ) -> Self {
+        Self { function: change(Arc::clone(&self.function)), ..self.clone() }
     }
 
     fn of_objective<O: Objective>(objective: O, dims: u32, data: Vec<f64>) -> Result<Self> {

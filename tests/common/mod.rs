@@ -11,7 +11,7 @@ use std::{fmt::Write as _, slice};
 
 use flockwork::{
     backend::{Backend, Cpu, Emulated, Number, Plan, Simd, Snapshot, Swarm},
-    fit,
+    bbob, fit,
     math::Scalar,
     objective::{Data, Objective},
     registry::{self, OBJECTIVES, Visitor},
@@ -162,6 +162,11 @@ pub fn problem(objective: &str, dims: u32) -> Problem {
     if info.data == Data::Rows {
         let table = fit::synthetic(dims, 70, 5).unwrap();
         return Problem::named_from_data(objective, table).unwrap();
+    }
+    if info.data == Data::Instance {
+        let dims = dims.clamp(2, bbob::MOST_DIMS);
+        // Another function for each number of dimensions.
+        return bbob::problem(1 + (dims * 7 + 1) % 24, 1, dims).unwrap();
     }
     let dims = (dims..).find(|&d| info.dimensions.contains(d)).unwrap();
     let problem = Problem::named(objective, dims).unwrap();

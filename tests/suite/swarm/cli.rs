@@ -930,3 +930,21 @@ fn help_has_a_default_for_every_option_that_takes_a_value() {
         assert!(help.contains(&format!("\n{heading}")), "{heading}");
     }
 }
+
+#[test]
+fn the_benchmarks_functions_are_searched() {
+    let line = "bench bbob --functions 1,5 --instances 1-2 --dimensions 2,3 --budget 1500";
+    let text = succeeds(line);
+    for row in ["| 1 | Sphere | separable | 2/2 | 1.000 |", "| all | | | 4/4 | 1.000 |"] {
+        assert_eq!(text.matches(row).count(), 2, "{text}");
+    }
+    let lines = succeeds(&format!("{line} --json --threads 1"));
+    let runs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(runs.len(), 8);
+    assert_eq!((&runs[7]["name"], &runs[7]["dims"]), (&"Linear Slope".into(), &3.into()));
+    assert!(runs.iter().all(|run| run["reached"] == 51 && run["solved_after"].is_u64()));
+    fails("bench bbob --functions 1,25", &["25", "from 1 to 24"]);
+    fails("bench bbob --instances 3-1", &["3-1", "1,3,10-14"]);
+    fails("bench bbob --dimensions 1", &["not for 1", "2 to 64"]);
+    fails("optimize bbob", &["24 functions", "bench bbob"]);
+}

@@ -11,7 +11,7 @@ use flockwork_device::{
 };
 
 use crate::common::{
-    Case, Variant, all_same_bits, all_same_bits_of, cpu, cpus, same_bits, same_bits_of,
+    Case, Variant, all_same_bits, all_same_bits_of, cpu, cpus, problem, same_bits, same_bits_of,
     same_bits_on_all_of, variants,
 };
 
@@ -47,6 +47,19 @@ fn every_function_in_few_dimensions() {
             all_same_bits(case, &cpu(), &emulated).unwrap();
         }
     }
+}
+
+/// 2 to 25 dimensions have a function of the benchmark each, in one kernel.
+#[test]
+fn every_function_of_the_benchmark_in_the_emulator() {
+    let mut functions = Vec::new();
+    for dims in 2..26 {
+        let case = Case { particles: 33, dims, looks: &[1, 3] };
+        functions.push(problem("bbob", dims).data()[0]);
+        same_bits("bbob", case, &cpu(), &Emulated::new(u64::from(dims), 32)).unwrap();
+    }
+    functions.sort_by(f64::total_cmp);
+    assert!(functions.into_iter().eq((1..25).map(f64::from)));
 }
 
 /// With as much shared memory as whoever shares particles wants.

@@ -2,6 +2,7 @@
 //! rules compared with plain oracles, and what it finds. Then the GPU's kernels in the emulator,
 //! which give the CPU's bits; then the command line.
 
+mod bbob;
 mod edges;
 mod few;
 mod found;
