@@ -1,14 +1,16 @@
 //! Searches of the benchmark's functions: which targets a method of search reaches, and after how
-//! many evaluations. No clock is read.
+//! many evaluations.
 //!
 //! ```
 //! use flockwork::bench::bbob::{self, Case, Trial};
+//! use flockwork::swarm::{Options, Searches};
 //!
 //! // Two instances of the sphere in two dimensions, with 2000 evaluations each.
 //! let cases = [1, 2].map(|instance| Case { function: 1, instance, dims: 2 });
 //! let trial = Trial { budget: 1000, ..Trial::default() };
 //! let mut runs = Vec::new();
-//! bbob::measure(&cases, trial, &bbob::thorough, |run| runs.push(run))?;
+//! let searches = Options { searches: Some(Searches::default()), ..Options::default() };
+//! bbob::measure(&cases, trial, &bbob::noted(&searches), |run| runs.push(run))?;
 //! let summary = bbob::Summary::of(&runs);
 //! assert_eq!((summary.runs, summary.solved, summary.share), (2, 2, 1.0));
 //! assert!(summary.expected.is_some_and(|evaluations| evaluations < 2000.0));
@@ -34,13 +36,13 @@ use serde::Serialize;
 #[cfg(feature = "cuda")]
 use crate::backend::{Cuda, Plan, Swarm};
 use crate::{
-    Result, Verdict,
+    Error, Result, Verdict,
     backend::{
-        Cpu, Evaluator, Judged, Number, Simd,
+        Backend, Cpu, Evaluator, Judged, Number, Simd,
         function::{Function, FunctionIn, Named},
     },
     bbob,
-    swarm::{Options, Preset, Problem, minimize},
+    swarm::{Options, Outcome, Problem, minimize},
 };
 
 /// How far above the least value the last target lies, at which an instance counts as solved.
@@ -131,13 +133,26 @@ pub struct Task<'a> {
     pub seed: u64,
 }
 
+impl Task<'_> {
+    /// Options of a run with the task's seed, evaluations and target. It goes on when searches agree.
+    fn options(&self, options: &Options) -> Options {
+        let mut options = Options { seed: self.seed, ..options.clone() };
+        options.stop.evaluations = Some(self.budget);
+        options.stop.target = Some(self.target);
+        if let Some(searches) = &mut options.searches {
+            searches.agreeing = None;
+        }
+        options
+    }
+}
+
 /// A better value than all before it.
 ///
 /// ```
 /// use flockwork::bench::bbob::{Course, Improvement};
 ///
 /// let improvements = vec![Improvement { evaluations: 1, value: 5.0 }];
-/// let mut course = Course { evaluations: 1, improvements };
+/// let mut course = Course { evaluations: 1, improvements, seconds: 0.0 };
 /// course.evaluated(6.0);
 /// assert_eq!((course.evaluations, course.improvements.len()), (2, 1));
 /// ```
@@ -156,6 +171,8 @@ pub struct Course {
     pub evaluations: u64,
     /// Each improvement of the best value, in order.
     pub improvements: Vec<Improvement>,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 impl Course {
@@ -170,9 +187,13 @@ impl Course {
     /// assert_eq!(course.improvements[1].evaluations, 3);
     /// ```
     pub fn evaluated(&mut self, value: f64) {
-        self.evaluations += 1;
+        self.note(self.evaluations + 1, value);
+    }
+
+    /// What the best value was after so many evaluations.
+    fn note(&mut self, evaluations: u64, value: f64) {
+        self.evaluations = evaluations;
         if self.improvements.last().is_none_or(|best| value < best.value) && !value.is_nan() {
-            let evaluations = self.evaluations;
             self.improvements.push(Improvement { evaluations, value });
         }
     }
@@ -197,6 +218,8 @@ pub struct Run {
     pub solved_after: Option<u64>,
     /// Evaluations in all.
     pub evaluations: u64,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 impl Run {
@@ -208,6 +231,7 @@ impl Run {
             reached: (0..TARGETS).filter(|&nth| best <= least + target(nth)).count(),
             solved_after: course.until(least + SOLVED),
             evaluations: course.evaluations,
+            seconds: course.seconds,
         }
     }
 }
@@ -219,7 +243,7 @@ impl Run {
 ///
 /// let case = Case { function: 1, instance: 1, dims: 2 };
 /// let (solved_after, evaluations) = (Some(300), 320);
-/// let solved = Run { case, error: 1e-9, reached: 51, solved_after, evaluations };
+/// let solved = Run { case, error: 1e-9, reached: 51, solved_after, evaluations, seconds: 0.1 };
 /// let failed = Run { error: 50.0, reached: 2, solved_after: None, evaluations: 700, ..solved };
 /// // 300 evaluations to solve it and 700 in vain, for one solution.
 /// let summary = Summary::of(&[solved, failed]);
@@ -238,6 +262,8 @@ pub struct Summary {
     /// repeated (ERT): the evaluations of all runs, of each until it was solved, over the number of
     /// those that were; `None` if none was.
     pub expected: Option<f64>,
+    /// The mean time of a run.
+    pub seconds: f64,
 }
 
 impl Summary {
@@ -251,18 +277,21 @@ impl Summary {
             solved,
             share: reached as f64 / (runs.len() * TARGETS).max(1) as f64,
             expected: (solved > 0).then(|| used as f64 / solved as f64),
+            seconds: runs.iter().map(|run| run.seconds).sum::<f64>() / runs.len().max(1) as f64,
         }
     }
 }
 
-/// The preset [`Preset::Thorough`] on one thread of the CPU: a method for [`measure`].
+/// A run with these options on one thread of the CPU, of which every evaluation is noted: a method
+/// for [`measure`]. Seed, evaluations and target are the task's.
 ///
 /// ```
-/// use flockwork::{bbob, bench::bbob::{Task, thorough}};
+/// use flockwork::{bbob, bench::bbob::{Task, noted}, swarm::{Options, Searches}};
 ///
 /// let (problem, least) = (bbob::problem(1, 1, 2)?, bbob::optimum(1, 1, 2)?.value);
 /// let task = Task { problem: &problem, budget: 2000, target: least + 1e-8, seed: 1 };
-/// let course = thorough(task)?;
+/// let searches = Options { searches: Some(Searches::default()), ..Options::default() };
+/// let course = noted(&searches)(task)?;
 /// assert!(course.improvements.last().is_some_and(|best| best.value <= task.target));
 /// assert!(course.evaluations <= 2000);
 /// # Ok::<(), flockwork::Error>(())
@@ -270,13 +299,62 @@ impl Summary {
 ///
 /// # Errors
 /// As [`minimize`].
-pub fn thorough(task: Task) -> Result<Course> {
-    let mut options = Options { seed: task.seed, ..Options::preset(Preset::Thorough) };
-    options.stop.evaluations = Some(task.budget);
-    options.stop.target = Some(task.target);
-    let course = Arc::default();
-    minimize(&watched(task.problem, &course), &options, &Cpu::new(1)?, |_| {})?;
-    Ok(std::mem::take(&mut *course.lock().unwrap_or_else(PoisonError::into_inner)))
+pub fn noted(options: &Options) -> impl Fn(Task) -> Result<Course> + Sync {
+    move |task| {
+        let course = Arc::default();
+        let problem = watched(task.problem, &course);
+        let outcome = ended(minimize(&problem, &task.options(options), &Cpu::new(1)?, |_| {}))?;
+        let course = std::mem::take(&mut *course.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(Course { seconds: outcome.as_ref().map_or(0.0, seconds), ..course })
+    }
+}
+
+/// A run with these options on a back end: a method for [`measure`]. Seed, evaluations and target are
+/// the task's. What is known of its course are the samples of its history: after each iteration of a
+/// swarm and after each round of searches, so that an improvement counts when its round ends.
+///
+/// ```
+/// use flockwork::{backend::Cpu, bbob, bench::bbob::{Task, sampled}, swarm::{Options, Searches}};
+///
+/// let (problem, least) = (bbob::problem(1, 1, 2)?, bbob::optimum(1, 1, 2)?.value);
+/// let task = Task { problem: &problem, budget: 2000, target: least + 1e-8, seed: 1 };
+/// let searches = Options { searches: Some(Searches::default()), ..Options::default() };
+/// let course = sampled(&searches, &Cpu::new(1)?)(task)?;
+/// assert!(course.improvements.last().is_some_and(|best| best.value <= task.target));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`minimize`].
+pub fn sampled<B: Backend + Sync>(
+    options: &Options,
+    backend: &B,
+) -> impl Fn(Task) -> Result<Course> + Sync {
+    move |task| {
+        let options = Options { history: Some(1), ..task.options(options) };
+        let mut course = Course::default();
+        if let Some(outcome) = ended(minimize(task.problem, &options, backend, |_| {}))? {
+            course.seconds = seconds(&outcome);
+            let samples = outcome.history.iter().map(|sample| (sample.evaluations, sample.best));
+            for (evaluations, value) in samples.chain([(outcome.evaluations, outcome.value)]) {
+                course.note(evaluations, value);
+            }
+        }
+        Ok(course)
+    }
+}
+
+/// The outcome, if there is one: a run that found no finite value is a run too.
+fn ended(outcome: Result<Outcome>) -> Result<Option<Outcome>> {
+    match outcome {
+        Err(Error::NoFiniteFitness { .. }) => Ok(None),
+        outcome => outcome.map(Some),
+    }
+}
+
+/// How long it took.
+fn seconds(outcome: &Outcome) -> f64 {
+    (outcome.startup + outcome.elapsed).as_secs_f64()
 }
 
 /// The problem with a function that notes each of its evaluations on the CPU, for a method that does

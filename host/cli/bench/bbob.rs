@@ -2,17 +2,65 @@
 
 use std::ops::ControlFlow;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use flockwork::{
+    backend::{AnyBackend, Backend, Choice},
     bbob::{FUNCTIONS, check},
     bench::bbob::{self, Case, Run, Summary, TARGETS, Trial},
+    swarm::{Options, Precision, Preset, Searches},
 };
 use serde_json::json;
 
-use crate::cli::parse::{Numbers, numbers, positive, whole};
+use crate::cli::parse::{Limit, Numbers, choice, limit, numbers, positive, whole};
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Method {
+    /// Searches by CMA-ES and along the axes: what `optimize` does by default.
+    Cmaes,
+    /// One swarm of 64 particles, in f64.
+    Swarm,
+    /// The preset thorough.
+    Thorough,
+}
+
+impl Method {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    fn options(self, lanes: Option<u32>) -> Options {
+        match self {
+            Self::Cmaes => {
+                Options { searches: Some(Searches { lanes, agreeing: None }), ..Options::default() }
+            }
+            Self::Swarm => Options {
+                precision: Some(Precision::F64),
+                particles: 64,
+                iterations: u32::MAX,
+                ..Options::default()
+            },
+            Self::Thorough => Options::preset(Preset::Thorough),
+        }
+    }
+}
 
 #[derive(Args)]
 pub struct Bbob {
+    /// How to search.
+    #[arg(long, value_enum, default_value_t = Method::Cmaes)]
+    method: Method,
+    /// Searches by CMA-ES side by side [default: as `optimize`].
+    #[arg(long, value_name = "N", value_parser = positive::<u32>)]
+    lanes: Option<u32>,
+    /// Where to run: on the CPU, where runs go side by side and every evaluation is noted, or on the
+    /// first NVIDIA GPU, one run after the other; there an improvement counts when its round ends.
+    #[arg(long, short = 'b', value_parser = choice(&[Choice::Cpu, Choice::Cuda], Choice::name),
+        default_value = "cpu")]
+    backend: Choice,
+    /// End each run after this many seconds [default: none].
+    #[arg(long, value_parser = limit::<f64>, allow_hyphen_values = true)]
+    seconds: Option<Limit<f64>>,
     /// Functions: a list such as 1,3,10-14.
     #[arg(long, value_name = "LIST", value_parser = numbers, default_value = "1-24")]
     functions: Numbers,
@@ -28,7 +76,7 @@ pub struct Bbob {
     /// The seed from which every run draws its own.
     #[arg(long, value_parser = whole::<u64>, default_value_t = Trial::default().seed)]
     seed: u64,
-    /// Runs at a time, each on a thread of the CPU [default: one per core].
+    /// Runs at a time on the CPU, each on a thread [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     threads: usize,
     /// Print one JSON object per line: for each run, without the summaries.
@@ -37,7 +85,23 @@ pub struct Bbob {
 }
 
 pub fn run(arguments: &Bbob) -> anyhow::Result<()> {
-    let &Bbob { budget, seed, threads, json, .. } = arguments;
+    let &Bbob { budget, seed, threads, json, method, lanes, .. } = arguments;
+    anyhow::ensure!(
+        lanes.is_none() || method == Method::Cmaes,
+        "--lanes is an option of searches by CMA-ES; --method {} has none",
+        method.name()
+    );
+    let mut options = method.options(lanes);
+    options.stop.seconds = arguments.seconds.and_then(Limit::value);
+    options.check()?;
+    let gpu = match arguments.backend {
+        Choice::Cpu => None,
+        other => Some(AnyBackend::select(other, 0)?),
+    };
+    let (threads, place) = match &gpu {
+        None => (threads, "the CPU".to_owned()),
+        Some(gpu) => (1, gpu.description()),
+    };
     let trial = Trial { budget, seed, threads };
     let cases = |dims| -> Vec<Case> {
         let case = |&function: &u32| {
@@ -57,37 +121,43 @@ pub fn run(arguments: &Bbob) -> anyhow::Result<()> {
         let cases = cases(dims);
         if !json {
             say!(
-                "{dims} dimensions, at most {} evaluations a run, preset thorough, seed {seed}\n",
-                budget.saturating_mul(u64::from(dims))
+                "{dims} dimensions, at most {} evaluations a run, method {}, seed {seed}, on {place}\n",
+                budget.saturating_mul(u64::from(dims)),
+                method.name()
             );
             say!(
-                "| function | | group | solved | share of {TARGETS} targets | evaluations (ERT) |"
+                "| function | | group | solved | share of {TARGETS} targets | evaluations (ERT) | \
+                 seconds a run |"
             );
-            say!("|---:|:---|:---|---:|---:|---:|");
+            say!("|---:|:---|:---|---:|---:|---:|---:|");
         }
         let mut runs = Vec::new();
         let mut written = Ok(());
         let told = |run: Run| {
             runs.push(run);
             written = match json {
-                true => object(&run),
+                true => object(&run, &method.name()),
                 false => row(&runs, arguments.instances.list().len()),
             };
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        bbob::measure(&cases, trial, &bbob::thorough, told)?;
+        match &gpu {
+            None => bbob::measure(&cases, trial, &bbob::noted(&options), told)?,
+            Some(gpu) => bbob::measure(&cases, trial, &bbob::sampled(&options, gpu), told)?,
+        }
         written?;
         if !json {
-            let Summary { runs, solved, share, expected } = Summary::of(&runs);
-            say!("| all | | | {solved}/{runs} | {share:.3} | {} |\n", evaluations(expected));
+            let Summary { runs, solved, share, expected, seconds } = Summary::of(&runs);
+            let expected = evaluations(expected);
+            say!("| all | | | {solved}/{runs} | {share:.3} | {expected} | {seconds:.3} |\n");
         }
     }
     Ok(())
 }
 
 /// A line for each run.
-fn object(run: &Run) -> anyhow::Result<()> {
-    let mut object = json!({ "name": name(run), "method": "thorough" });
+fn object(run: &Run, method: &str) -> anyhow::Result<()> {
+    let mut object = json!({ "name": name(run), "method": method });
     for part in [serde_json::to_value(run.case)?, serde_json::to_value(run)?] {
         let fields = part.as_object().into_iter().flatten();
         let own = fields.filter(|(key, _)| *key != "case");
@@ -103,11 +173,11 @@ fn row(runs: &[Run], instances: usize) -> anyhow::Result<()> {
         && runs.len().is_multiple_of(instances)
     {
         let of_function = &runs[runs.len() - instances..];
-        let Summary { runs, solved, share, expected } = Summary::of(of_function);
+        let Summary { runs, solved, share, expected, seconds } = Summary::of(of_function);
         let group = FUNCTIONS[run.case.function as usize - 1].group;
         let (function, expected) = (run.case.function, evaluations(expected));
         say!(
-            "| {function} | {} | {group} | {solved}/{runs} | {share:.3} | {expected} |",
+            "| {function} | {} | {group} | {solved}/{runs} | {share:.3} | {expected} | {seconds:.3} |",
             name(run)
         );
     }
