@@ -13,9 +13,9 @@
 use super::{
     schedule::Plan,
     state::{
-        BEST, DAMPING, EFFECTIVE, ENDED, Ended, GENERATION, IMPROVED, KEEP, LEAST, LENGTH, MOST,
-        OWN_EVALUATIONS, PATH_GAIN, PENALTY, POPULATION, RATE_MANY, RATE_ONE, RATE_PATH,
-        RATE_SIGMA, SIGMA, SINCE, SPREAD, State, WEIGHTS,
+        BEST, DAMPING, EFFECTIVE, ENDED, Ended, GENERATION, IMPROVED, KEEP, LANE_BEST, LEAST,
+        LENGTH, MOST, OWN_EVALUATIONS, PATH_GAIN, PENALTY, POPULATION, RATE_MANY, RATE_ONE,
+        RATE_PATH, RATE_SIGMA, SIGMA, SINCE, SPREAD, State, WEIGHTS,
     },
     team::{Team, Words},
 };
@@ -27,10 +27,15 @@ use crate::{
 
 /// Ends where a generation's points are this close, in shares of the box.
 const CLOSE: f64 = 1e-12;
+/// The greatest deviation along an axis, in shares of the box.
+const WIDEST: f64 = 1.0 / 3.0;
 /// Ends where the points of a generation have spread over this many boxes.
 const WIDE: f64 = 100.0;
 /// Ends where the least pivot of the covariance is this small beside the greatest.
 const NARROW: f64 = 1e-14;
+/// Ends where a generation's values are farther above the best of all searches than this many times
+/// their differences.
+const HOPE: f64 = 100.0;
 /// Values differ no longer if their differences are below this share of those at the start.
 const ALIKE: f64 = 1e-17;
 
@@ -202,14 +207,15 @@ fn coordinate<W: Words>(state: State<W>, area: Area<'_>, sigma: f64, d: u32, way
     (sigma * area.width(d)).fma(way, state.get(state.layout.mean() + d))
 }
 
-/// Learns from the values of a generation. Collective; begins and ends with a barrier.
+/// Learns from the values of a generation; `best` is the best value of other searches. Collective;
+/// begins and ends with a barrier.
 #[inline(always)]
-pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
+pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, best: f64) {
     rank(team, state, area);
     move_mean(team, state, area);
     reshape(team, state);
     if team.is_first() {
-        look(state);
+        look(state, best);
     }
     team.barrier();
 }
@@ -436,7 +442,7 @@ fn factorise<W: Words>(team: impl Team, state: State<W>) {
 
 /// Decides whether the search goes on.
 #[inline(always)]
-fn look<W: Words>(state: State<W>) {
+fn look<W: Words>(state: State<W>, best: f64) {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (n, population) = (f64::from(dims), state.count(POPULATION));
     let generation = state.count(GENERATION);
@@ -447,13 +453,15 @@ fn look<W: Words>(state: State<W>) {
         end(Ended::NoValue);
         return;
     }
-    let mut reach = 0.0;
+    let (mut widest, mut reach) = (0.0, 0.0);
     for d in 0..dims {
         let deviation = state.get(layout.covariance() + d * dims + d).sqrt();
-        reach = deviation.greatest(reach);
+        widest = deviation.greatest(widest);
         reach = state.get(layout.path() + d).abs().greatest(reach);
     }
-    reach *= state.get(SIGMA);
+    let sigma = state.get(SIGMA).least(WIDEST / widest);
+    state.set(SIGMA, sigma);
+    reach = widest.greatest(reach) * sigma;
     if !(reach >= CLOSE) {
         end(Ended::Points);
     }
@@ -474,6 +482,9 @@ fn look<W: Words>(state: State<W>) {
     } else {
         state.set(LEAST, least);
         state.set(MOST, most);
+    }
+    if first - state.get(LANE_BEST).least(best) > HOPE * (last - first) {
+        end(Ended::Hopeless);
     }
     // Hansen 2009: BIPOP.
     let points = f64::from(population);

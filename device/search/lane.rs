@@ -3,10 +3,11 @@
 use super::{
     cmaes::{self, Area},
     line,
-    schedule::Schedule,
+    schedule::{SHARE, Schedule, Turn},
     state::{
-        BEGUN, BEST, CAP, EFFORT, ENDED, EVALUATIONS, GENERATION, INDEX, LANE_BEST, LOG, LOGGED,
-        OWN_EVALUATIONS, PHASE, POPULATION, Phase, RESULT, SPREAD, State,
+        BEGUN, BEST, CAP, EFFORT, ENDED, EVALUATIONS, GENERATION, IN_LARGE, IN_SMALL, INDEX,
+        IS_SMALL, LANE_BEST, LARGE, LAST, LOG, LOGGED, OWN_EVALUATIONS, PHASE, POPULATION, Phase,
+        RESULT, SPREAD, State,
     },
     team::{Team, Words},
 };
@@ -27,6 +28,8 @@ pub struct Limits {
     pub effort: f64,
     /// No generation begins when the lane's best is this or less.
     pub target: f64,
+    /// The best value of all lanes when the round began.
+    pub best: f64,
     /// 1 where the round was interrupted and goes on.
     pub goes_on: u32,
 }
@@ -63,8 +66,19 @@ pub fn run<T: Team, W: Words>(
     let mut goes_on = true;
     while goes_on {
         let index = state.count(INDEX);
-        let plan = schedule.plan(index);
-        if state.count(PHASE) == Phase::Begin as u32 {
+        let begins = state.count(PHASE) == Phase::Begin as u32;
+        let is_small = if begins {
+            state.get(IN_SMALL) < SHARE * state.get(IN_LARGE)
+        } else {
+            state.get(IS_SMALL) == 1.0
+        };
+        let turn = if is_small {
+            Turn::Small { last: state.count(LAST) }
+        } else {
+            Turn::Large(state.count(LARGE))
+        };
+        let plan = schedule.plan(index, turn);
+        if begins {
             if state.count(LOGGED) == LOG {
                 return;
             }
@@ -72,6 +86,7 @@ pub fn run<T: Team, W: Words>(
             team.barrier();
             if team.is_first() {
                 state.set(OWN_EVALUATIONS, 0.0);
+                state.set(IS_SMALL, if is_small { 1.0 } else { 0.0 });
                 state.set(BEST, f64::INFINITY);
                 state.set(GENERATION, 0.0);
                 let phase = if plan.line { Phase::Line } else { Phase::Cmaes };
@@ -114,7 +129,7 @@ pub fn run<T: Team, W: Words>(
             }
             continue;
         }
-        cmaes::learn(team, state, area);
+        cmaes::learn(team, state, area, limits.best);
         note_best(team, state);
         let ended = state.get(ENDED);
         if ended != 0.0 {
@@ -134,6 +149,12 @@ pub fn run<T: Team, W: Words>(
         if team.is_first() && ended != 0.0 {
             state.set(LOGGED, state.get(LOGGED) + 1.0);
             state.set(INDEX, f64::from(index + schedule.lanes));
+            let spent = if is_small { IN_SMALL } else { IN_LARGE };
+            state.set(spent, state.get(spent) + state.get(OWN_EVALUATIONS));
+            if !is_small {
+                state.set(LARGE, state.get(LARGE) + 1.0);
+                state.set(LAST, f64::from(plan.population));
+            }
             state.set(PHASE, f64::from(Phase::Begin as u32));
         }
         team.barrier();

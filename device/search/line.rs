@@ -20,8 +20,9 @@ use crate::{math::Real, swarm::layout::TILE};
 /// Evaluations along each axis, with those of its ends and of the start.
 pub const STEPS: u32 = 200;
 
-/// The first deviation of what follows: close around the result.
-pub const DEVIATION: f64 = 0.01;
+/// The first deviation of what follows, in shares of the box: so close that what lies beyond the next
+/// hill is out of reach.
+pub const DEVIATION: f64 = 1e-4;
 
 /// The least population that a lane has room for, so that there is room for the places too.
 pub const LEAST_ROOM: u32 = STEPS.next_multiple_of(TILE as u32);

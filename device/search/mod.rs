@@ -1,14 +1,15 @@
 //! Many independent searches side by side, and their restarts.
 //!
-//! A *search* is one run of CMA-ES from one starting point. Its index decides everything about it:
-//! the start, the first deviation, the population, the random numbers. A *lane* runs one search
-//! after the other: lane `l` of `L` runs the searches `l`, `l + L`, `l + 2 L` and so on. On a GPU a
-//! lane is a block of threads, on a CPU it is one thread; a [`Team`] is whichever it is. All
-//! arithmetic is here once and in one defined order, so a search gives the same bits everywhere.
+//! A *search* is one run of CMA-ES from one starting point. A *lane* runs one search after the other:
+//! lane `l` of `L` runs the searches `l`, `l + L`, `l + 2 L` and so on. A search's index decides its
+//! start and its random numbers; with what its lane has done before, also its population and its
+//! first deviation. On a GPU a lane is a block of threads, on a CPU it is one thread; a [`Team`] is
+//! whichever it is. All arithmetic is here once and in one defined order, so a search gives the same
+//! bits everywhere.
 //!
 //! | file | holds |
 //! |---|---|
-//! | [`schedule`] | what a search's index decides |
+//! | [`schedule`] | what each search is |
 //! | [`state`] | the numbers of a lane, and where each lies |
 //! | [`team`] | the threads of a lane |
 //! | [`cmaes`] | a generation of CMA-ES |

@@ -1,4 +1,7 @@
-//! What a search's index decides.
+//! What each search is: as in BIPOP, large populations alternate with small ones.
+//!
+//! # References
+//! N. Hansen: "Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed", GECCO (2009).
 
 use crate::{
     math::{Real, Scalar},
@@ -8,8 +11,17 @@ use crate::{
 /// How many lanes have populations of their own: with more lanes they repeat.
 const GROUPS: u32 = 8;
 
-/// Populations are the smallest one times 2 to the power of a level below this.
-pub const LEVELS: u32 = 10;
+/// Large populations are the smallest one times 2 to the power of a level below this.
+pub const LEVELS: u32 = 11;
+
+/// How many levels a lane's next large population lies above its last. Fewer would spend most of a run
+/// on populations that are too small, more would skip the one that suits. (Chosen on the BBOB functions,
+/// instances 1 to 5, in 20 dimensions.)
+const CLIMB: u32 = 2;
+
+/// A small search follows while small ones have had less than this share of what large ones had.
+/// (Chosen as [`CLIMB`].)
+pub const SHARE: f64 = 0.5;
 
 /// The first deviation along each axis, as a share of the box: a third of the way from the middle to
 /// its sides, as BBOB's participants have it (Hansen 2009: 2 in a box of 10).
@@ -47,14 +59,12 @@ impl Schedule {
         4 + (3.0 * Real::ln(f64::from(dims))).floor() as u32
     }
 
-    /// The level of a lane's search number `turn`. A lane alone has 0, 1, 0, 2, 0, 1, 0, 3, ...:
-    /// each level gets about the same share of the evaluations, as in BIPOP (Hansen 2009). Of
-    /// several lanes, each eighth begins at a level of its own.
+    /// The level of a lane's large search number `nth`. Of several lanes, each eighth begins at a level
+    /// of its own.
     #[inline(always)]
-    pub fn level(lanes: u32, lane: u32, turn: u32) -> u32 {
+    pub fn level(lanes: u32, lane: u32, nth: u32) -> u32 {
         let groups = if lanes < GROUPS { lanes } else { GROUPS };
-        let ruler = (turn + 1).trailing_zeros();
-        lane % groups + ruler % (LEVELS - groups + 1)
+        lane % groups + nth.wrapping_mul(CLIMB) % (LEVELS - groups + 1)
     }
 
     /// The largest population of a lane.
@@ -66,8 +76,7 @@ impl Schedule {
 
     /// The plan of search `index`.
     #[inline(always)]
-    pub fn plan(&self, index: u32) -> Plan {
-        let (lane, turn) = (index % self.lanes, index / self.lanes);
+    pub fn plan(&self, index: u32, turn: Turn) -> Plan {
         let draw = Draw {
             key: self.key,
             iteration: 0,
@@ -77,19 +86,31 @@ impl Schedule {
             nth: 0,
         };
         let block = draw.block();
-        let level = Self::level(self.lanes, lane, turn);
-        let (uniform, _) = f64::uniform_pair(Draw { nth: 1, ..draw }.block(), 0);
-        // Small populations after the first also look closely around their start (Hansen 2009).
-        let closer = if level == 0 && turn > 0 {
-            Real::exp(uniform * (-2.0 * core::f64::consts::LN_10))
-        } else {
-            1.0
+        let smallest = Self::smallest(self.dims);
+        let (population, deviation) = match turn {
+            Turn::Large(nth) => {
+                (smallest << Self::level(self.lanes, index % self.lanes, nth), DEVIATION)
+            }
+            Turn::Small { last } => {
+                let (one, other) = f64::uniform_pair(Draw { nth: 1, ..draw }.block(), 0);
+                let ratio = (0.5 * f64::from(last) / f64::from(smallest)).greatest(1.0);
+                let population = f64::from(smallest) * Real::pow(ratio, one * one);
+                let closer = Real::exp(other * (-2.0 * core::f64::consts::LN_10));
+                (population as u32, DEVIATION * closer)
+            }
         };
-        Plan {
-            key: [block[0], block[1]],
-            population: Self::smallest(self.dims) << level,
-            deviation: DEVIATION * closer,
-            line: index == 0,
-        }
+        Plan { key: [block[0], block[1]], population, deviation, line: index == 0 }
     }
+}
+
+/// What a search is in the course of its lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The lane's large search of this number, from 0.
+    Large(u32),
+    /// A small one.
+    Small {
+        /// The population of the large one before.
+        last: u32,
+    },
 }

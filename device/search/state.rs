@@ -21,6 +21,8 @@ pub enum Ended {
     Generations = 5,
     /// No value of its first generation was a finite number.
     NoValue = 6,
+    /// Its values were alike, and far above the best of all searches.
+    Hopeless = 7,
 }
 
 /// What a lane does next.
@@ -59,6 +61,16 @@ header! {
     CAP,
     /// Evaluations of all searches of the lane, with an overhead for each generation.
     EFFORT,
+    /// Large searches that have begun.
+    LARGE,
+    /// The population of the last large search.
+    LAST,
+    /// 1 where the current search is a small one.
+    IS_SMALL,
+    /// Evaluations of the lane's large searches that have ended.
+    IN_LARGE,
+    /// The same of its small ones.
+    IN_SMALL,
     /// Evaluations of the current search.
     OWN_EVALUATIONS,
     /// Searches that have ended and whose results lie in the log.

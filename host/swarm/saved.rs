@@ -209,7 +209,7 @@ pub(super) fn write_searches(
         samples: course.history.len(),
         frames: Vec::new(),
     };
-    let mut numbers = vec![course.effort, course.allowance, course.best.0];
+    let mut numbers = vec![course.effort, course.allowance, course.best_before, course.best.0];
     numbers.extend(&course.best.1);
     let ended = course.ended.iter().flat_map(|ended| [ended.value, ended.spread]);
     let ended: Vec<f64> = ended.collect();
@@ -414,9 +414,9 @@ impl Checkpoint {
             return Err(self.wrong("it lacks the number of lanes".to_owned()));
         };
         let kept: Vec<f64> =
-            self.numbers("course", 3 + dims).or_else(|_| self.numbers("course", 3))?;
-        (course.effort, course.allowance) = (kept[0], kept[1]);
-        course.best = (kept[2], kept[3..].to_vec());
+            self.numbers("course", 4 + dims).or_else(|_| self.numbers("course", 4))?;
+        (course.effort, course.allowance, course.best_before) = (kept[0], kept[1], kept[2]);
+        course.best = (kept[3], kept[4..].to_vec());
         let section = find(&self.path, &self.sections, "ended")?;
         let numbers: Vec<f64> = section.numbers().map_err(|why| self.wrong(why.to_string()))?;
         let searches: Vec<u64> = self.numbers("ended_searches", numbers.len())?;

@@ -7,7 +7,7 @@ use super::{
     Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start, run,
 };
 use crate::{
-    Result, Verdict,
+    Error, Result, Verdict,
     backend::{AnyBackend, Backend, Choice},
 };
 
@@ -65,7 +65,41 @@ chosen! {
     frames: Option<u32> = frames,
 }
 
+impl Chosen {
+    /// A chosen option that only a swarm has, if there is one.
+    fn of_swarm(&self) -> Option<&'static str> {
+        macro_rules! first_of {
+            ($($name:ident)*) => {{
+                // Every option is one or the other.
+                let Self {
+                    $($name,)*
+                    precision,
+                    seed: _,
+                    evaluations: _,
+                    target: _,
+                    seconds: _,
+                    history: _,
+                    searches: _,
+                } = self;
+                $(if $name.is_some() {
+                    return Some(stringify!($name));
+                })*
+                (*precision == Some(Some(Precision::F32))).then_some("precision")
+            }};
+        }
+        first_of! {
+            particles iterations rule coefficients schedule randomness neighbourhood mode edge
+            max_velocity patience start fitness_tolerance spread_tolerance stop_patience check_every
+            restart polish frames
+        }
+    }
+}
+
 /// A search: built step by step, then run.
+///
+/// Without an option that only a swarm has, it is many independent searches by CMA-ES with restarts
+/// ([`Searches`]) where they suit the problem, and otherwise one swarm. The options that both have:
+/// seed, target, evaluations, seconds, history, saving, and `f64`.
 ///
 /// The order of the steps does not matter: an explicit step wins over [`Search::rule`] and
 /// [`Search::options`], before or after them. If two steps set the same option, the later one wins.
@@ -74,9 +108,12 @@ chosen! {
 /// use flockwork::{objective::Rastrigin, swarm::{Problem, Search}};
 ///
 /// let problem = Problem::new(Rastrigin, 4)?.shifted(7)?;
-/// let outcome = Search::new(problem).particles(512).iterations(300).seed(3).target(1e-6).run()?;
+/// let outcome = Search::new(problem.clone()).seed(3).target(1e-6).run()?;
 /// println!("{} at {:?}: {}", outcome.value, outcome.position, outcome.stopped.sentence());
-/// assert!(outcome.value < 1e-6);
+/// assert!(outcome.value < 1e-6 && outcome.agreement.is_some());
+///
+/// let swarm = Search::new(problem).particles(512).iterations(300).seed(3).target(1e-6).run()?;
+/// assert!(swarm.value < 1e-6 && swarm.agreement.is_none());
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -86,6 +123,8 @@ pub struct Search {
     base: Options,
     /// The rule whose published options override those of `base`.
     published: Option<Rule>,
+    /// Whether `base` replaced the default.
+    is_replaced: bool,
     /// The options set by explicit steps, which override both.
     chosen: Chosen,
     choice: Choice,
@@ -97,7 +136,8 @@ impl Search {
     /// function without GPU kernels (a closure, your own objective type) always runs on the CPU.
     pub fn new(problem: Problem) -> Self {
         let (base, choice) = (Options::default(), Choice::Auto);
-        Self { problem, base, published: None, chosen: Chosen::default(), choice, saved: None }
+        let (published, is_replaced, chosen) = (None, false, Chosen::default());
+        Self { problem, base, published, is_replaced, chosen, choice, saved: None }
     }
 
     /// Replaces the default options. Options set by other steps stay.
@@ -112,6 +152,7 @@ impl Search {
     /// ```
     pub fn options(mut self, options: Options) -> Self {
         self.base = options;
+        self.is_replaced = true;
         self
     }
 
@@ -132,6 +173,29 @@ impl Search {
         change(&mut after);
         self.chosen.note(&before, &after);
         self
+    }
+
+    /// An option that was chosen and that only a swarm has.
+    fn of_swarm(&self) -> Option<&'static str> {
+        self.chosen.of_swarm().or(self.published.map(|_| "rule"))
+    }
+
+    /// The options of the run.
+    fn decided(&self) -> Result<Options> {
+        let mut options = self.settled();
+        let of_swarm = self.of_swarm();
+        if let (Some(Some(_)), Some(option)) = (self.chosen.searches, of_swarm) {
+            return Err(Error::Option {
+                option: "searches",
+                value: format!("chosen together with {option}"),
+                accepted: "without options that only a swarm has".to_owned(),
+            });
+        }
+        let is_open = !self.is_replaced && of_swarm.is_none() && self.chosen.searches.is_none();
+        if is_open && Searches::suit(&self.problem) {
+            options.searches = Some(Searches::default());
+        }
+        Ok(options)
     }
 
     /// The options that all steps together result in.
@@ -377,7 +441,7 @@ impl Search {
         mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
         let observe = |progress: &Progress| observe(progress).into_control_flow();
-        run::run(&self.problem, &self.settled(), backend, self.saved, observe)
+        run::run(&self.problem, &self.decided()?, backend, self.saved, observe)
     }
 }
 

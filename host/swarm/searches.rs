@@ -39,9 +39,9 @@ const ALIKE: f64 = 1e-12;
 /// Many independent searches by CMA-ES with restarts, in place of a swarm, in `f64`.
 ///
 /// Search number 0 begins with a line search along each axis (STEP), which solves sums over the
-/// axes. The others begin at uniform points, with populations from 4 + 3 ln `dims` up to 512 times
-/// that. A search's number decides its seed, its start and its population, so with the same
-/// `lanes` a run gives the same bits on every machine.
+/// axes. The others begin at uniform points; as in BIPOP, large populations, from 4 + 3 ln `dims` up to
+/// 1024 times that, alternate with small ones. Everything is decided by counts and values alone, so
+/// with the same `lanes` a run gives the same bits on every machine.
 ///
 /// For problems whose variables are all continuous. Cost: beside the evaluations, about 2 `dims`^2
 /// multiplications for each.
@@ -160,6 +160,9 @@ pub(super) struct Course {
     pub effort: f64,
     #[serde(skip)]
     pub allowance: f64,
+    /// The best value when it began; infinite before the first.
+    #[serde(skip)]
+    pub best_before: f64,
     /// The searches that have ended.
     #[serde(skip)]
     pub ended: Vec<Ended>,
@@ -282,6 +285,7 @@ impl Run<'_> {
                 evaluations: self.course.allowance,
                 effort: self.course.effort,
                 target,
+                best: self.course.best_before,
                 goes_on: u32::from(goes_on),
             };
             let began = Instant::now();
@@ -358,6 +362,7 @@ impl Run<'_> {
         course.effort += longer.min(MOST_EFFORT);
         course.allowance = allowance;
         course.before = course.evaluations;
+        course.best_before = course.best.0;
         course.rounds += 1;
     }
 

@@ -15,6 +15,8 @@ mod paths;
 #[cfg(feature = "cuda")]
 mod runs;
 #[cfg(feature = "cuda")]
+mod searches;
+#[cfg(feature = "cuda")]
 mod swarm;
 
 #[cfg(not(feature = "cuda"))]
@@ -62,8 +64,15 @@ fn main() -> std::process::ExitCode {
 
 #[cfg(feature = "cuda")]
 fn trials() -> Vec<libtest_mimic::Trial> {
-    [swarm::trials(), runs::trials(), asynchronous::trials(), paths::trials(), fit::trials()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        swarm::trials(),
+        runs::trials(),
+        searches::trials(),
+        asynchronous::trials(),
+        paths::trials(),
+        fit::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
