@@ -285,6 +285,9 @@ pub trait Scalar:
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
 
+    /// The value without its fraction; at least 0, and 0 for what is no number.
+    fn to_u32(self) -> u32;
+
     /// This where `one` equals `other` and it is not [negligible](Scalar::NEGLIGIBLE) itself, else 0: on a GPU one
     /// choice by both conditions, of which its compiler makes two.
     fn kept_where_equal(self, one: Self, other: Self) -> Self;
@@ -535,6 +538,10 @@ macro_rules! real {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 f64::from(self)
+            }
+            #[inline(always)]
+            fn to_u32(self) -> u32 {
+                self as u32
             }
             #[inline(always)]
             fn kept_where_equal(self, one: Self, other: Self) -> Self {

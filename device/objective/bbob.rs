@@ -2,7 +2,7 @@
 
 use core::mem::MaybeUninit;
 
-use super::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, Reach};
+use super::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point, Reach};
 use crate::math::{Real, Scalar};
 
 /// Any of the 24 noiseless functions of the Black-Box Optimization Benchmark (BBOB): which one, and
@@ -180,6 +180,8 @@ impl Objective for Bbob {
 
     const REACH: Reach = Reach::All;
 
+    const HINTS: Hints = Hints { bounded_step: false, array: MOST, ..Hints::DEFAULT };
+
     type Partial<T: Real> = T;
 
     #[inline(always)]
@@ -190,7 +192,7 @@ impl Objective for Bbob {
     #[inline(always)]
     fn term<T: Real>(&self, _: u32, x: &impl Point<T>, context: &Context<T::Scalar>) -> T {
         let dims = context.dims;
-        let function = context.datum(FUNCTION).to_f64() as u32;
+        let function = context.datum(FUNCTION).to_u32();
         if !(2..=MOST).contains(&dims) {
             return T::of(f64::NAN);
         }

@@ -42,6 +42,7 @@ impl Objective for Griewank {
     const HINTS: Hints = Hints {
         bounded_step: false,
         local: &[("swarm_time_sliced", "f32", Local { stack: 256, hot: 7 })],
+        ..Hints::DEFAULT
     };
 
     /// Sum of squares, product of cosines.

@@ -47,6 +47,7 @@ impl Objective for Michalewicz {
             ("swarm_step", "f64", Local { stack: 24, hot: 1 }),
             ("swarm_tiered", "f64", Local { stack: 256, hot: 5 }),
         ],
+        ..Hints::DEFAULT
     };
 
     type Partial<T: Real> = T;

@@ -329,14 +329,16 @@ pub struct Hints {
     /// Kernels that may keep more in local memory than their families may: family, precision, and
     /// what.
     pub local: &'static [(&'static str, &'static str, Local)],
+    /// How many numbers the function's own array has, which lies in a thread's local memory, or 0.
+    pub array: u32,
 }
 
 impl Hints {
     /// The step's registers are bounded, and each kernel keeps in local memory what its family may.
-    pub const DEFAULT: Self = Self { bounded_step: true, local: &[] };
+    pub const DEFAULT: Self = Self { bounded_step: true, local: &[], array: 0 };
 
     /// What the function's kernel of that name may keep in local memory, if its family may keep
-    /// `of_family`.
+    /// `of_family`: more, where the function has an array.
     ///
     /// ```
     /// use flockwork_device::kernel::{Local, Name};
@@ -357,9 +359,18 @@ impl Hints {
             }
             nth += 1;
         }
-        of_family
+        if self.array == 0 {
+            return of_family;
+        }
+        let bytes = if same(name.precision, "f64") { 8 } else { 4 };
+        // Addresses of its elements take registers.
+        let stack = of_family.stack + self.array * bytes * 3 / 2;
+        Local { stack, hot: of_family.hot + ARRAY_ACCESSES }
     }
 }
+
+/// The most accesses where it calculates that a function's array may cause.
+const ARRAY_ACCESSES: u32 = 32;
 
 /// What a function is, for people.
 ///

@@ -11,13 +11,14 @@
 //! storage complexity", NIPS (2016).
 
 use super::{
-    schedule::Plan,
     state::{
-        BEST, DAMPING, EFFECTIVE, ENDED, Ended, GENERATION, IMPROVED, KEEP, LANE_BEST, LEAST,
-        LENGTH, MOST, OWN_EVALUATIONS, PATH_GAIN, PENALTY, POPULATION, RATE_MANY, RATE_ONE,
-        RATE_PATH, RATE_SIGMA, SIGMA, SINCE, SPREAD, State, WEIGHTS,
+        BEST, CLOUD, CLOUD_BEST, DAMPING, EFFECTIVE, ENDED, Ended, FIRST_OF_CLOUD, GENERATION,
+        IMPROVED, IS_PROBE, KEEP, LANE_BEST, LAST_PROBE, LEAST, LENGTH, Layout, MOST,
+        OWN_EVALUATIONS, PATH_GAIN, PENALTY, PHASE, POPULATION, PROBE_AT, PROBE_BEST, PROBE_END,
+        PROBES, Phase, RATE_MANY, RATE_ONE, RATE_PATH, RATE_SIGMA, SIGMA, SINCE, SMALLEST, SPREAD,
+        State, WEIGHTS,
     },
-    team::{Team, Words},
+    team::{Team, Words, dot},
 };
 use crate::{
     math::{Real, Scalar},
@@ -36,6 +37,21 @@ const NARROW: f64 = 1e-14;
 /// Ends where a generation's values are farther above the best of all searches than this many times
 /// their differences.
 const HOPE: f64 = 100.0;
+/// A search with at least this many times the smallest population is probed,
+const PROBE_FROM: f64 = 4.0;
+/// first when the median and the best of a generation differ by this share of what they differed by in
+/// the first generation,
+const FIRST_PROBE: f64 = 0.03;
+/// then by this share of what they differed by at the last probe.
+const NEXT_PROBE: f64 = 0.1;
+/// The most evaluations of a probe, as a share of the search's. (Chosen, as the two above, on the BBOB
+/// functions, instances 1 to 5, in 20 dimensions.)
+const PROBE_SHARE: f64 = 0.2;
+/// Two probes ended at the same value if they differ by less than this share of the first differences.
+const SAME: f64 = 1e-12;
+/// The covariance is factorised after so many generations that it has changed by the share 1 / (this
+/// times the dimensions).
+const LAZINESS: f64 = 2.0;
 /// Values differ no longer if their differences are below this share of those at the start.
 const ALIKE: f64 = 1e-17;
 
@@ -85,36 +101,54 @@ impl<'a> Area<'a> {
     }
 }
 
-/// Begins at the mean that the lane has, with the first deviation `sigma`. Collective; ends with a
+/// Begins at the mean, with the step size and the population that the lane has; or puts a small cloud in
+/// the place of a large one, to see early where that will end. Collective; begins and ends with a
 /// barrier.
 #[inline(always)]
-pub fn begin<W: Words>(team: impl Team, state: State<W>, plan: &Plan, sigma: f64) {
-    let (layout, dims, population) = (state.layout, state.layout.dims, plan.population);
-    let middle = Real::ln(0.5 * (f64::from(population) + 1.0));
-    team.each(population, |rank| {
-        state.set(layout.weights() + rank, middle - Real::ln(f64::from(rank) + 1.0));
-    });
+pub fn begin<W: Words>(team: impl Team, state: State<W>, probes: bool) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    if probes {
+        each_of_cloud(team, layout, |here, there| state.set(there, state.get(here)));
+        team.barrier();
+    } else {
+        team.each_of(dims, dims, |row, column| {
+            let unit = if row == column { 1.0 } else { 0.0 };
+            state.set(layout.covariance() + row * dims + column, unit);
+            state.set(layout.factor() + row * dims + column, unit);
+        });
+    }
+    let population = state.count(if probes { SMALLEST } else { POPULATION });
     team.each(dims, |d| {
         state.set(layout.path() + d, 0.0);
         state.set(layout.sigma_path() + d, 0.0);
     });
-    team.each_of(dims, dims, |row, column| {
-        let unit = if row == column { 1.0 } else { 0.0 };
-        state.set(layout.covariance() + row * dims + column, unit);
-        state.set(layout.factor() + row * dims + column, unit);
+    let middle = Real::ln(0.5 * (f64::from(population) + 1.0));
+    team.each(population, |rank| {
+        state.set(layout.weights() + rank, middle - Real::ln(f64::from(rank) + 1.0));
     });
     team.barrier();
     if team.is_first() {
-        let scales = rates(state, population);
-        state.set(GENERATION, 0.0);
+        if probes {
+            state.set(PROBES, state.get(PROBES) + 1.0);
+            state.set(PROBE_END, state.get(OWN_EVALUATIONS) * (1.0 + PROBE_SHARE));
+            state.set(LAST_PROBE, state.get(PROBE_BEST));
+        } else {
+            state.set(SPREAD, 0.0);
+            state.set(ENDED, 0.0);
+            state.set(PROBES, 0.0);
+            state.set(PROBE_AT, f64::NEG_INFINITY);
+        }
+        state.set(IS_PROBE, if probes { 1.0 } else { 0.0 });
+        state.set(PROBE_BEST, f64::INFINITY);
         state.set(POPULATION, f64::from(population));
-        state.set(SIGMA, sigma);
-        state.set(SPREAD, 0.0);
+        state.set(GENERATION, 0.0);
+        state.set(CLOUD_BEST, f64::INFINITY);
         state.set(LEAST, f64::INFINITY);
         state.set(MOST, f64::NEG_INFINITY);
         state.set(IMPROVED, 0.0);
         state.set(SINCE, 0.0);
-        state.set(ENDED, 0.0);
+        state.set(PHASE, f64::from(Phase::Cmaes as u32));
+        let scales = rates(state, population);
         // For the loop below.
         state.set(KEEP, scales[0]);
         state.set(PATH_GAIN, scales[1]);
@@ -127,6 +161,51 @@ pub fn begin<W: Words>(team: impl Team, state: State<W>, plan: &Plan, sigma: f64
         state.set(layout.weights() + rank, weight * scale);
     });
     team.barrier();
+}
+
+/// Ends a probe: the large cloud is back. Collective; begins and ends with a barrier.
+#[inline(always)]
+pub fn end_probe<W: Words>(team: impl Team, state: State<W>) {
+    let ended = state.get(ENDED);
+    team.barrier();
+    each_of_cloud(team, state.layout, |here, there| state.set(here, state.get(there)));
+    team.barrier();
+    if team.is_first() {
+        let (best, last) = (state.get(PROBE_BEST), state.get(LAST_PROBE));
+        state.set(IS_PROBE, 0.0);
+        let is_cut = [Ended::Budget, Ended::Hopeless].map(|end| ended == f64::from(end as u32));
+        let rounding = (16.0 * f64::EPSILON * best.abs()).greatest(SAME * state.get(SPREAD));
+        if is_cut[0] || is_cut[1] {
+            state.set(PROBE_BEST, f64::INFINITY);
+        } else if (best - last).abs() <= rounding {
+            state.set(ENDED, f64::from(Ended::Settled as u32));
+        }
+    }
+    team.barrier();
+}
+
+/// Sees to it that a probe begins where the values have drawn together. Collective; begins and ends
+/// with a barrier.
+#[inline(always)]
+pub fn prepare_probe<W: Words>(team: impl Team, state: State<W>) {
+    let population = state.count(POPULATION);
+    let spread = state.value_at(population / 2) - state.value_at(0);
+    let is_due =
+        f64::from(population) >= PROBE_FROM * state.get(SMALLEST) && spread < state.get(PROBE_AT);
+    team.barrier();
+    if team.is_first() && is_due {
+        state.set(PROBE_AT, NEXT_PROBE * spread);
+        state.set(PHASE, f64::from(Phase::Probe as u32));
+    }
+    team.barrier();
+}
+
+/// The places of a cloud's numbers, and where they lie while a probe replaces it.
+#[inline(always)]
+fn each_of_cloud(team: impl Team, layout: Layout, mut work: impl FnMut(u32, u32)) {
+    team.each(CLOUD, |nth| work(FIRST_OF_CLOUD + nth, layout.replaced() + nth));
+    let arrays = layout.replaced() - layout.mean();
+    team.each(arrays, |nth| work(layout.mean() + nth, layout.replaced() + CLOUD + nth));
 }
 
 /// Stores the rates; returns the factors of the positive and of the negative weights.
@@ -164,17 +243,20 @@ fn rates<W: Words>(state: State<W>, population: u32) -> [f64; 2] {
     [1.0 / better[0], worse_scale]
 }
 
-/// Draws a generation: deviates, ways, and the points to be evaluated. Collective; ends with a
-/// barrier.
+/// Draws a generation: deviates, ways, and the points to be evaluated. Returns whether any point was
+/// outside the box. Collective; ends with a barrier.
 #[inline(always)]
-pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, key: Key) {
+pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) -> bool {
+    let key = state.key();
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
     let iteration = state.count(GENERATION) + 1;
+    // A probe has random numbers of its own.
+    let nth = 3 + if state.get(IS_PROBE) == 1.0 { state.count(PROBES) } else { 0 };
     let pairs = dims.div_ceil(2);
     team.each_of(population, pairs, |point, pair| {
         let purpose = Purpose::Search;
-        let draw = Draw { key, iteration, particle: point, group: pair, purpose, nth: 3 };
+        let draw = Draw { key, iteration, particle: point, group: pair, purpose, nth };
         // Box and Muller 1958.
         let (r1, r2) = f64::uniform_pair(draw.block(), 0);
         let radius = (-2.0 * Real::ln(1.0 - r1)).sqrt();
@@ -186,19 +268,19 @@ pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, key: K
         }
     });
     team.barrier();
+    let mut outside = false;
     team.each_of(population, dims, |point, d| {
         let deviates = layout.deviates() + point * dims;
-        let mut way = 0.0;
-        for j in 0..=d {
-            let factor = state.get(layout.factor() + j * dims + d);
-            way = factor.fma(state.get(deviates + j), way);
-        }
+        let way = dot(d + 1, 0.0, |j| {
+            (state.get(layout.factor() + j * dims + d), state.get(deviates + j))
+        });
         state.set(layout.ways() + point * dims + d, way);
         let (lower, upper) = area.limits(d);
-        let x = coordinate(state, area, sigma, d, way).limit(lower, upper);
-        state.set(state.in_tiles(layout.points(), point, d), x);
+        let x = coordinate(state, area, sigma, d, way);
+        outside |= x < lower || upper < x;
+        state.set(state.in_tiles(layout.points(), point, d), x.limit(lower, upper));
     });
-    team.barrier();
+    team.any(outside)
 }
 
 /// A coordinate of a point before it is limited to the box.
@@ -207,11 +289,11 @@ fn coordinate<W: Words>(state: State<W>, area: Area<'_>, sigma: f64, d: u32, way
     (sigma * area.width(d)).fma(way, state.get(state.layout.mean() + d))
 }
 
-/// Learns from the values of a generation; `best` is the best value of other searches. Collective;
-/// begins and ends with a barrier.
+/// Learns from the values of a generation. `outside`: whether any of its points was outside the box;
+/// `best`: the best value of other searches. Collective; begins and ends with a barrier.
 #[inline(always)]
-pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, best: f64) {
-    rank(team, state, area);
+pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: bool, best: f64) {
+    rank(team, state, area, outside);
     move_mean(team, state, area);
     reshape(team, state);
     if team.is_first() {
@@ -222,81 +304,83 @@ pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, best: f
 
 /// Ranks the points, and keeps the best one.
 #[inline(always)]
-fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
+fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: bool) {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
-    // How far each point was outside, in deviations of its coordinates.
-    let mut any = false;
-    team.each(population, |point| {
-        let mut outside = 0.0;
-        for d in 0..dims {
-            let (lower, upper) = area.limits(d);
-            let x = coordinate(state, area, sigma, d, state.get(layout.ways() + point * dims + d));
-            if x < lower || upper < x {
-                let variance = state.get(layout.covariance() + d * dims + d);
-                let beyond = (x - x.limit(lower, upper)) / (sigma * area.width(d));
-                outside += beyond * beyond / variance;
-            }
-        }
-        any |= outside > 0.0;
-        state.set(layout.factors() + point, outside);
-    });
-    team.rank_all(state.words, layout.values(), layout.order(), population);
-    let any = team.any(any);
-    let value_at = |rank: u32| state.get(layout.values() + state.count(layout.order() + rank));
-    let best = state.count(layout.order());
-    let value = value_at(0);
-    let improves = value < state.get(BEST);
-    if improves {
-        team.each(dims, |d| {
-            let x = state.get(state.in_tiles(layout.points(), best, d));
-            state.set(layout.best() + d, x);
-        });
-    }
     let (quarter, middle, last) = (population / 4, population / 2, population - 1);
-    let spread = value_at(last - quarter) - value_at(quarter);
-    let median = value_at(middle) - value;
-    team.barrier();
-    if team.is_first() {
-        state.set(GENERATION, state.get(GENERATION) + 1.0);
-        let all = state.get(OWN_EVALUATIONS) + f64::from(population);
-        state.set(OWN_EVALUATIONS, all);
-        if improves {
-            state.set(BEST, value);
-            state.set(IMPROVED, state.get(GENERATION));
-        }
-        if state.get(GENERATION) == 1.0 {
-            let spread = if median.is_finite() { median } else { 0.0 };
-            state.set(SPREAD, spread);
-        }
-        state.set(PENALTY, if spread.is_finite() { spread / f64::from(dims) } else { 0.0 });
-    }
-    if any {
+    let mut keys = layout.values();
+    // Ranked by values, and then, if any was outside, by values and penalties.
+    loop {
+        team.rank_all(state.words, keys, layout.order(), population);
         team.barrier();
+        if keys != layout.values() {
+            break;
+        }
+        let (best, value) = (state.ranked(0), state.value_at(0));
+        let improves = value < state.get(BEST);
+        if improves {
+            team.each(dims, |d| {
+                let x = state.get(state.in_tiles(layout.points(), best, d));
+                state.set(layout.best() + d, x);
+            });
+        }
+        let spread = state.value_at(last - quarter) - state.value_at(quarter);
+        let median = state.value_at(middle) - value;
+        team.barrier();
+        if team.is_first() {
+            state.set(GENERATION, state.get(GENERATION) + 1.0);
+            let all = state.get(OWN_EVALUATIONS) + f64::from(population);
+            state.set(OWN_EVALUATIONS, all);
+            if improves {
+                state.set(BEST, value);
+            }
+            if value < state.get(CLOUD_BEST) {
+                state.set(CLOUD_BEST, value);
+                state.set(IMPROVED, state.get(GENERATION));
+            }
+            if state.get(GENERATION) == 1.0 && state.get(IS_PROBE) == 0.0 {
+                let spread = if median.is_finite() { median } else { 0.0 };
+                state.set(SPREAD, spread);
+                state.set(PROBE_AT, FIRST_PROBE * spread);
+            }
+            let penalty = if spread.is_finite() { spread / f64::from(dims) } else { 0.0 };
+            state.set(PENALTY, penalty);
+        }
+        team.barrier();
+        if !outside {
+            break;
+        }
         let penalty = state.get(PENALTY);
         team.each(population, |point| {
-            let outside = state.get(layout.factors() + point);
-            state.set(
-                layout.keys() + point,
-                penalty.fma(outside, state.get(layout.values() + point)),
-            );
+            // How far it was outside, in deviations of its coordinates.
+            let mut beyond = 0.0;
+            for d in 0..dims {
+                let (lower, upper) = area.limits(d);
+                let way = state.get(layout.ways() + point * dims + d);
+                let x = coordinate(state, area, sigma, d, way);
+                if x < lower || upper < x {
+                    let variance = state.get(layout.covariance() + d * dims + d);
+                    let far = (x - x.limit(lower, upper)) / (sigma * area.width(d));
+                    beyond += far * far / variance;
+                }
+            }
+            let value = state.get(layout.values() + point);
+            state.set(layout.keys() + point, penalty.fma(beyond, value));
         });
-        team.rank_all(state.words, layout.keys(), layout.order(), population);
+        keys = layout.keys();
     }
-    team.barrier();
     team.each(population, |rank| {
         let mut weight = state.get(layout.weights() + rank);
         if weight < 0.0 {
             // So that no step is longer than those of the better half (Hansen 2016, equation 46).
-            let deviates = layout.deviates() + state.count(layout.order() + rank) * dims;
-            let mut square = 0.0;
-            for d in 0..dims {
+            let deviates = layout.deviates() + state.ranked(rank) * dims;
+            let square = dot(dims, 0.0, |d| {
                 let deviate = state.get(deviates + d);
-                square = deviate.fma(deviate, square);
-            }
+                (deviate, deviate)
+            });
             weight *= f64::from(dims) / square.greatest(1e-8);
         }
-        state.set(layout.factors() + rank, weight);
+        state.set(layout.factors() + state.ranked(rank), weight);
     });
     team.barrier();
 }
@@ -309,12 +393,10 @@ fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
     let better = population / 2;
     team.each_of(2, dims, |side, d| {
         let from = if side == 0 { layout.ways() } else { layout.deviates() };
-        let mut sum = 0.0;
-        for rank in 0..better {
-            let point = state.count(layout.order() + rank);
+        let sum = dot(better, 0.0, |rank| {
             let weight = state.get(layout.weights() + rank);
-            sum = weight.fma(state.get(from + point * dims + d), sum);
-        }
+            (weight, state.get(from + state.ranked(rank) * dims + d))
+        });
         // `white` follows `way`.
         state.set(layout.way() + side * dims + d, sum);
     });
@@ -332,11 +414,10 @@ fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
     });
     team.barrier();
     if team.is_first() {
-        let mut square = 0.0;
-        for d in 0..dims {
+        let square = dot(dims, 0.0, |d| {
             let path = state.get(layout.sigma_path() + d);
-            square = path.fma(path, square);
-        }
+            (path, path)
+        });
         let (length, usual) = (square.sqrt(), state.get(LENGTH));
         let settled = 1.0 - Real::powi(1.0 - rate, 2 * state.count(GENERATION));
         let bound = (1.4 + 2.0 / (f64::from(dims) + 1.0)) * usual;
@@ -352,8 +433,7 @@ fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
         let mut growth = (rate / damping * (length / usual - 1.0)).least(1.0);
         let some = population / 4 + 2;
         let some = if some < population { some } else { population - 1 };
-        let value_at = |rank: u32| state.get(layout.values() + state.count(layout.order() + rank));
-        if value_at(0) == value_at(some) {
+        if state.value_at(0) == state.value_at(some) {
             // On a plain: look further (Hansen 2016, B.3).
             growth = 0.2 + rate / damping;
         }
@@ -376,12 +456,11 @@ fn reshape<W: Words>(team: impl Team, state: State<W>) {
     team.barrier();
     let (keep, one, many) = (state.get(KEEP), state.get(RATE_ONE), state.get(RATE_MANY));
     team.each_of_triangle(dims, |row, column| {
-        let mut sum = 0.0;
-        for rank in 0..population {
-            let ways = layout.ways() + state.count(layout.order() + rank) * dims;
-            let weighted = state.get(layout.factors() + rank) * state.get(ways + row);
-            sum = weighted.fma(state.get(ways + column), sum);
-        }
+        let sum = dot(population, 0.0, |point| {
+            let ways = layout.ways() + point * dims;
+            let weight = state.get(layout.factors() + point);
+            (weight * state.get(ways + row), state.get(ways + column))
+        });
         let place = layout.covariance() + row * dims + column;
         let path = state.get(layout.path() + row) * state.get(layout.path() + column);
         let learnt = many.fma(sum, one * path);
@@ -390,7 +469,7 @@ fn reshape<W: Words>(team: impl Team, state: State<W>) {
     let since = state.get(SINCE) + 1.0;
     team.barrier();
     // It changes little in a generation and costs much (Hansen 2016, B.2).
-    let is_due = since * 10.0 * f64::from(dims) * (one + many) >= 1.0;
+    let is_due = since * LAZINESS * f64::from(dims) * (one + many) >= 1.0;
     if team.is_first() {
         state.set(SINCE, if is_due { 0.0 } else { since });
     }
@@ -422,7 +501,7 @@ fn factorise<W: Words>(team: impl Team, state: State<W>) {
         }
         let inverse = 1.0 / pivot;
         let rest = dims - k - 1;
-        team.each_of_triangle(rest, |row, column| {
+        team.each_of_small_triangle(rest, |row, column| {
             let (row, column) = (k + 1 + row, k + 1 + column);
             let share = state.get(factor(k, row)) * inverse;
             let place = factor(column, row);
@@ -446,8 +525,7 @@ fn look<W: Words>(state: State<W>, best: f64) {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (n, population) = (f64::from(dims), state.count(POPULATION));
     let generation = state.count(GENERATION);
-    let value_at = |rank: u32| state.get(layout.values() + state.count(layout.order() + rank));
-    let (first, last) = (value_at(0), value_at(population - 1));
+    let (first, last) = (state.value_at(0), state.value_at(population - 1));
     let end = |why: Ended| state.set(ENDED, f64::from(why as u32));
     if !state.get(BEST).is_finite() {
         end(Ended::NoValue);
@@ -455,10 +533,10 @@ fn look<W: Words>(state: State<W>, best: f64) {
     }
     let (mut widest, mut reach) = (0.0, 0.0);
     for d in 0..dims {
-        let deviation = state.get(layout.covariance() + d * dims + d).sqrt();
-        widest = deviation.greatest(widest);
+        widest = state.get(layout.covariance() + d * dims + d).greatest(widest);
         reach = state.get(layout.path() + d).abs().greatest(reach);
     }
+    let widest = widest.sqrt();
     let sigma = state.get(SIGMA).least(WIDEST / widest);
     state.set(SIGMA, sigma);
     reach = widest.greatest(reach) * sigma;
@@ -491,6 +569,12 @@ fn look<W: Words>(state: State<W>, best: f64) {
     let stagnant = 100.0 + 100.0 * n * n.sqrt() / points;
     if f64::from(generation) - state.get(IMPROVED) > stagnant {
         end(Ended::Stagnation);
+    }
+    if state.get(IS_PROBE) == 1.0 {
+        state.set(PROBE_BEST, first.least(state.get(PROBE_BEST)));
+        if state.get(OWN_EVALUATIONS) > state.get(PROBE_END) && state.get(ENDED) == 0.0 {
+            end(Ended::Budget);
+        }
     }
     if f64::from(generation) > 100.0 + 50.0 * (n + 3.0) * (n + 3.0) / points.sqrt() {
         end(Ended::Generations);

@@ -67,7 +67,7 @@ impl<O: Objective> Kernel for Searches<O, f64> {
         threads: Some(THREADS),
         blocks: Some(2),
         // The numbers of a search, which its loops over points do not need.
-        local: O::HINTS.local(Self::NAME, Local { stack: 128, hot: 4 }),
+        local: O::HINTS.local(Self::NAME, Local { stack: 384, hot: 8 }),
         ..Launch::DEFAULT
     };
 

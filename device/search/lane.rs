@@ -6,8 +6,8 @@ use super::{
     schedule::{SHARE, Schedule, Turn},
     state::{
         BEGUN, BEST, CAP, EFFORT, ENDED, EVALUATIONS, GENERATION, IN_LARGE, IN_SMALL, INDEX,
-        IS_SMALL, LANE_BEST, LARGE, LAST, LOG, LOGGED, OWN_EVALUATIONS, PHASE, POPULATION, Phase,
-        RESULT, SPREAD, State,
+        IS_PROBE, IS_SMALL, KEY_0, KEY_1, LANE_BEST, LARGE, LAST, LOG, LOGGED, OWN_EVALUATIONS,
+        PHASE, POPULATION, Phase, RESULT, SIGMA, SMALLEST, SPREAD, State,
     },
     team::{Team, Words},
 };
@@ -49,12 +49,12 @@ pub fn run<T: Team, W: Words>(
     limits: &Limits,
     mut evaluate: impl FnMut(T, State<W>, u32) -> bool,
 ) {
-    let (layout, dims) = (state.layout, state.layout.dims);
     let is_new = state.get(BEGUN) == 0.0;
     team.barrier();
     if team.is_first() && is_new {
         state.set(BEGUN, 1.0);
         state.set(INDEX, f64::from(lane));
+        state.set(SMALLEST, f64::from(Schedule::smallest(state.layout.dims)));
         state.set(LANE_BEST, f64::INFINITY);
     }
     if team.is_first() && limits.goes_on == 0 {
@@ -65,38 +65,15 @@ pub fn run<T: Team, W: Words>(
     team.barrier();
     let mut goes_on = true;
     while goes_on {
-        let index = state.count(INDEX);
-        let begins = state.count(PHASE) == Phase::Begin as u32;
-        let is_small = if begins {
-            state.get(IN_SMALL) < SHARE * state.get(IN_LARGE)
-        } else {
-            state.get(IS_SMALL) == 1.0
-        };
-        let turn = if is_small {
-            Turn::Small { last: state.count(LAST) }
-        } else {
-            Turn::Large(state.count(LARGE))
-        };
-        let plan = schedule.plan(index, turn);
-        if begins {
+        if state.count(PHASE) == Phase::Begin as u32 {
             if state.count(LOGGED) == LOG {
                 return;
             }
-            team.each(dims, |d| state.set(layout.mean() + d, area.uniform(plan.key, d)));
-            team.barrier();
-            if team.is_first() {
-                state.set(OWN_EVALUATIONS, 0.0);
-                state.set(IS_SMALL, if is_small { 1.0 } else { 0.0 });
-                state.set(BEST, f64::INFINITY);
-                state.set(GENERATION, 0.0);
-                let phase = if plan.line { Phase::Line } else { Phase::Cmaes };
-                state.set(PHASE, f64::from(phase as u32));
-            }
-            if plan.line {
-                team.barrier();
-            } else {
-                cmaes::begin(team, state, &plan, plan.deviation);
-            }
+            begin(team, state, area, schedule);
+        }
+        let phase = state.count(PHASE);
+        if phase == Phase::Here as u32 || phase == Phase::Probe as u32 {
+            cmaes::begin(team, state, phase == Phase::Probe as u32);
         }
         let along_axes = state.count(PHASE) == Phase::Line as u32;
         let count = if along_axes { line::batch(state) } else { state.count(POPULATION) };
@@ -107,11 +84,12 @@ pub fn run<T: Team, W: Words>(
         {
             return;
         }
-        if along_axes {
+        let outside = if along_axes {
             line::sample(team, state, area);
+            false
         } else {
-            cmaes::sample(team, state, area, plan.key);
-        }
+            cmaes::sample(team, state, area)
+        };
         goes_on = evaluate(team, state, count);
         if team.is_first() {
             state.set(EVALUATIONS, evaluations);
@@ -120,45 +98,82 @@ pub fn run<T: Team, W: Words>(
         if along_axes {
             let done = line::learn(team, state);
             note_best(team, state);
-            if done {
-                cmaes::begin(team, state, &plan, line::DEVIATION);
-                if team.is_first() {
-                    state.set(PHASE, f64::from(Phase::Cmaes as u32));
-                }
-                team.barrier();
+            if team.is_first() && done {
+                state.set(SIGMA, line::DEVIATION);
+                state.set(PHASE, f64::from(Phase::Here as u32));
             }
+            team.barrier();
             continue;
         }
-        cmaes::learn(team, state, area, limits.best);
+        cmaes::learn(team, state, area, outside, limits.best);
         note_best(team, state);
-        let ended = state.get(ENDED);
-        if ended != 0.0 {
-            let result = layout.log() + state.count(LOGGED) * (RESULT + dims);
-            team.each(dims, |d| {
-                state.set(result + RESULT + d, state.get(layout.best() + d));
-            });
-            if team.is_first() {
-                state.set(result, f64::from(index));
-                state.set(result + 1, state.get(BEST));
-                state.set(result + 2, state.get(OWN_EVALUATIONS));
-                state.set(result + 3, ended);
-                state.set(result + 4, state.get(SPREAD));
-            }
+        let is_probe = state.get(IS_PROBE) == 1.0;
+        let has_ended = state.get(ENDED) != 0.0;
+        if is_probe && has_ended {
+            cmaes::end_probe(team, state);
+        } else if !is_probe && !has_ended {
+            cmaes::prepare_probe(team, state);
         }
-        team.barrier();
-        if team.is_first() && ended != 0.0 {
-            state.set(LOGGED, state.get(LOGGED) + 1.0);
-            state.set(INDEX, f64::from(index + schedule.lanes));
-            let spent = if is_small { IN_SMALL } else { IN_LARGE };
-            state.set(spent, state.get(spent) + state.get(OWN_EVALUATIONS));
-            if !is_small {
-                state.set(LARGE, state.get(LARGE) + 1.0);
-                state.set(LAST, f64::from(plan.population));
-            }
-            state.set(PHASE, f64::from(Phase::Begin as u32));
+        if state.get(ENDED) != 0.0 {
+            log(team, state, schedule);
         }
-        team.barrier();
     }
+}
+
+/// Begins the search that is next: its seed, population and start. Collective; ends with a barrier.
+#[inline(always)]
+fn begin<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, schedule: &Schedule) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let is_small = state.get(IN_SMALL) < SHARE * state.get(IN_LARGE);
+    let turn = if is_small {
+        Turn::Small { last: state.count(LAST) }
+    } else {
+        Turn::Large(state.count(LARGE))
+    };
+    let plan = schedule.plan(state.count(INDEX), turn);
+    team.each(dims, |d| state.set(layout.mean() + d, area.uniform(plan.key, d)));
+    team.barrier();
+    if team.is_first() {
+        state.words.put_index(KEY_0, plan.key[0]);
+        state.words.put_index(KEY_1, plan.key[1]);
+        state.set(OWN_EVALUATIONS, 0.0);
+        state.set(IS_SMALL, if is_small { 1.0 } else { 0.0 });
+        state.set(BEST, f64::INFINITY);
+        state.set(GENERATION, 0.0);
+        state.set(POPULATION, f64::from(plan.population));
+        state.set(SIGMA, plan.deviation);
+        let phase = if plan.line { Phase::Line } else { Phase::Here };
+        state.set(PHASE, f64::from(phase as u32));
+    }
+    team.barrier();
+}
+
+/// Logs the search that has ended. Collective; begins and ends with a barrier.
+#[inline(always)]
+fn log<W: Words>(team: impl Team, state: State<W>, schedule: &Schedule) {
+    let (layout, dims) = (state.layout, state.layout.dims);
+    let result = layout.log() + state.count(LOGGED) * (RESULT + dims);
+    team.each(dims, |d| state.set(result + RESULT + d, state.get(layout.best() + d)));
+    team.barrier();
+    if team.is_first() {
+        let index = state.count(INDEX);
+        state.set(result, f64::from(index));
+        state.set(result + 1, state.get(BEST));
+        state.set(result + 2, state.get(OWN_EVALUATIONS));
+        state.set(result + 3, state.get(ENDED));
+        state.set(result + 4, state.get(SPREAD));
+        state.set(LOGGED, state.get(LOGGED) + 1.0);
+        state.set(INDEX, f64::from(index + schedule.lanes));
+        let is_small = state.get(IS_SMALL) == 1.0;
+        let spent = if is_small { IN_SMALL } else { IN_LARGE };
+        state.set(spent, state.get(spent) + state.get(OWN_EVALUATIONS));
+        if !is_small {
+            state.set(LARGE, state.get(LARGE) + 1.0);
+            state.set(LAST, state.get(POPULATION));
+        }
+        state.set(PHASE, f64::from(Phase::Begin as u32));
+    }
+    team.barrier();
 }
 
 /// Keeps the search's best where it is the lane's best. Collective; ends with a barrier.

@@ -18,7 +18,7 @@ use super::{
 use crate::{math::Real, swarm::layout::TILE};
 
 /// Evaluations along each axis, with those of its ends and of the start.
-pub const STEPS: u32 = 200;
+pub const STEPS: u32 = 400;
 
 /// The first deviation of what follows, in shares of the box: so close that what lies beyond the next
 /// hill is out of reach.

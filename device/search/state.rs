@@ -3,7 +3,7 @@
 //! Everything is an `f64`, counters too: they stay far below 2^53.
 
 use super::{line, schedule::Schedule, team::Words};
-use crate::swarm::layout;
+use crate::{random::Key, swarm::layout};
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub enum Ended {
     NoValue = 6,
     /// Its values were alike, and far above the best of all searches.
     Hopeless = 7,
+    /// Two probes ended at the same value.
+    Settled = 8,
+    /// The evaluations of a probe were used up.
+    Budget = 9,
 }
 
 /// What a lane does next.
@@ -35,6 +39,10 @@ pub enum Phase {
     Line = 1,
     /// Searches by CMA-ES.
     Cmaes = 2,
+    /// Begins to search by CMA-ES at the mean.
+    Here = 3,
+    /// Begins a probe.
+    Probe = 4,
 }
 
 macro_rules! header {
@@ -55,13 +63,19 @@ header! {
     INDEX,
     /// A [`Phase`].
     PHASE,
+    /// The seed of the current search: [`Words::index`].
+    KEY_0,
+    /// The rest of it.
+    KEY_1,
     /// Evaluations of all searches of the lane.
     EVALUATIONS,
     /// The most evaluations of the lane until the end of the round.
     CAP,
     /// Evaluations of all searches of the lane, with an overhead for each generation.
     EFFORT,
-    /// Large searches that have begun.
+    /// The smallest population.
+    SMALLEST,
+    /// Large searches that have ended.
     LARGE,
     /// The population of the last large search.
     LAST,
@@ -91,7 +105,9 @@ header! {
     LEAST,
     /// See [`LEAST`].
     MOST,
-    /// The generation in which the best last improved.
+    /// The best value of the cloud.
+    CLOUD_BEST,
+    /// The generation in which it last improved.
     IMPROVED,
     /// Generations since the covariance was last factorised.
     SINCE,
@@ -117,9 +133,27 @@ header! {
     KEEP,
     /// The gain of the covariance's path, or 0 where it halts.
     PATH_GAIN,
+    /// 1 where a probe runs in the search's place.
+    IS_PROBE,
+    /// Probes of the search.
+    PROBES,
+    /// A probe begins when the median and the best of a generation differ by less.
+    PROBE_AT,
+    /// The evaluations after which a probe ends.
+    PROBE_END,
+    /// The best value of the probe, and that of the one before.
+    PROBE_BEST,
+    /// See [`PROBE_BEST`].
+    LAST_PROBE,
     /// How far the step size lets the points of this generation lie beyond the box.
     PENALTY,
 }
+
+/// The first of the single numbers of a cloud.
+pub const FIRST_OF_CLOUD: u32 = GENERATION;
+
+/// How many they are.
+pub const CLOUD: u32 = WEIGHTS + 1 - FIRST_OF_CLOUD;
 
 /// Results of ended searches that a lane holds until they are taken.
 pub const LOG: u32 = 4;
@@ -222,10 +256,16 @@ impl Layout {
         self.factor() + self.dims * self.dims
     }
 
+    /// The cloud that a probe replaced: its single numbers, and all from the mean to the weights.
+    #[inline(always)]
+    pub const fn replaced(self) -> u32 {
+        self.weights() + self.most
+    }
+
     /// The values.
     #[inline(always)]
     pub const fn values(self) -> u32 {
-        self.weights() + self.most
+        self.replaced() + CLOUD + (self.replaced() - self.mean())
     }
 
     /// What points are ranked by: values and penalties.
@@ -240,7 +280,7 @@ impl Layout {
         self.keys() + self.most
     }
 
-    /// The weights of this generation's points, by rank.
+    /// The weights of this generation's points.
     #[inline(always)]
     pub const fn factors(self) -> u32 {
         self.order() + self.most
@@ -302,11 +342,31 @@ impl<W: Words> State<W> {
         self.words.put(place, value);
     }
 
+    /// The seed of the current search.
+    #[inline(always)]
+    pub fn key(self) -> Key {
+        [self.words.index(KEY_0), self.words.index(KEY_1)]
+    }
+
     /// A counter.
     #[inline(always)]
     #[track_caller]
     pub fn count(self, place: u32) -> u32 {
         self.words.at(place) as u32
+    }
+
+    /// The point of this rank, from the best.
+    #[inline(always)]
+    #[track_caller]
+    pub fn ranked(self, rank: u32) -> u32 {
+        self.words.index(self.layout.order() + rank)
+    }
+
+    /// The value of the point of this rank.
+    #[inline(always)]
+    #[track_caller]
+    pub fn value_at(self, rank: u32) -> f64 {
+        self.get(self.layout.values() + self.ranked(rank))
     }
 
     /// Index of a coordinate of a point in tiles that begin at `first`.

@@ -1,6 +1,9 @@
 //! The threads that run a lane together, and the memory that they share.
 
-use crate::gpu::{block, memory::ReadWrite, thread};
+use crate::{
+    gpu::{block, memory::ReadWrite, thread, warp},
+    math::Real,
+};
 
 /// Threads that run one lane: the threads of a block, or a single one.
 ///
@@ -29,23 +32,40 @@ pub trait Team: Copy {
         }
     }
 
-    /// This thread's share of the elements of a matrix, by row and column.
+    /// This thread's share of the elements of a matrix, by row and column; there is at least one
+    /// column.
     #[inline(always)]
     fn each_of(self, rows: u32, columns: u32, mut work: impl FnMut(u32, u32)) {
-        self.each(rows * columns, |element| work(element / columns, element % columns));
+        // Divisions take long, so there is one at the start.
+        let (down, across) = (self.threads() / columns, self.threads() % columns);
+        let (mut row, mut column) = (self.rank() / columns, self.rank() % columns);
+        while row < rows {
+            work(row, column);
+            row += down;
+            column += across;
+            if column >= columns {
+                column -= columns;
+                row += 1;
+            }
+        }
     }
 
-    /// This thread's share of the elements of a lower triangle with `rows` rows, by row and column.
+    /// This thread's share of the elements of a lower triangle with `rows` rows, by row and column:
+    /// as many for each thread.
     #[inline(always)]
     fn each_of_triangle(self, rows: u32, mut work: impl FnMut(u32, u32)) {
         // A long row and a short one together have as many elements as any other such pair.
         let odd = rows % 2;
-        let pair = rows + 1 - odd;
-        self.each(rows * (rows + 1) / 2, |element| {
-            let (nth, place) = (element / pair, element % pair);
+        self.each_of(rows.div_ceil(2), rows + 1 - odd, |nth, place| {
             let long = rows - nth;
             if place < long { work(long - 1, place) } else { work(nth - odd, place - long) }
         });
+    }
+
+    /// As [`Team::each_of_triangle`], for few elements with little work: without divisions.
+    #[inline(always)]
+    fn each_of_small_triangle(self, rows: u32, work: impl FnMut(u32, u32)) {
+        self.each_of_triangle(rows, work);
     }
 
     /// Whether this is the thread for what only one should do.
@@ -57,9 +77,9 @@ pub trait Team: Copy {
     /// Whether the predicate holds in any thread. Collective, and a [`Team::barrier`].
     fn any(self, predicate: bool) -> bool;
 
-    /// Writes into `order..order + count` the indices of the numbers at `keys..keys + count` in
-    /// ascending order of the numbers, of equal ones in ascending order of the index. No number is
-    /// NaN. Collective; a barrier comes before and none after.
+    /// Stores in `order..order + count` the indices of the numbers at `keys..keys + count`
+    /// ([`Words::index`]) in ascending order of the numbers, of equal ones in ascending order of the
+    /// index. No number is NaN. Collective; a barrier comes before and none after.
     fn rank_all(self, words: impl Words, keys: u32, order: u32, count: u32);
 }
 
@@ -70,6 +90,43 @@ pub trait Words: Copy {
 
     /// Stores the number at `index`.
     fn put(self, index: u32, value: f64);
+
+    /// The index that is stored at `index`, in a number's low bits.
+    #[inline(always)]
+    #[track_caller]
+    fn index(self, index: u32) -> u32 {
+        self.at(index).to_bits() as u32
+    }
+
+    /// Stores an index at `index`.
+    #[inline(always)]
+    #[track_caller]
+    fn put_index(self, index: u32, value: u32) {
+        self.put(index, f64::from_bits(u64::from(value)));
+    }
+}
+
+/// `start` and the products of `count` pairs, added one after the other.
+#[inline(always)]
+pub fn dot(count: u32, start: f64, pair: impl Fn(u32) -> (f64, f64)) -> f64 {
+    let (mut sum, mut nth) = (start, 0);
+    // Loads take longer than additions: four pairs at a time are on their way. (In an array they would
+    // lie in a GPU thread's local memory.)
+    while nth + 4 <= count {
+        let (first, second, third, fourth) =
+            (pair(nth), pair(nth + 1), pair(nth + 2), pair(nth + 3));
+        sum = first.0.fma(first.1, sum);
+        sum = second.0.fma(second.1, sum);
+        sum = third.0.fma(third.1, sum);
+        sum = fourth.0.fma(fourth.1, sum);
+        nth += 4;
+    }
+    while nth < count {
+        let (one, other) = pair(nth);
+        sum = one.fma(other, sum);
+        nth += 1;
+    }
+    sum
 }
 
 /// The threads of a GPU's block.
@@ -97,21 +154,71 @@ impl Team for Block {
         block::any(predicate)
     }
 
-    /// Counts for each number those before it: `count` squared comparisons.
+    /// A warp takes every so many rows.
+    #[inline(always)]
+    fn each_of_small_triangle(self, rows: u32, mut work: impl FnMut(u32, u32)) {
+        let (mut row, step) = (self.rank() / warp::LANES, self.threads() / warp::LANES);
+        while row < rows {
+            let mut column = self.rank() % warp::LANES;
+            while column <= row {
+                work(row, column);
+                column += warp::LANES;
+            }
+            row += step;
+        }
+    }
+
+    /// Of few numbers counts for each those before it: `count` squared comparisons. Otherwise merges
+    /// and exchanges (K. E. Batcher: "Sorting networks and their applications", AFIPS (1968); Knuth,
+    /// volume 3, algorithm 5.2.2 M): about `count` log2 `count` squared over 4.
     #[inline(always)]
     fn rank_all(self, words: impl Words, keys: u32, order: u32, count: u32) {
+        if count <= FEW {
+            self.barrier();
+            self.each(count, |element| {
+                let own = words.at(keys + element);
+                let mut before = 0;
+                for other in 0..count {
+                    let key = words.at(keys + other);
+                    before += u32::from(key < own || (key == own && other < element));
+                }
+                words.put_index(order + before, element);
+            });
+            return;
+        }
+        self.each(count, |element| words.put_index(order + element, element));
         self.barrier();
-        self.each(count, |element| {
-            let own = words.at(keys + element);
-            let mut before = 0;
-            for other in 0..count {
-                let key = words.at(keys + other);
-                before += u32::from(key < own || (key == own && other < element));
+        let most = 1_u32 << (31 - (count - 1).leading_zeros());
+        let mut p = most;
+        while p > 0 {
+            let (mut q, mut r, mut distance) = (most, 0, p);
+            loop {
+                self.each(count - distance, |low| {
+                    if low & p == r {
+                        let high = low + distance;
+                        let (one, other) = (words.index(order + low), words.index(order + high));
+                        let (key, other_key) = (words.at(keys + one), words.at(keys + other));
+                        if other_key < key || (other_key == key && other < one) {
+                            words.put_index(order + low, other);
+                            words.put_index(order + high, one);
+                        }
+                    }
+                });
+                self.barrier();
+                if q <= p {
+                    break;
+                }
+                distance = q - p;
+                q /= 2;
+                r = p;
             }
-            words.put(order + before, f64::from(element));
-        });
+            p /= 2;
+        }
     }
 }
+
+/// How many numbers are ranked by comparing all with all.
+const FEW: u32 = 128;
 
 /// Device memory that one block has to itself.
 #[derive(Clone, Copy, Debug)]
@@ -201,7 +308,7 @@ mod host {
             // Plus zero and minus zero are equal, as they are to a GPU's comparison.
             all.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(core::cmp::Ordering::Equal));
             for (place, (_, element)) in (order..).zip(all) {
-                words.put(place, f64::from(element));
+                words.put_index(place, element);
             }
         }
     }

@@ -210,11 +210,45 @@ pub unsafe fn seen<V: Real>(view: &View<V::Scalar>, dimension: u32, position: &i
     // SAFETY: the caller's promise.
     unsafe {
         if view.is_rotated() {
-            turned(view, dimension, position)
+            turned_ahead(view, dimension, position)
         } else {
             view.moved(dimension, position.at(dimension))
         }
     }
+}
+
+/// As [`turned`], with four loads on their way at a time.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn turned_ahead<V: Real>(view: &View<V::Scalar>, row: u32, position: &impl Point<V>) -> V {
+    // SAFETY: below the lengths that `View` documents.
+    let mut sum = V::splat(unsafe { view.pivot.at(row as usize) });
+    let first = row as usize * view.dims as usize;
+    let pair = |dimension: u32| {
+        // SAFETY: as above.
+        unsafe {
+            let factor = view.rotation.at(first + dimension as usize);
+            (V::splat(factor), view.moved(dimension, position.at(dimension)))
+        }
+    };
+    let mut dimension = 0;
+    while dimension + 4 <= view.dims {
+        let (first, second) = (pair(dimension), pair(dimension + 1));
+        let (third, fourth) = (pair(dimension + 2), pair(dimension + 3));
+        sum = first.0.fma(first.1, sum);
+        sum = second.0.fma(second.1, sum);
+        sum = third.0.fma(third.1, sum);
+        sum = fourth.0.fma(fourth.1, sum);
+        dimension += 4;
+    }
+    while dimension < view.dims {
+        let (factor, moved) = pair(dimension);
+        sum = factor.fma(moved, sum);
+        dimension += 1;
+    }
+    sum
 }
 
 /// As [`evaluate`], where all that the function sees has been computed by [`seen`].

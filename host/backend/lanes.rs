@@ -6,8 +6,8 @@ use flockwork_device::search::{
     line::STEPS,
     schedule::Schedule,
     state::{
-        BEGUN, EFFORT, EVALUATIONS, GENERATION, INDEX, LANE_BEST, LOGGED, PHASE, POPULATION, Phase,
-        RESULT,
+        BEGUN, EFFORT, EVALUATIONS, FIRST_OF_CLOUD, GENERATION, INDEX, IS_PROBE, IS_SMALL,
+        LANE_BEST, LARGE, LAST, LOGGED, PHASE, POPULATION, Phase, RESULT, SMALLEST,
     },
     team::Cells,
 };
@@ -99,8 +99,14 @@ impl Head {
 /// Numbers of a lane that decide how it goes on, between two generations: their length.
 pub fn kept(layout: Layout, words: &[f64]) -> usize {
     let along_axes = words[PHASE as usize] == f64::from(Phase::Line as u32);
-    // The places along the axes lie where the points of a generation do.
-    let end = if along_axes { layout.points() } else { layout.values() };
+    let end = if along_axes {
+        // The places along the axes lie where the points of a generation do.
+        layout.points()
+    } else if words[IS_PROBE as usize] == 1.0 {
+        layout.values()
+    } else {
+        layout.replaced()
+    };
     end as usize
 }
 
@@ -119,16 +125,23 @@ pub fn lane_fits(schedule: &Schedule, lane: u32, words: &[f64]) -> bool {
     };
     words.len() == kept(layout, words)
         && words[BEGUN as usize] == 1.0
-        && whole(PHASE, 3.0)
+        && whole(PHASE, 5.0)
+        && words[SMALLEST as usize] == f64::from(Schedule::smallest(schedule.dims))
         && whole(LOGGED, 5.0)
         && whole(INDEX, f64::from(u32::MAX))
         && words[INDEX as usize] as u32 % schedule.lanes == lane
         && whole(EVALUATIONS, 2.0_f64.powi(53))
         && whole(GENERATION, f64::from(u32::MAX))
         && whole(POPULATION, f64::from(layout.most + 1))
+        && whole(LAST, f64::from(layout.most + 1))
+        && whole(LARGE, f64::from(u32::MAX))
+        && whole(IS_SMALL, 2.0)
+        && whole(IS_PROBE, 2.0)
+        && (words[IS_PROBE as usize] == 0.0
+            || whole(layout.replaced() + POPULATION - FIRST_OF_CLOUD, f64::from(layout.most + 1)))
         && (words[PHASE as usize] != 1.0
             || (lane == 0 && words[GENERATION as usize] < f64::from(STEPS)))
-        && (words[PHASE as usize] != 2.0 || words[POPULATION as usize] >= 4.0)
+        && (words[PHASE as usize] < 2.0 || words[POPULATION as usize] >= 4.0)
 }
 
 /// A lane's numbers in the host's memory.

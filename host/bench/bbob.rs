@@ -206,14 +206,14 @@ impl Course {
 }
 
 /// A run of a case: see [`Summary`] for an example.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The case.
     pub case: Case,
     /// The least value found, above the function's least.
     pub error: f64,
-    /// How many targets were reached.
-    pub reached: usize,
+    /// After how many evaluations each target that was reached was reached, from the first target on.
+    pub reached: Vec<u64>,
     /// After how many evaluations the last target was reached.
     pub solved_after: Option<u64>,
     /// Evaluations in all.
@@ -228,7 +228,7 @@ impl Run {
         Self {
             case,
             error: best - least,
-            reached: (0..TARGETS).filter(|&nth| best <= least + target(nth)).count(),
+            reached: (0..TARGETS).map_while(|nth| course.until(least + target(nth))).collect(),
             solved_after: course.until(least + SOLVED),
             evaluations: course.evaluations,
             seconds: course.seconds,
@@ -243,10 +243,13 @@ impl Run {
 ///
 /// let case = Case { function: 1, instance: 1, dims: 2 };
 /// let (solved_after, evaluations) = (Some(300), 320);
-/// let solved = Run { case, error: 1e-9, reached: 51, solved_after, evaluations, seconds: 0.1 };
-/// let failed = Run { error: 50.0, reached: 2, solved_after: None, evaluations: 700, ..solved };
+/// let reached = vec![300; 51];
+/// let solved = Run { case, error: 1e-9, reached, solved_after, evaluations, seconds: 0.1 };
+/// let reached = vec![100, 200];
+/// let failed = Run { error: 50.0, reached, solved_after: None, evaluations: 700, ..solved };
+/// let solved = Run { reached: vec![300; 51], error: 1e-9, solved_after, evaluations, ..failed };
 /// // 300 evaluations to solve it and 700 in vain, for one solution.
-/// let summary = Summary::of(&[solved, failed]);
+/// let summary = Summary::of(&[solved, failed.clone()]);
 /// assert_eq!((summary.solved, summary.expected), (1, Some(1000.0)));
 /// assert_eq!(Summary::of(&[failed]).expected, None);
 /// ```
@@ -271,7 +274,7 @@ impl Summary {
     pub fn of(runs: &[Run]) -> Self {
         let solved = runs.iter().filter(|run| run.solved_after.is_some()).count();
         let used: u64 = runs.iter().map(|run| run.solved_after.unwrap_or(run.evaluations)).sum();
-        let reached: usize = runs.iter().map(|run| run.reached).sum();
+        let reached: usize = runs.iter().map(|run| run.reached.len()).sum();
         Self {
             runs: runs.len(),
             solved,
@@ -436,7 +439,7 @@ pub fn measure<V: Verdict>(
         let tell = || {
             for (nth, run) in receiver {
                 done[nth] = Some(run?);
-                while let Some(&Some(run)) = done.get(told) {
+                while let Some(run) = done.get_mut(told).and_then(Option::take) {
                     told += 1;
                     if each(run).into_control_flow() == ControlFlow::Break(()) {
                         return Ok(());

@@ -1,6 +1,7 @@
 //! Pictures of a run, from plain numbers: [`convergence()`] plots the best value against the
 //! iterations, [`animation()`] shows the particles over a contour map of a function of two
-//! variables, [`fitting()`] plots data with the fitted curve, and [`bars()`] compares times.
+//! variables, [`fitting()`] plots data with the fitted curve, [`bars()`] compares
+//! times, and [`ecdf()`] shows which share of many targets was reached by when.
 //!
 //! Nothing here depends on swarms or back ends. [`plotters`] draws with an embedded font
 //! (`font.ttf`), so no system fonts are needed. Pictures are written atomically.
@@ -29,6 +30,7 @@ mod animation;
 mod axis;
 mod bars;
 mod convergence;
+mod ecdf;
 mod file;
 mod fitting;
 mod page;
@@ -41,6 +43,7 @@ use plotters::style::{FontStyle, IntoFont, RGBColor, TextStyle, register_font};
 pub use animation::{Animation, Frame, animation};
 pub use bars::{Bar, Bars, bars};
 pub use convergence::{Convergence, Sample, convergence};
+pub use ecdf::{Ecdf, Reached, ecdf};
 pub use fitting::{Fitting, fitting};
 
 const INK: RGBColor = RGBColor(0x22, 0x22, 0x22);

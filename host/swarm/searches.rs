@@ -34,7 +34,7 @@ const GROWTH: f64 = 1.25;
 const MOST_EFFORT: f64 = 262_144.0;
 
 /// Values agree if they differ by less than this share of the differences where the search began.
-const ALIKE: f64 = 1e-12;
+const ALIKE: f64 = 1e-9;
 
 /// Many independent searches by CMA-ES with restarts, in place of a swarm, in `f64`.
 ///
@@ -150,8 +150,8 @@ pub(super) struct Course {
     pub rounds: u32,
     /// Whether the last of them was interrupted.
     pub is_open: bool,
-    /// Whether no lane had evaluations left for its next generation.
-    pub is_stuck: bool,
+    /// The most evaluations of the run for which no lane had enough left for a generation.
+    pub stuck_at: Option<u64>,
     /// Evaluations of all lanes, and where the last round began.
     pub evaluations: u64,
     pub before: u64,
@@ -299,11 +299,14 @@ impl Run<'_> {
 
     /// Takes what the lanes have found.
     fn note(&mut self, heads: &[Head], is_done: bool) {
+        let most = self.most();
         let course = &mut self.course;
         course.is_open = !is_done;
         course.evaluations = heads.iter().map(|head| head.evaluations).sum();
         let had_effort_left = heads.iter().all(|head| head.effort < course.effort);
-        course.is_stuck = is_done && had_effort_left && course.evaluations == course.before;
+        if is_done && had_effort_left && course.evaluations == course.before {
+            course.stuck_at = Some(most);
+        }
         for head in heads {
             // Of equal values that of the first lane.
             if head.best.0 < course.best.0 {
@@ -351,9 +354,13 @@ impl Run<'_> {
     /// The most evaluations of each lane in the next round, if any are left that some lane could
     /// use.
     fn allowance(&self) -> Option<f64> {
-        let most = self.options.stop.evaluations.unwrap_or(u64::MAX);
-        let left = most.saturating_sub(self.course.evaluations) / u64::from(self.lanes);
-        (left > 0 && !self.course.is_stuck).then_some(left as f64)
+        let left = self.most().saturating_sub(self.course.evaluations) / u64::from(self.lanes);
+        (left > 0 && self.course.stuck_at != Some(self.most())).then_some(left as f64)
+    }
+
+    /// The most evaluations of the run.
+    fn most(&self) -> u64 {
+        self.options.stop.evaluations.unwrap_or(u64::MAX)
     }
 
     fn begin_round(&mut self, allowance: f64) {

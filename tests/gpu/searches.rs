@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use flockwork::{
-    backend::{Backend, Cuda},
+    backend::Cuda,
     registry::OBJECTIVES,
     swarm::{Checkpoint, Outcome, Problem, Progress, Search, Searches},
 };

@@ -1,12 +1,13 @@
 //! `flockwork bench bbob`: which functions of the Black-Box Optimization Benchmark are solved.
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use flockwork::{
     backend::{AnyBackend, Backend, Choice},
     bbob::{FUNCTIONS, check},
     bench::bbob::{self, Case, Run, Summary, TARGETS, Trial},
+    plot::{self, Ecdf, Reached},
     swarm::{Options, Precision, Preset, Searches},
 };
 use serde_json::json;
@@ -79,6 +80,10 @@ pub struct Bbob {
     /// Runs at a time on the CPU, each on a thread [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     threads: usize,
+    /// Draw which share of the targets was reached after how many evaluations, for each number of
+    /// dimensions (SVG or PNG).
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Print one JSON object per line: for each run, without the summaries.
     #[arg(long)]
     json: bool,
@@ -117,6 +122,7 @@ pub fn run(arguments: &Bbob) -> anyhow::Result<()> {
     each(&arguments.functions, &|function| check(function, 1, 2))?;
     each(&arguments.instances, &|instance| check(1, instance, 2))?;
     each(&arguments.dimensions, &|dims| check(1, 1, dims))?;
+    let mut reached: Vec<(String, Vec<f64>, usize)> = Vec::new();
     for &dims in arguments.dimensions.list() {
         let cases = cases(dims);
         if !json {
@@ -135,9 +141,9 @@ pub fn run(arguments: &Bbob) -> anyhow::Result<()> {
         let mut written = Ok(());
         let told = |run: Run| {
             runs.push(run);
-            written = match json {
-                true => object(&run, &method.name()),
-                false => row(&runs, arguments.instances.list().len()),
+            written = match (json, runs.last()) {
+                (true, Some(run)) => object(run, &method.name()),
+                _ => row(&runs, arguments.instances.list().len()),
             };
             if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
@@ -146,11 +152,26 @@ pub fn run(arguments: &Bbob) -> anyhow::Result<()> {
             Some(gpu) => bbob::measure(&cases, trial, &bbob::sampled(&options, gpu), told)?,
         }
         written?;
+        let at = runs.iter().flat_map(|run| &run.reached);
+        let at = at.map(|&evaluations| evaluations as f64 / f64::from(dims)).collect();
+        reached.push((format!("{dims}-D"), at, runs.len() * TARGETS));
         if !json {
             let Summary { runs, solved, share, expected, seconds } = Summary::of(&runs);
             let expected = evaluations(expected);
             say!("| all | | | {solved}/{runs} | {share:.3} | {expected} | {seconds:.3} |\n");
         }
+    }
+    if let Some(path) = &arguments.plot {
+        let lines: Vec<Reached> =
+            reached.iter().map(|(name, at, of)| Reached { name, at, of: *of }).collect();
+        let title = format!("BBOB: targets reached by method {}", method.name());
+        let subtitle = format!(
+            "{} functions, {} instances, {TARGETS} targets from 1e2 to 1e-8; seed {seed}, on {place}",
+            arguments.functions.list().len(),
+            arguments.instances.list().len()
+        );
+        let label = "evaluations / dimensions";
+        plot::ecdf(path, &Ecdf { title: &title, subtitle: &subtitle, label, lines: &lines })?;
     }
     Ok(())
 }
