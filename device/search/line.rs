@@ -24,13 +24,57 @@ pub const STEPS: u32 = 400;
 /// hill is out of reach.
 pub const DEVIATION: f64 = 1e-4;
 
-/// The least population that a lane has room for, so that there is room for the places too.
-pub const LEAST_ROOM: u32 = STEPS.next_multiple_of(TILE as u32);
+/// The least population that a lane has room for: of each axis three numbers for each step lie where
+/// the deviates and ways of a generation do.
+pub const LEAST_ROOM: u32 = (STEPS + STEPS / 2).next_multiple_of(TILE as u32);
 
-/// The places tried along an axis, in order, or the values there.
-#[inline(always)]
-const fn first(start: u32, axis: u32) -> u32 {
-    start + axis * STEPS
+/// How many threads look along an axis.
+const LOOKERS: u32 = 8;
+
+/// No point: behind the last of an axis, or where every interval was too short.
+const NONE: u32 = u32::MAX;
+
+/// The points tried along an axis, in the order of the steps: where each is, its value, and the one that
+/// follows it along the axis.
+#[derive(Clone, Copy)]
+struct Axis<W> {
+    state: State<W>,
+    first: u32,
+}
+
+impl<W: Words> Axis<W> {
+    #[inline(always)]
+    fn new(state: State<W>, axis: u32) -> Self {
+        Self { state, first: state.layout.deviates() + axis * (3 * STEPS) }
+    }
+
+    #[inline(always)]
+    fn place(self, nth: u32) -> f64 {
+        self.state.get(self.first + nth)
+    }
+
+    #[inline(always)]
+    fn value(self, nth: u32) -> f64 {
+        self.state.get(self.first + STEPS + nth)
+    }
+
+    #[inline(always)]
+    fn next(self, nth: u32) -> u32 {
+        self.state.words.index(self.first + 2 * STEPS + nth)
+    }
+
+    #[inline(always)]
+    fn set_next(self, nth: u32, next: u32) {
+        self.state.words.put_index(self.first + 2 * STEPS + nth, next);
+    }
+
+    /// Adds the point of a step.
+    #[inline(always)]
+    fn add(self, step: u32, place: f64, value: f64) {
+        self.state.set(self.first + step, place);
+        self.state.set(self.first + STEPS + step, value);
+        self.set_next(step, NONE);
+    }
 }
 
 /// How many points are evaluated next.
@@ -45,15 +89,19 @@ pub fn batch<W: Words>(state: State<W>) -> u32 {
 pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
     let (layout, dims, step) = (state.layout, state.layout.dims, state.count(GENERATION));
     let count = batch(state);
+    if step > 2 {
+        look(team, state, area, step);
+    }
     team.each(count, |axis| {
         let (lower, upper) = area.limits(axis);
-        let place = match step {
-            0 => state.get(layout.mean() + axis),
-            1 => lower,
-            2 => upper,
-            _ => easiest(state, area, axis, step),
+        let (place, before) = match step {
+            0 => (state.get(layout.mean() + axis), NONE),
+            1 => (lower, NONE),
+            2 => (upper, NONE),
+            _ => easiest(state, axis),
         };
         state.set(layout.factors() + axis, place);
+        state.words.put_index(layout.weights() + axis, before);
     });
     team.barrier();
     team.each_of(count, dims, |point, d| {
@@ -63,33 +111,59 @@ pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
     team.barrier();
 }
 
-/// The middle of the most promising interval; the mean where every interval is too short.
+/// Finds of each share of an axis' intervals the most promising one. Collective; ends with a barrier.
 #[inline(always)]
-fn easiest<W: Words>(state: State<W>, area: Area<'_>, axis: u32, count: u32) -> f64 {
+fn look<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, count: u32) {
     let layout = state.layout;
-    let (places, values) = (first(layout.deviates(), axis), first(layout.ways(), axis));
-    let (mut best, mut worst) = (f64::INFINITY, f64::NEG_INFINITY);
-    for nth in 0..count {
-        let value = state.get(values + nth);
-        best = value.least(best);
-        worst = value.greatest(worst);
-    }
-    let tolerance = 1e-16 * (worst - best);
-    let shortest = 1e-13 * area.width(axis);
-    let (mut least, mut middle) = (f64::INFINITY, state.get(layout.mean() + axis));
-    let mut left = (state.get(places), state.get(values) - best + tolerance);
-    for nth in 1..count {
-        let right = (state.get(places + nth), state.get(values + nth) - best + tolerance);
-        let length = right.0 - left.0;
-        let bend = left.1 + right.1 + 2.0 * (left.1 * right.1).sqrt();
-        let bend = bend / (length * length);
-        if length > shortest && bend < least {
-            least = bend;
-            middle = left.0 + 0.5 * length;
+    team.each_of(layout.dims, LOOKERS, |nth_axis, looker| {
+        let axis = Axis::new(state, nth_axis);
+        // See `learn`.
+        let best = state.get(layout.order() + nth_axis);
+        let worst = state.get(layout.keys() + nth_axis);
+        let tolerance = 1e-16 * (worst - best);
+        let shortest = 1e-13 * area.width(nth_axis);
+        let (mut least, mut easiest) = (f64::INFINITY, NONE);
+        let mut nth = looker;
+        while nth < count {
+            let next = axis.next(nth);
+            if next != NONE {
+                let length = axis.place(next) - axis.place(nth);
+                let left = axis.value(nth) - best + tolerance;
+                let right = axis.value(next) - best + tolerance;
+                let bend = left + right + 2.0 * (left * right).sqrt();
+                let bend = bend / (length * length);
+                if length > shortest && bend < least {
+                    (least, easiest) = (bend, nth);
+                }
+            }
+            nth += LOOKERS;
         }
-        left = right;
+        let found = layout.image() + 2 * (nth_axis * LOOKERS + looker);
+        state.set(found, least);
+        state.words.put_index(found + 1, easiest);
+    });
+    team.barrier();
+}
+
+/// The middle of the most promising interval, and the point before it; the mean where every interval is
+/// too short.
+#[inline(always)]
+fn easiest<W: Words>(state: State<W>, nth_axis: u32) -> (f64, u32) {
+    let layout = state.layout;
+    let (mut least, mut easiest) = (f64::INFINITY, NONE);
+    for looker in 0..LOOKERS {
+        let found = layout.image() + 2 * (nth_axis * LOOKERS + looker);
+        let (bend, nth) = (state.get(found), state.words.index(found + 1));
+        if bend < least || (bend == least && nth < easiest) {
+            (least, easiest) = (bend, nth);
+        }
     }
-    middle
+    if easiest == NONE {
+        return (state.get(layout.mean() + nth_axis), NONE);
+    }
+    let axis = Axis::new(state, nth_axis);
+    let (left, right) = (axis.place(easiest), axis.place(axis.next(easiest)));
+    (left + 0.5 * (right - left), easiest)
 }
 
 /// Learns from the values. Collective; begins and ends with a barrier. Returns whether it is done.
@@ -111,21 +185,31 @@ pub fn learn<W: Words>(team: impl Team, state: State<W>) -> bool {
             state.set(layout.best() + d, x);
         });
     }
-    team.each(dims, |axis| {
-        let (place, value) = if step == 0 {
-            (state.get(layout.mean() + axis), state.get(layout.values()))
-        } else {
-            (state.get(layout.factors() + axis), state.get(layout.values() + axis))
-        };
-        let (places, values) = (first(layout.deviates(), axis), first(layout.ways(), axis));
-        let mut at = step;
-        while at > 0 && state.get(places + at - 1) > place {
-            state.set(places + at, state.get(places + at - 1));
-            state.set(values + at, state.get(values + at - 1));
-            at -= 1;
+    // The best and the worst value of each axis lie where a generation's order and keys do.
+    team.each(dims, |nth_axis| {
+        let axis = Axis::new(state, nth_axis);
+        let place = if step == 0 { layout.mean() } else { layout.factors() };
+        let value = layout.values() + if step == 0 { 0 } else { nth_axis };
+        let (place, value) = (state.get(place + nth_axis), state.get(value));
+        let (mut least, mut most) = (value, value);
+        if step > 0 {
+            least = state.get(layout.order() + nth_axis).least(least);
+            most = state.get(layout.keys() + nth_axis).greatest(most);
         }
-        state.set(places + at, place);
-        state.set(values + at, value);
+        state.set(layout.order() + nth_axis, least);
+        state.set(layout.keys() + nth_axis, most);
+        axis.add(step, place, value);
+        if step == 2 {
+            // The start lies between the ends.
+            axis.set_next(1, 0);
+            axis.set_next(0, 2);
+        } else if step > 2 {
+            let before = state.words.index(layout.weights() + nth_axis);
+            if before != NONE {
+                axis.set_next(step, axis.next(before));
+                axis.set_next(before, step);
+            }
+        }
     });
     team.barrier();
     if team.is_first() {
@@ -135,15 +219,15 @@ pub fn learn<W: Words>(team: impl Team, state: State<W>) -> bool {
     }
     let done = step + 1 == STEPS;
     if done {
-        team.each(dims, |axis| {
-            let (places, values) = (first(layout.deviates(), axis), first(layout.ways(), axis));
+        team.each(dims, |nth_axis| {
+            let axis = Axis::new(state, nth_axis);
             let mut best = 0;
             for nth in 1..STEPS {
-                if state.get(values + nth) < state.get(values + best) {
+                if axis.value(nth) < axis.value(best) {
                     best = nth;
                 }
             }
-            state.set(layout.mean() + axis, state.get(places + best));
+            state.set(layout.mean() + nth_axis, axis.place(best));
         });
     }
     team.barrier();

@@ -11,16 +11,11 @@ use crate::{
 /// How many lanes have populations of their own: with more lanes they repeat.
 const GROUPS: u32 = 8;
 
-/// Large populations are the smallest one times 2 to the power of a level below this.
-pub const LEVELS: u32 = 11;
-
-/// How many levels a lane's next large population lies above its last. Fewer would spend most of a run
-/// on populations that are too small, more would skip the one that suits. (Chosen on the BBOB functions,
-/// instances 1 to 5, in 20 dimensions.)
-const CLIMB: u32 = 2;
+/// Large populations are the smallest one times 2 to the power of a level, at most this.
+pub const HIGHEST: u32 = 10;
 
 /// A small search follows while small ones have had less than this share of what large ones had.
-/// (Chosen as [`CLIMB`].)
+/// (Chosen as [`Schedule::level`].)
 pub const SHARE: f64 = 0.5;
 
 /// The first deviation along each axis, as a share of the box: a third of the way from the middle to
@@ -59,19 +54,32 @@ impl Schedule {
         4 + (3.0 * Real::ln(f64::from(dims))).floor() as u32
     }
 
-    /// The level of a lane's large search number `nth`. Of several lanes, each eighth begins at a level
-    /// of its own.
+    /// The level of a lane's large search number `nth`: first a climb by factors of four, since fewer
+    /// would spend most of a run on populations that are too small and more would skip the one that
+    /// suits; then again and again what solves most, and now and then more. (Chosen on the BBOB
+    /// functions, instances 1 to 5.) Of many lanes, each eighth has levels of its own.
     #[inline(always)]
     pub fn level(lanes: u32, lane: u32, nth: u32) -> u32 {
-        let groups = if lanes < GROUPS { lanes } else { GROUPS };
-        lane % groups + nth.wrapping_mul(CLIMB) % (LEVELS - groups + 1)
+        if lanes >= GROUPS {
+            return lane % GROUPS + 2 * (nth % 2);
+        }
+        let level = match nth {
+            0..4 => 2 * nth,
+            _ => match (nth - 4) % 6 {
+                0 | 3 => 4,
+                1 | 4 => 6,
+                2 => 8,
+                _ => 10,
+            },
+        };
+        if level + lane < HIGHEST { level + lane } else { HIGHEST }
     }
 
     /// The largest population of a lane.
     #[inline(always)]
     pub fn largest(dims: u32, lanes: u32, lane: u32) -> u32 {
-        let groups = if lanes < GROUPS { lanes } else { GROUPS };
-        Self::smallest(dims) << (lane % groups + (LEVELS - groups))
+        let level = if lanes >= GROUPS { lane % GROUPS + 2 } else { HIGHEST };
+        Self::smallest(dims) << level
     }
 
     /// The plan of search `index`.

@@ -8,7 +8,10 @@ use flockwork_device::{
         schedule::Schedule,
         team::{Alone, Cells},
     },
-    swarm::{layout::TILE, view::View},
+    swarm::{
+        layout::{TILE, index},
+        view::View,
+    },
 };
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -124,16 +127,31 @@ impl Scratch {
         terms: usize,
     ) {
         let (layout, rows) = (state.layout, TILE * view.dims as usize);
-        let tiles = count.div_ceil(TILE);
         let first = layout.points() as usize;
+        // Of a function that takes long each thread gets an equal share, though it be a part of a tile.
+        let threads = rayon::current_num_threads();
+        let is_costly = terms >= WORTH_SHARING && threads > 1;
+        let each = if is_costly { count.div_ceil(threads).min(TILE) } else { TILE };
+        let tiles = count.div_ceil(each);
+        let word = |place: usize| state.words.0[first + place].get();
         self.points.clear();
-        self.points.extend(state.words.0[first..first + tiles * rows].iter().map(|x| x.get()));
+        if each == TILE {
+            self.points.extend((0..tiles * rows).map(word));
+        } else {
+            self.points.resize(tiles * rows, 0.0);
+            for point in 0..count {
+                let (from, to) = (index(point, 0, view.dims as usize), point / each * rows);
+                for d in 0..view.dims as usize {
+                    self.points[to + d * TILE + point % each] = word(from + d * TILE);
+                }
+            }
+        }
         self.tiles.resize_with(tiles, || ([0.0; TILE], Vec::new()));
         let work = |(nth, (positions, (fitness, image))): (
             usize,
             (&[f64], &mut ([f64; TILE], Vec<f64>)),
         )| {
-            let particles = (count - nth * TILE).min(TILE);
+            let particles = (count - nth * each).min(each);
             evaluator.evaluate(view, Judged { positions, particles, fitness, image });
         };
         let shared = tiles > 1 && count * terms >= WORTH_SHARING;
@@ -144,7 +162,7 @@ impl Scratch {
             let positions = self.points.chunks_exact(rows);
             positions.zip(&mut self.tiles).enumerate().for_each(work);
         }
-        let values = self.tiles.iter().flat_map(|(fitness, _)| fitness);
+        let values = self.tiles.iter().flat_map(|(fitness, _)| &fitness[..each]);
         for (place, &value) in state.words.0[layout.values() as usize..][..count].iter().zip(values)
         {
             place.set(value);
