@@ -94,6 +94,8 @@ impl Schedule {
             nth: 0,
         };
         let block = draw.block();
+        // A single lane first tries what solves functions with one valley.
+        let line = u32::from(self.lanes == 1);
         let smallest = Self::smallest(self.dims);
         let (population, deviation) = match turn {
             Turn::Large(nth) => {
@@ -107,7 +109,7 @@ impl Schedule {
                 (population as u32, DEVIATION * closer)
             }
         };
-        Plan { key: [block[0], block[1]], population, deviation, line: index == 0 }
+        Plan { key: [block[0], block[1]], population, deviation, line: index == line }
     }
 }
 

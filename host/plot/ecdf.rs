@@ -114,7 +114,8 @@ impl<'a> Chart<'a> {
         }
         let all = || data.lines.iter().flat_map(|line| line.at.iter().copied());
         let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-        let Some(across) = Axis::new([low, high].into_iter(), true, 0.0) else {
+        let across = Axis::new([low, high].into_iter(), true, 0.0);
+        let Some(across) = across.filter(|_| low.is_finite()) else {
             return wrong("no target that was reached".to_owned(), "at least one");
         };
         let across = across.marked(|labels| labels.len() <= 9);
@@ -188,8 +189,9 @@ impl Page for Chart<'_> {
             .configure_series_labels()
             .position(SeriesLabelPosition::UpperLeft)
             .label_font(style(LABEL))
-            .background_style(WHITE.mix(0.8))
-            .border_style(GRID)
+            .legend_area_size(scaled(32))
+            .margin(scaled(8))
+            .background_style(WHITE.mix(0.85))
             .draw()?;
         Ok(())
     }

@@ -34,9 +34,9 @@ pub enum Command {
     /// Time an iteration for swarms that fit a linear model to many rows, and compare it with the
     /// limits of memory and arithmetic.
     Fit(fit::Fit),
-    /// Search the 24 functions of the Black-Box Optimization Benchmark with the preset thorough on the
-    /// CPU: how many instances it solves (to 1e-8), which share of 51 targets from 100 to 1e-8 it
-    /// reaches, and the expected number of evaluations to solve an instance.
+    /// Search the 24 functions of the Black-Box Optimization Benchmark: how many instances a method
+    /// solves (to 1e-8), which share of 51 targets from 100 to 1e-8 it reaches, and the expected
+    /// number of evaluations to solve an instance.
     Bbob(bbob::Bbob),
     /// Run published kernels, check their results, and time them beside the kernels of this
     /// program.
