@@ -51,7 +51,7 @@ mod driver {
         let mut arguments = Arguments::from_args();
         // A test's calls are what it adds to the log.
         arguments.test_threads = Some(1);
-        let trials: [Named; 13] = [
+        let trials: [Named; 14] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
@@ -61,6 +61,7 @@ mod driver {
             ("particles_on_the_chip_have_a_kernel_for_their_block", narrowed),
             ("what_a_kernel_does_is_constant_in_it", constants),
             ("restarts_and_histories_are_those_of_the_cpu", restarts),
+            ("searches_are_those_of_the_cpu", searches),
             ("whole_fits_are_those_of_the_cpu", fits),
             ("shortest_paths_in_one_launch_and_in_strips", paths),
             ("a_kernel_that_does_not_load_gets_a_sentence", not_loaded),
@@ -321,6 +322,11 @@ mod driver {
         same(line, "--strategy streaming").map(|_| ())
     }
 
+    fn searches() -> Done {
+        let log = same("optimize rastrigin --dims 3 --lanes 3 --evaluations 4000 --history 1", "")?;
+        check(count(&log, "load search_cmaes_rastrigin_f64") == 1, "its kernel", &log)
+    }
+
     fn fits() -> Done {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("growth.csv");
@@ -370,7 +376,7 @@ mod driver {
     fn not_loaded() -> Done {
         let output = program().args(["optimize", "levy", "--backend", "cuda"]).output()?;
         let errors = text(&output.stderr);
-        let named = errors.contains("error: ") && errors.contains("levy_f32");
+        let named = errors.contains("error: ") && errors.contains("levy_f64");
         let ended = output.status.code() == Some(1) && !errors.contains("panicked");
         check(named && ended, &errors, &[])
     }

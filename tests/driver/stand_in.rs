@@ -34,6 +34,7 @@ use flockwork_device::{
         panels::{Panels, PanelsVia},
         pivots::{ClosePivots, ClosePivotsVia},
     },
+    search::kernel::Searches,
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
@@ -110,7 +111,7 @@ fn kernels() -> &'static [Known] {
             SurveyTiles<f32>, SurveySwarm<f32>,
             Evaluate<Rastrigin, f32>, Step<Rastrigin, f32>,
             Resident<Rastrigin, f32>, Cooperative<Rastrigin, f32>,
-            Scatter<f64>, Advance<f64>, Implant<f64>,
+            Scatter<f64>, Advance<f64>, Implant<f64>, Searches<Rastrigin, f64>,
             Judge<f64>, Sums<Logistic, f64>, Matrix4By16<f64>,
             Closure<I32>, ClosePivots<I32>, ClosePivotsVia<I32>,
             Panels<I32>, PanelsVia<I32>, Outer<I32>, OuterVia<I32>,

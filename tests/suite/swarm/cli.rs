@@ -39,7 +39,7 @@ fn bad_numbers_get_a_sentence() {
         ("optimize sphere --precision f32 --bounds 1,1.00000000001", &["dimension 0", "precision"]),
         ("optimize sphere --bounds 5", &["--bounds", "-5,5"]),
         ("optimize sphere --bounds a,b", &["--bounds", "\"a\" is not a number"]),
-        ("optimize sphere --bounds -1e30,1e30", &["no finite value", "bounds"]),
+        ("optimize sphere --precision f32 --bounds -1e30,1e30", &["no finite value", "bounds"]),
         ("optimize sphere --iterations 4294967295", &["iterations is 4294967295", "4294967294"]),
         ("optimize sphere --inertia nan", &["inertia is NaN", "finite"]),
         ("optimize sphere --cognitive inf", &["cognitive is inf", "finite"]),
@@ -945,7 +945,8 @@ fn the_benchmarks_functions_are_searched() {
     let runs: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(runs.len(), 8);
     assert_eq!((&runs[7]["name"], &runs[7]["dims"]), (&"Linear Slope".into(), &3.into()));
-    assert!(runs.iter().all(|run| run["reached"] == 51 && run["solved_after"].is_u64()));
+    assert!(runs.iter().all(|run| run["reached"].as_array().is_some_and(|all| all.len() == 51)
+        && run["solved_after"].is_u64()));
     fails("bench bbob --functions 1,25", &["25", "from 1 to 24"]);
     fails("bench bbob --instances 3-1", &["3-1", "1,3,10-14"]);
     fails("bench bbob --dimensions 1", &["not for 1", "2 to 64"]);
