@@ -540,7 +540,7 @@ fn look<W: Words>(state: State<W>, best: f64) {
     let sigma = state.get(SIGMA).least(WIDEST / widest);
     state.set(SIGMA, sigma);
     reach = widest.greatest(reach) * sigma;
-    if !(reach >= CLOSE) {
+    if reach < CLOSE || reach.is_nan() {
         end(Ended::Points);
     }
     if reach > WIDE {
@@ -548,7 +548,7 @@ fn look<W: Words>(state: State<W>, best: f64) {
     }
     let (least, most) = (first.least(state.get(LEAST)), first.greatest(state.get(MOST)));
     let lately = 10 + 30 * dims / population;
-    if generation % lately == 0 {
+    if generation.is_multiple_of(lately) {
         let alike = ALIKE * state.get(SPREAD);
         let rounding = 4.0 * f64::EPSILON * state.get(BEST).abs();
         let alike = alike.greatest(rounding);

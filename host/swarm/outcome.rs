@@ -21,14 +21,15 @@ use crate::backend::Record;
 ///         _ => ControlFlow::Break(()),
 ///     }
 /// };
-/// let outcome = Search::new(Problem::new(Ackley, 3)?).run_watched(watch)?;
+/// let outcome = Search::new(Problem::new(Ackley, 3)?).particles(512).run_watched(watch)?;
 /// assert!(outcome.evaluations >= 50_000);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Progress<'a> {
-    /// Iterations done after the start, including those of swarms before a restart.
+    /// Iterations done after the start, including those of swarms before a restart; of searches the
+    /// rounds.
     pub iteration: u32,
     /// Iterations asked for.
     pub iterations: u32,

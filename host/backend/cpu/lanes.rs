@@ -109,11 +109,14 @@ impl Lanes for CpuLanes {
     }
 }
 
+/// A tile's values, and where its points are turned.
+type Tile = ([f64; TILE], Vec<f64>);
+
 /// Where a generation is copied to be evaluated.
 #[derive(Default)]
 struct Scratch {
     points: Vec<f64>,
-    tiles: Vec<([f64; TILE], Vec<f64>)>,
+    tiles: Vec<Tile>,
 }
 
 impl Scratch {
@@ -147,10 +150,7 @@ impl Scratch {
             }
         }
         self.tiles.resize_with(tiles, || ([0.0; TILE], Vec::new()));
-        let work = |(nth, (positions, (fitness, image))): (
-            usize,
-            (&[f64], &mut ([f64; TILE], Vec<f64>)),
-        )| {
+        let work = |(nth, (positions, (fitness, image))): (usize, (&[f64], &mut Tile))| {
             let particles = (count - nth * each).min(each);
             evaluator.evaluate(view, Judged { positions, particles, fitness, image });
         };

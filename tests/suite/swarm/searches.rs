@@ -4,8 +4,8 @@
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
 use flockwork::{
-    backend::{Backend, Emulated},
-    objective::{Ackley, Ellipsoid, Levy, Rastrigin, Rosenbrock, Schwefel, Sphere},
+    backend::Backend,
+    objective::{Levy, Rastrigin, Sphere},
     swarm::{
         Checkpoint, Options, Outcome, Precision, Problem, Progress, Search, Searches, StopReason,
         Variable,
@@ -115,7 +115,12 @@ fn threads_and_vector_widths_change_no_bit() {
 #[cfg(feature = "cuda")]
 #[test]
 fn the_kernel_in_the_emulator_gives_the_bits_of_the_cpu() {
-    fn same<O: flockwork::objective::Objective>(objective: O, dims: u32, lanes: u32, most: u64) {
+    use flockwork::{
+        backend::Emulated,
+        objective::{Ackley, Ellipsoid, Objective, Rosenbrock, Schwefel},
+    };
+
+    fn same<O: Objective>(objective: O, dims: u32, lanes: u32, most: u64) {
         for rotate in [false, true] {
             let mut problem = Problem::new(objective, dims).unwrap();
             if problem.optimum().is_some_and(|known| known.position.is_some()) {
