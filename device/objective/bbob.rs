@@ -83,7 +83,7 @@ pub struct Layout {
     pub centre: usize,
     /// A number for each dimension; what it is for depends on the function.
     pub weights: usize,
-    /// The matrix of the first pass, row by row, if the function [rotates](rotates).
+    /// The matrix of the first pass, row by row, if the function [`rotates`].
     pub first: usize,
     /// The matrix of the second pass, row by row, if the function [rotates again](rotates_again).
     pub second: usize,

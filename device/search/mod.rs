@@ -13,7 +13,7 @@
 //! | [`state`] | the numbers of a lane, and where each lies |
 //! | [`team`] | the threads of a lane |
 //! | [`cmaes`] | a generation of CMA-ES |
-//! | [`line`] | STEP, a search along each axis across the box |
+//! | [`mod@line`] | STEP, a search along each axis across the box |
 //! | [`kernel`] | the kernel: generations until a lane has used up its evaluations |
 
 pub mod cmaes;
