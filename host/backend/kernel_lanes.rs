@@ -1,10 +1,8 @@
 //! Lanes on a GPU: a block of threads each.
 
 use flockwork_device::{
-    gpu::memory::ReadOnly,
     objective::Objective,
     search::{
-        Layout,
         kernel::{Arguments, Searches, THREADS},
         lane::Limits,
         schedule::Schedule,
@@ -12,8 +10,9 @@ use flockwork_device::{
 };
 
 use super::{
-    Fixed, FourWords, Plan,
-    lanes::{Head, Lanes, kept, numbers},
+    Plan,
+    fixed::FixedBuffers,
+    lanes::{Head, Lanes, kept, layout, numbers},
     machine::{Machine, OnDemand},
 };
 use crate::{Error, Result, memory};
@@ -25,19 +24,12 @@ pub struct KernelLanes<M: Machine, O: Objective> {
     plan: Plan<f64>,
     schedule: Schedule,
     threads: u32,
-    fixed: FixedBuffers<M>,
-    starts: M::Buffer<u64>,
+    fixed: FixedBuffers<M, f64>,
+    /// Where each lane's numbers begin, and where the last one's end.
+    starts: Vec<u64>,
+    uploaded_starts: M::Buffer<u64>,
     memory: M::Buffer<f64>,
     heads: M::Buffer<f64>,
-}
-
-/// What does not change during a run.
-struct FixedBuffers<M: Machine> {
-    bounds: M::Buffer<f64>,
-    variables: M::Buffer<u32>,
-    rotation: M::Buffer<f64>,
-    pivot: M::Buffer<f64>,
-    data: M::Buffer<f64>,
 }
 
 impl<M: Machine, O: Objective> KernelLanes<M, O> {
@@ -63,26 +55,18 @@ impl<M: Machine, O: Objective> KernelLanes<M, O> {
                 ),
             });
         }
-        let flat = |words: &[FourWords<f64>]| -> Vec<f64> {
-            words.iter().flat_map(|words| words.0).collect()
-        };
-        let fixed = FixedBuffers {
-            bounds: machine.upload(&flat(&plan.bounds))?,
-            variables: machine.upload(&plan.variables)?,
-            rotation: machine.upload(&plan.rotation)?,
-            pivot: machine.upload(&plan.pivot)?,
-            data: machine.upload(&plan.data)?,
-        };
-        let mut starts = Vec::new();
+        let mut starts = vec![0];
         let mut end = 0;
         for lane in 0..schedule.lanes {
-            starts.push(end);
             end += u64::from(layout(&schedule, lane).length());
+            starts.push(end);
         }
         let head = u64::from(layout(&schedule, 0).head()) * u64::from(schedule.lanes);
         Ok(Self {
             kernel: OnDemand::new(),
-            starts: machine.upload(&starts)?,
+            fixed: FixedBuffers::new(&machine, &plan, &[], &[])?,
+            uploaded_starts: machine.upload(&starts)?,
+            starts,
             memory: machine.zeroed(end as usize)?,
             heads: machine.zeroed(head as usize)?,
             threads: threads.unwrap_or(THREADS).min(THREADS),
@@ -90,41 +74,27 @@ impl<M: Machine, O: Objective> KernelLanes<M, O> {
             objective,
             plan,
             schedule,
-            fixed,
         })
     }
 
-    /// Where a lane's numbers begin.
-    fn start(&self, lane: u32) -> u64 {
-        (0..lane).map(|lane| u64::from(layout(&self.schedule, lane).length())).sum()
+    /// Where a lane's numbers begin; of one lane too many, where all end.
+    fn start(&self, lane: u32) -> usize {
+        self.starts[lane as usize] as usize
     }
-}
-
-fn layout(schedule: &Schedule, lane: u32) -> Layout {
-    Layout::new(schedule.dims, schedule.lanes, lane)
 }
 
 impl<M: Machine, O: Objective> Lanes for KernelLanes<M, O> {
     fn advance(&mut self, limits: &Limits, _: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
-        let (machine, fixed) = (&self.machine, &self.fixed);
+        let machine = &self.machine;
         // SAFETY: the buffers are this object's own, outlive its launches, and no launch writes
         // those that are read only.
         let arguments = unsafe {
-            let fixed = Fixed {
-                bounds: machine.read_only(&fixed.bounds),
-                variables: machine.read_only(&fixed.variables),
-                keys: ReadOnly::empty(),
-                tunings: ReadOnly::empty(),
-                rotation: machine.read_only(&fixed.rotation),
-                pivot: machine.read_only(&fixed.pivot),
-                data: machine.read_only(&fixed.data),
-            };
             Arguments {
                 objective: (),
-                view: self.plan.view(fixed),
+                view: self.plan.view(self.fixed.addresses(machine)),
                 schedule: self.schedule,
                 limits: *limits,
-                starts: machine.read_only(&self.starts),
+                starts: machine.read_only(&self.uploaded_starts),
                 memory: machine.read_write(&self.memory),
                 heads: machine.read_write(&self.heads),
             }
@@ -145,19 +115,19 @@ impl<M: Machine, O: Objective> Lanes for KernelLanes<M, O> {
     }
 
     fn snapshot(&mut self) -> Result<Vec<Vec<f64>>> {
-        let length = self.start(self.schedule.lanes) as usize;
+        let length = self.start(self.schedule.lanes);
         let all = self.machine.download(&self.memory, length)?;
         let lane = |lane: u32| {
-            let words = &all[self.start(lane) as usize..];
+            let words = &all[self.start(lane)..];
             words[..kept(layout(&self.schedule, lane), words)].to_vec()
         };
         Ok((0..self.schedule.lanes).map(lane).collect())
     }
 
     fn restore(&mut self, lanes: &[Vec<f64>]) -> Result<()> {
-        let mut all: Vec<f64> = memory::zeroed(self.start(self.schedule.lanes) as usize)?;
+        let mut all: Vec<f64> = memory::zeroed(self.start(self.schedule.lanes))?;
         for (lane, kept) in (0..).zip(lanes) {
-            all[self.start(lane) as usize..][..kept.len()].copy_from_slice(kept);
+            all[self.start(lane)..][..kept.len()].copy_from_slice(kept);
         }
         self.memory = self.machine.upload(&all)?;
         Ok(())

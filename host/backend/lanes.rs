@@ -53,8 +53,6 @@ pub struct Head {
     pub effort: f64,
     /// Its best value and point.
     pub best: (f64, Vec<f64>),
-    /// The search that it is at, and the points of its generation.
-    pub index: u32,
     /// The searches that ended in the round.
     pub ended: Vec<Ended>,
 }
@@ -90,10 +88,14 @@ impl Head {
             evaluations: at(EVALUATIONS) as u64,
             effort: at(EFFORT),
             best: (at(LANE_BEST), words[first..first + dims].to_vec()),
-            index: at(INDEX) as u32,
             ended: ended.collect(),
         }
     }
+}
+
+/// Where the numbers of a lane lie.
+pub fn layout(schedule: &Schedule, lane: u32) -> Layout {
+    Layout::new(schedule.dims, schedule.lanes, lane)
 }
 
 /// Numbers of a lane that decide how it goes on, between two generations: their length.
@@ -112,7 +114,7 @@ pub fn kept(layout: Layout, words: &[f64]) -> usize {
 
 /// Whether kept numbers may be those of a lane, since a file may hold anything.
 pub fn lane_fits(schedule: &Schedule, lane: u32, words: &[f64]) -> bool {
-    let layout = Layout::new(schedule.dims, schedule.lanes, lane);
+    let layout = layout(schedule, lane);
     if words.len() < layout.head() as usize {
         return false;
     }
@@ -151,7 +153,5 @@ pub fn state(layout: Layout, words: &mut [f64]) -> State<Cells<'_>> {
 
 /// The size of all lanes in numbers.
 pub fn numbers(schedule: &Schedule) -> u128 {
-    (0..schedule.lanes)
-        .map(|lane| u128::from(Layout::new(schedule.dims, schedule.lanes, lane).length()))
-        .sum()
+    (0..schedule.lanes).map(|lane| u128::from(layout(schedule, lane).length())).sum()
 }

@@ -2,7 +2,7 @@
 
 use flockwork_device::{
     search::{
-        Layout, State,
+        State,
         cmaes::Area,
         lane::{self, Limits},
         schedule::Schedule,
@@ -16,19 +16,15 @@ use flockwork_device::{
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Cpu, Evaluator, Judged, dispatched};
+use super::{Cpu, Evaluator, Judged, WORTH_SHARING, dispatched};
 use crate::{
     Result,
     backend::{
         Function, Number, Plan, check_function,
-        lanes::{Head, Lanes, kept, numbers, state},
+        lanes::{Head, Lanes, kept, layout, numbers, state},
     },
     memory,
 };
-
-/// Coordinates and terms of a generation below which its points are evaluated by one thread: waking
-/// others would take longer.
-const WORTH_SHARING: usize = 32 * 1024;
 
 pub struct CpuLanes {
     cpu: Cpu,
@@ -53,10 +49,6 @@ impl CpuLanes {
         let evaluator = f64::of_function(function).evaluator(cpu.simd());
         Ok(Self { cpu, evaluator, plan, schedule, lanes })
     }
-}
-
-fn layout(schedule: &Schedule, lane: u32) -> Layout {
-    Layout::new(schedule.dims, schedule.lanes, lane)
 }
 
 impl Lanes for CpuLanes {

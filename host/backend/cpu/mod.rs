@@ -42,6 +42,9 @@ const MOST_THREADS: usize = 1024;
 /// row on the stack and takes 3 MB; the default is 2 MiB.
 const STACK_BYTES: usize = 16 << 20;
 
+/// Coordinates and terms below which one thread does the work: waking others would take longer.
+const WORTH_SHARING: usize = 32 * 1024;
+
 /// Runs `work` on the pool's threads if sharing pays, otherwise on the calling thread. Without
 /// optimisation it is always the pool: only its threads are known to have a large enough stack.
 fn on_threads<R: Send>(

@@ -17,7 +17,7 @@ use flockwork_device::{
 };
 
 use super::{
-    Evaluator, Judged, Simd,
+    Evaluator, Judged, Simd, WORTH_SHARING,
     asynchronous::{Course, Mailbox},
     flock::{Motion, Moved, Surroundings, move_tile},
     on_threads,
@@ -33,10 +33,6 @@ use crate::{
     },
     memory,
 };
-
-/// Coordinates and terms below which an iteration runs on the calling thread: waking others would
-/// take longer.
-const WORTH_SHARING: usize = 32 * 1024;
 
 /// A swarm in the host's memory.
 pub struct CpuSwarm<T> {

@@ -3,7 +3,6 @@
 use bytemuck::Pod;
 use flockwork_device::{
     objective::Reach,
-    random::Key,
     swarm::{
         kernels::{
             in_memory::Home, mailbox::Mailbox, publish::Board, rendezvous::Rendezvous,
@@ -15,7 +14,7 @@ use flockwork_device::{
 
 use crate::{
     Result,
-    backend::{Fixed, FourWords, Number, Plan, into_tiles, machine::Machine},
+    backend::{Fixed, Number, Plan, fixed::FixedBuffers, into_tiles, machine::Machine},
     memory,
 };
 
@@ -29,13 +28,7 @@ pub fn written_global_best(iteration: u32) -> usize {
 
 /// The data that does not change during a run, and the state.
 pub struct Buffers<M: Machine, T: Number> {
-    bounds: M::Buffer<T>,
-    variables: M::Buffer<u32>,
-    keys: M::Buffer<Key>,
-    tunings: M::Buffer<T>,
-    rotation: M::Buffer<T>,
-    pivot: M::Buffer<T>,
-    data: M::Buffer<T>,
+    fixed: FixedBuffers<M, T>,
     pub positions: M::Buffer<T>,
     pub velocities: M::Buffer<T>,
     pub personal_bests: M::Buffer<T>,
@@ -64,18 +57,10 @@ impl<M: Machine, T: Number> Buffers<M, T> {
     pub fn new(machine: &M, plan: &Plan<T>, reach: Reach, publishers: u32) -> Result<Self> {
         let dims = plan.dims() as usize;
         let (slots, swarms) = (plan.slots(), plan.members.len());
-        let flat =
-            |words: &[FourWords<T>]| -> Vec<T> { words.iter().flat_map(|words| words.0).collect() };
         let exemplars = if plan.learns() { slots * dims } else { 0 };
         let image = if needs_image(plan, reach) { slots * dims } else { 0 };
         Ok(Self {
-            bounds: machine.upload(&flat(&plan.bounds))?,
-            variables: machine.upload(&plan.variables)?,
-            keys: machine.upload(&plan.keys())?,
-            tunings: machine.upload(&flat(&plan.tunings()))?,
-            rotation: machine.upload(&plan.rotation)?,
-            pivot: machine.upload(&plan.pivot)?,
-            data: machine.upload(&plan.data)?,
+            fixed: FixedBuffers::new(machine, plan, &plan.keys(), &plan.tunings())?,
             positions: machine.zeroed(slots * dims)?,
             velocities: machine.zeroed(slots * dims)?,
             personal_bests: machine.zeroed(slots * dims)?,
@@ -98,19 +83,9 @@ impl<M: Machine, T: Number> Buffers<M, T> {
 
     /// The device addresses of the data that does not change.
     pub fn fixed(&self, machine: &M) -> Fixed<T> {
-        // SAFETY: the buffers are private, no launch writes them, and `KernelSwarm`, whose launches
-        // alone get this, drops them only after its launches.
-        unsafe {
-            Fixed {
-                bounds: machine.read_only(&self.bounds),
-                variables: machine.read_only(&self.variables),
-                keys: machine.read_only(&self.keys),
-                tunings: machine.read_only(&self.tunings),
-                rotation: machine.read_only(&self.rotation),
-                pivot: machine.read_only(&self.pivot),
-                data: machine.read_only(&self.data),
-            }
-        }
+        // SAFETY: `KernelSwarm`, whose launches alone get this, drops the buffers only after its
+        // launches.
+        unsafe { self.fixed.addresses(machine) }
     }
 
     /// Where an iteration publishes its global best.
