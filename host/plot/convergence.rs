@@ -7,7 +7,7 @@ use plotters::prelude::*;
 
 use super::axis::{Axis, count, exact, number};
 use super::page::{
-    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
+    self, BLUE, FORMATS, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
 use super::{FAINT_INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
@@ -293,16 +293,8 @@ impl Page for Chart<'_> {
             let mut chart = builder
                 .build_cartesian_2d(self.iterations.clone(), panel.axis.clone())?
                 .set_secondary_coord(above.clone(), panel.axis.clone());
-            chart
-                .configure_mesh()
-                .x_desc(if is_last { self.iterations.title("iteration") } else { String::new() })
-                .y_desc(&panel.label)
-                .label_style(style(TICK))
-                .axis_desc_style(style(LABEL))
-                .bold_line_style(GRID.stroke_width(scale))
-                .axis_style(FAINT_INK.stroke_width(scale))
-                .set_all_tick_mark_size(scaled(5))
-                .draw()?;
+            let across = if is_last { self.iterations.title("iteration") } else { String::new() };
+            page::mesh(&mut chart, [&across, &panel.label], scale)?;
             if let (Some(evaluations), 0) = (&self.evaluations, index) {
                 chart
                     .configure_secondary_axes()
@@ -313,13 +305,8 @@ impl Page for Chart<'_> {
                     .set_all_tick_mark_size(scaled(5))
                     .draw()?;
             }
-            // The legend needs no points.
             for &Line { name, colour, width, .. } in panel.lines.iter().rev() {
-                let line = colour.stroke_width(width * scale);
-                chart
-                    .draw_series(LineSeries::new(None, line))?
-                    .label(name)
-                    .legend(move |(x, y)| PathElement::new([(x, y), (x + scaled(24), y)], line));
+                page::name(&mut chart, name, colour.stroke_width(width * scale), scale)?;
             }
             for Line { colour, width, values, .. } in &panel.lines {
                 let points = self.data.samples.iter().zip(values).map(|(sample, &value)| {
@@ -347,14 +334,7 @@ impl Page for Chart<'_> {
                     }
                 }
             }
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .label_font(style(LABEL))
-                .legend_area_size(scaled(32))
-                .margin(scaled(8))
-                .background_style(WHITE.mix(0.85))
-                .draw()?;
+            page::legend(&mut chart, SeriesLabelPosition::UpperRight, scale)?;
         }
         Ok(())
     }

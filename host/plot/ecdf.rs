@@ -7,9 +7,9 @@ use plotters::prelude::*;
 
 use super::axis::Axis;
 use super::page::{
-    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
+    self, BLUE, FORMATS, HEAD, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
-use super::{FAINT_INK, file, text, width};
+use super::{file, text, width};
 use crate::{Error, Result};
 
 /// The contents of a picture of shares.
@@ -163,37 +163,18 @@ impl Page for Chart<'_> {
             .x_label_area_size(scaled(LABELS))
             .y_label_area_size(widest.unwrap_or(0) + scaled(36))
             .build_cartesian_2d(self.across.clone(), self.up.clone())?;
-        chart
-            .configure_mesh()
-            .x_desc(self.across.title(self.data.label))
-            .y_desc("share of the targets")
-            .label_style(style(TICK))
-            .axis_desc_style(style(LABEL))
-            .bold_line_style(GRID.stroke_width(scale))
-            .axis_style(FAINT_INK.stroke_width(scale))
-            .set_all_tick_mark_size(scaled(5))
-            .draw()?;
+        let across = self.across.title(self.data.label);
+        page::mesh(&mut chart, [&across, "share of the targets"], scale)?;
         for ((line, corners), colour) in self.data.lines.iter().zip(&self.lines).zip(COLOURS) {
             let stroke = colour.stroke_width(2 * scale);
-            chart
-                .draw_series(LineSeries::new(None, stroke))?
-                .label(line.name)
-                .legend(move |(x, y)| PathElement::new([(x, y), (x + scaled(24), y)], stroke));
+            page::name(&mut chart, line.name, stroke, scale)?;
             // plotters draws spikes at sharp bends of a wide line in a bitmap.
             let piece = if pieces { 2 } else { corners.len().max(2) };
             for piece in corners.windows(piece) {
                 chart.draw_series(LineSeries::new(piece.iter().copied(), stroke))?;
             }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .label_font(style(LABEL))
-            .legend_area_size(scaled(32))
-            .margin(scaled(8))
-            .background_style(WHITE.mix(0.85))
-            .draw()?;
-        Ok(())
+        page::legend(&mut chart, SeriesLabelPosition::UpperLeft, scale)
     }
 }
 

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use super::axis::{Axis, count};
 use super::convergence::side_by_side;
 use super::page::{
-    self, BLUE, FORMATS, GRID, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
+    self, BLUE, FORMATS, HEAD, LABEL, LABELS, LOWER, MARGIN, ORANGE, Page, TICK, UPPER, WIDTH,
 };
 use super::{FAINT_INK, drawable, file, fit, text, width};
 use crate::{Error, Result};
@@ -201,16 +201,7 @@ impl Page for Chart<'_> {
                 .x_label_area_size(scaled(LABELS))
                 .y_label_area_size(widest + scaled(36))
                 .build_cartesian_2d(self.x.clone(), axis.clone())?;
-            chart
-                .configure_mesh()
-                .x_desc(x_label)
-                .y_desc(label)
-                .label_style(style(TICK))
-                .axis_desc_style(style(LABEL))
-                .bold_line_style(GRID.stroke_width(scale))
-                .axis_style(FAINT_INK.stroke_width(scale))
-                .set_all_tick_mark_size(scaled(5))
-                .draw()?;
+            page::mesh(&mut chart, [x_label, label], scale)?;
             let dot = |&at: &(f64, f64)| Circle::new(at, scaled(3), BLUE.mix(0.6).filled());
             chart.draw_series(points.iter().map(dot))?;
             let stroke = ORANGE.stroke_width(2 * scale);

@@ -6,6 +6,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::axis::Axis;
 use super::{FAINT_INK, file, fit, text};
 use crate::{Error, Result};
 
@@ -114,6 +115,64 @@ fn begin<DB: DrawingBackend>(
         root.draw_text(&line, &style, (scaled(MARGIN), scaled(y)))?;
     }
     Ok(())
+}
+
+/// A panel with an axis on each side.
+pub type Panel<'a, DB> = ChartContext<'a, DB, Cartesian2d<Axis, Axis>>;
+
+/// What drawing on a panel may fail with.
+pub type Drawn<DB> =
+    std::result::Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+
+/// Draws a panel's axes, named, and its grid.
+pub fn mesh<DB: DrawingBackend>(
+    panel: &mut Panel<DB>,
+    [across, up]: [&str; 2],
+    scale: u32,
+) -> Drawn<DB> {
+    let style = |size: f64| text(size * f64::from(scale));
+    panel
+        .configure_mesh()
+        .x_desc(across)
+        .y_desc(up)
+        .label_style(style(TICK))
+        .axis_desc_style(style(LABEL))
+        .bold_line_style(GRID.stroke_width(scale))
+        .axis_style(FAINT_INK.stroke_width(scale))
+        .set_all_tick_mark_size((5 * scale) as i32)
+        .draw()
+}
+
+/// Enters a line into a panel's legend.
+pub fn name<DB: DrawingBackend>(
+    panel: &mut Panel<DB>,
+    name: &str,
+    stroke: ShapeStyle,
+    scale: u32,
+) -> Drawn<DB> {
+    let length = (24 * scale) as i32;
+    // The legend needs no points.
+    panel
+        .draw_series(LineSeries::new(None, stroke))?
+        .label(name)
+        .legend(move |(x, y)| PathElement::new([(x, y), (x + length, y)], stroke));
+    Ok(())
+}
+
+/// Draws a panel's legend.
+pub fn legend<'a, DB: DrawingBackend + 'a>(
+    panel: &mut Panel<'a, DB>,
+    position: SeriesLabelPosition,
+    scale: u32,
+) -> Drawn<DB> {
+    panel
+        .configure_series_labels()
+        .position(position)
+        .label_font(text(LABEL * f64::from(scale)))
+        .legend_area_size((32 * scale) as i32)
+        .margin((8 * scale) as i32)
+        .background_style(WHITE.mix(0.85))
+        .draw()
 }
 
 /// Writes a picture in the format given by `extension`, one of [`FORMATS`].
