@@ -39,9 +39,10 @@ const ALIKE: f64 = 1e-9;
 /// Many independent searches by CMA-ES with restarts, in place of a swarm, in `f64`.
 ///
 /// One search, the first or of a single lane the second, begins with a line search along each axis
-/// (STEP), which solves sums over the axes. The others begin at uniform points; as in BIPOP, large populations, from 4 + 3 ln `dims` up to
-/// 1024 times that, alternate with small ones. Everything is decided by counts and values alone, so
-/// with the same `lanes` a run gives the same bits on every machine.
+/// (STEP), which solves sums over the axes. The others begin at uniform points; as in BIPOP, large
+/// populations, from 4 + 3 ln `dims` up to 1024 times that, alternate with small ones. Everything is
+/// decided by counts and values alone, so with the same `lanes` a run gives the same bits on every
+/// machine.
 ///
 /// For problems whose variables are all continuous. Cost: beside the evaluations, about 2 `dims`^2
 /// multiplications for each.
