@@ -17,6 +17,7 @@
 //! ```
 
 mod arctangent;
+mod dot;
 mod exponential;
 mod lanes;
 mod logarithm;
@@ -31,6 +32,7 @@ mod rust_cuda;
 mod tests;
 mod trigonometric;
 
+pub use dot::dot;
 pub use lanes::Lanes;
 pub use partial::{Partial, Product};
 pub use real::{HostScalar, PerLane, Real, Scalar};

@@ -369,8 +369,9 @@ impl Objective for Bbob {
         if matches!(function, 6 | 21 | 22) {
             sum = oscillated(sum);
         }
-        let n = f64::from(dims);
-        let mean = |sum: T, count: f64| sum / T::of(count);
+        // In whole numbers, so that f32 kernels do not calculate in f64.
+        let whole = |count: u32| T::of(f64::from(count));
+        let mean = |sum: T, count: u32| sum / whole(count);
         let value = match function {
             3 | 4 | 15 => sum + ripples,
             6 => sum.pow(T::of(0.9)),
@@ -378,22 +379,22 @@ impl Objective for Bbob {
             13 => T::of(100.0).fma(sum.sqrt(), other),
             14 => sum.sqrt(),
             16 => {
-                let mean = mean(sum, n);
+                let mean = mean(sum, dims);
                 T::of(10.0) * mean * mean * mean
             }
             17 | 18 => {
-                let mean = mean(sum, n - 1.0);
+                let mean = mean(sum, dims - 1);
                 mean * mean
             }
-            19 => T::of(10.0) * mean(sum, n - 1.0),
-            20 => T::of(0.01) * (ripples + (T::of(418.982_887_272_433_9) - mean(sum, n))),
+            19 => T::of(10.0) * mean(sum, dims - 1),
+            20 => T::of(0.01) * (ripples + (T::of(418.982_887_272_433_9) - mean(sum, dims))),
             21 | 22 => sum * sum,
             23 => {
                 let product = (sum * number(context, PARAMETER, 0)).exp();
-                T::of(10.0) / T::of(n * n) * (product - T::of(1.0))
+                T::of(10.0) / whole(dims * dims) * (product - T::of(1.0))
             }
             24 => {
-                let second = other.fma(number(context, PARAMETER, 0), T::of(n));
+                let second = other.fma(number(context, PARAMETER, 0), whole(dims));
                 sum.least(second) + ripples
             }
             _ => sum,

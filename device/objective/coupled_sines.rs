@@ -49,8 +49,11 @@ impl Objective for CoupledSines {
 
     // With 64 registers a thread, the step in `f32` would spill some on sm_75 and sm_80.
     // In `f64` the step leaves in local memory what it needs between terms.
-    const HINTS: Hints =
-        Hints { bounded_step: false, local: &[("swarm_step", "f64", Local { stack: 64, hot: 0 })], ..Hints::DEFAULT };
+    const HINTS: Hints = Hints {
+        bounded_step: false,
+        local: &[("swarm_step", "f64", Local { stack: 64, hot: 0 })],
+        ..Hints::DEFAULT
+    };
 
     type Partial<T: Real> = T;
 

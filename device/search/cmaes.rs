@@ -18,10 +18,10 @@ use super::{
         PROBES, Phase, RATE_MANY, RATE_ONE, RATE_PATH, RATE_SIGMA, SIGMA, SINCE, SMALLEST, SPREAD,
         State, WEIGHTS,
     },
-    team::{Team, Words, dot},
+    team::{Team, Words},
 };
 use crate::{
-    math::{Real, Scalar},
+    math::{Real, Scalar, dot},
     random::{Draw, Key, Purpose},
     swarm::view::View,
 };
@@ -173,9 +173,9 @@ pub fn end_probe<W: Words>(team: impl Team, state: State<W>) {
     if team.is_first() {
         let (best, last) = (state.get(PROBE_BEST), state.get(LAST_PROBE));
         state.set(IS_PROBE, 0.0);
-        let is_cut = [Ended::Budget, Ended::Hopeless].map(|end| ended == f64::from(end as u32));
+        let is = |end: Ended| ended == f64::from(end as u32);
         let rounding = (16.0 * f64::EPSILON * best.abs()).greatest(SAME * state.get(SPREAD));
-        if is_cut[0] || is_cut[1] {
+        if is(Ended::Budget) || is(Ended::Hopeless) {
             state.set(PROBE_BEST, f64::INFINITY);
         } else if (best - last).abs() <= rounding {
             state.set(ENDED, f64::from(Ended::Settled as u32));

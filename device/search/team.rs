@@ -1,9 +1,6 @@
 //! The threads that run a lane together, and the memory that they share.
 
-use crate::{
-    gpu::{block, memory::ReadWrite, thread, warp},
-    math::Real,
-};
+use crate::gpu::{block, memory::ReadWrite, thread, warp};
 
 /// Threads that run one lane: the threads of a block, or a single one.
 ///
@@ -104,29 +101,6 @@ pub trait Words: Copy {
     fn put_index(self, index: u32, value: u32) {
         self.put(index, f64::from_bits(u64::from(value)));
     }
-}
-
-/// `start` and the products of `count` pairs, added one after the other.
-#[inline(always)]
-pub fn dot(count: u32, start: f64, pair: impl Fn(u32) -> (f64, f64)) -> f64 {
-    let (mut sum, mut nth) = (start, 0);
-    // Loads take longer than additions: four pairs at a time are on their way. (In an array they would
-    // lie in a GPU thread's local memory.)
-    while nth + 4 <= count {
-        let (first, second, third, fourth) =
-            (pair(nth), pair(nth + 1), pair(nth + 2), pair(nth + 3));
-        sum = first.0.fma(first.1, sum);
-        sum = second.0.fma(second.1, sum);
-        sum = third.0.fma(third.1, sum);
-        sum = fourth.0.fma(fourth.1, sum);
-        nth += 4;
-    }
-    while nth < count {
-        let (one, other) = pair(nth);
-        sum = one.fma(other, sum);
-        nth += 1;
-    }
-    sum
 }
 
 /// The threads of a GPU's block.

@@ -3,7 +3,7 @@
 use super::{best::competing, settings::Variable, update::Bound};
 use crate::{
     gpu::memory::ReadOnly,
-    math::{Real, Scalar},
+    math::{Real, Scalar, dot},
     objective::{Context, Objective, Point, Reach, evaluation::Evaluation},
 };
 
@@ -224,7 +224,7 @@ pub unsafe fn seen<V: Real>(view: &View<V::Scalar>, dimension: u32, position: &i
 #[inline(always)]
 unsafe fn turned_ahead<V: Real>(view: &View<V::Scalar>, row: u32, position: &impl Point<V>) -> V {
     // SAFETY: below the lengths that `View` documents.
-    let mut sum = V::splat(unsafe { view.pivot.at(row as usize) });
+    let start = V::splat(unsafe { view.pivot.at(row as usize) });
     let first = row as usize * view.dims as usize;
     let pair = |dimension: u32| {
         // SAFETY: as above.
@@ -233,22 +233,7 @@ unsafe fn turned_ahead<V: Real>(view: &View<V::Scalar>, row: u32, position: &imp
             (V::splat(factor), view.moved(dimension, position.at(dimension)))
         }
     };
-    let mut dimension = 0;
-    while dimension + 4 <= view.dims {
-        let (first, second) = (pair(dimension), pair(dimension + 1));
-        let (third, fourth) = (pair(dimension + 2), pair(dimension + 3));
-        sum = first.0.fma(first.1, sum);
-        sum = second.0.fma(second.1, sum);
-        sum = third.0.fma(third.1, sum);
-        sum = fourth.0.fma(fourth.1, sum);
-        dimension += 4;
-    }
-    while dimension < view.dims {
-        let (factor, moved) = pair(dimension);
-        sum = factor.fma(moved, sum);
-        dimension += 1;
-    }
-    sum
+    dot(view.dims, start, pair)
 }
 
 /// As [`evaluate`], where all that the function sees has been computed by [`seen`].
