@@ -124,6 +124,17 @@ pub enum Error {
         model: String,
     },
 
+    /// A formula has a mistake.
+    #[error("the formula has a mistake {message}")]
+    Formula {
+        /// Where, what, and the text with carets below it.
+        message: String,
+    },
+
+    /// A formula was to be evaluated on a GPU.
+    #[error("a formula is evaluated on the CPU: leave the back end out, or choose cpu")]
+    FormulaOnGpu,
+
     /// The function is not defined for this number of dimensions.
     #[error("{objective} is defined for {accepted} dimensions, not for {dims}")]
     Dimensions {

@@ -31,6 +31,7 @@ pub mod bench;
 pub mod cuda;
 mod error;
 pub mod fit;
+pub mod formula;
 pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;

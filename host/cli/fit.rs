@@ -224,7 +224,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     arguments.check_outputs()?;
     let (fit, left_out) = arguments.fit(file, model)?;
     let (fit, resumed) = arguments.resumed(fit)?;
-    let backend = arguments.machine.select_for(&fit)?;
+    let backend = arguments.machine.select_for_fit(&fit)?;
     let mut log = match &arguments.log {
         Some(path) => Some(Log::create(path, &statement(&fit))?),
         None => None,

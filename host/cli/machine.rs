@@ -7,6 +7,7 @@ use clap::{
 use flockwork::{
     backend::{AnyBackend, Choice, Cooperation, Strategy},
     fit::Fit,
+    swarm::Problem,
 };
 
 use super::parse::{block_threads, bytes, choice, whole};
@@ -109,8 +110,14 @@ impl Machine {
         Ok(self.settled(self.device.select()?))
     }
 
+    /// The back end that suits a problem.
+    pub fn select_for_problem(&self, problem: &Problem) -> anyhow::Result<AnyBackend> {
+        let Device { backend, threads } = self.device;
+        Ok(self.settled(problem.select(backend, threads)?))
+    }
+
     /// The back end that suits a fit.
-    pub fn select_for(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
+    pub fn select_for_fit(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
         let Device { backend, threads } = self.device;
         Ok(self.settled(fit.select(backend, threads)?))
     }

@@ -11,7 +11,8 @@ use super::{
 #[derive(Args)]
 pub struct Arguments {
     /// The function: one of those listed below.
-    function: String,
+    #[arg(required_unless_present = "formula")]
+    function: Option<String>,
     #[command(flatten)]
     problem: ProblemArguments,
     #[command(flatten)]
@@ -28,10 +29,10 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { function, problem, method, swarm, limits, records, machine } = arguments;
-    let source = problem.source(function);
+    let source = problem.source(function.as_deref());
     let data = source.as_ref().map(|source| source.file().to_owned());
     let note = Note { data: source }.to_text();
-    let problem = problem.problem(function, swarm.seed)?;
+    let problem = problem.problem(function.as_deref(), swarm.seed)?;
     let mut options = swarm.options(problem.dims())?;
     let of_swarm = swarm
         .of_swarm()
@@ -44,7 +45,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     options.check()?;
     let inputs = [("--data", data.as_deref()), ("--start", swarm.start_file())];
     records.check(problem.dims(), &inputs, None)?;
-    let backend = machine.select()?;
+    let backend = machine.select_for_problem(&problem)?;
     // The report shows the options as the run will have them.
     let options = options.settled_on(&problem, &backend);
     let run = Run { problem: &problem, options: &options, backend: &backend };

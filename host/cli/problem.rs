@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use flockwork::{
     Error,
+    formula::Formula,
     io::{self, Hints, Layout},
     objective::{Data, Info},
     registry::OBJECTIVES,
@@ -21,6 +22,20 @@ use super::{
 #[derive(Args)]
 #[command(next_help_heading = "Problem")]
 pub struct ProblemArguments {
+    /// A formula in place of a function's name, such as '(a-1)^2 + abs(b)' or, for any number of
+    /// dimensions, 'sum(i in 0..n: x[i]^2 - cos(2*pi*x[i]))'; it is evaluated on the CPU.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["function", "data"])]
+    formula: Option<String>,
+    /// A variable of the formula and its bounds; a whole number if they are written with two points,
+    /// both included; given once for each.
+    #[arg(
+        long = "var",
+        value_name = "NAME=LOWER,UPPER|LOWER..UPPER",
+        value_parser = variable,
+        requires = "formula",
+        conflicts_with_all = ["dims", "bounds"]
+    )]
+    variables: Vec<FormulaVariable>,
     /// Number of dimensions [default: that of the data, or 2, or the fewest the function takes].
     #[arg(long, short = 'd', value_parser = whole::<u32>)]
     dims: Option<u32>,
@@ -54,6 +69,32 @@ pub struct ProblemArguments {
     minimise: bool,
     #[command(flatten)]
     data: DataArguments,
+}
+
+/// A variable of a formula.
+#[derive(Clone, Debug)]
+struct FormulaVariable {
+    name: String,
+    lower: f64,
+    upper: f64,
+    whole: bool,
+}
+
+fn variable(text: &str) -> Result<FormulaVariable, String> {
+    let expected = "expected NAME=LOWER,UPPER, or NAME=LOWER..UPPER for a whole number";
+    let (name, range) =
+        text.split_once('=').ok_or_else(|| format!("{text:?} has no =; {expected}"))?;
+    let name = name.trim();
+    let name = name.strip_prefix('`').and_then(|name| name.strip_suffix('`')).unwrap_or(name);
+    if name.is_empty() {
+        return Err(format!("{text:?} has no name; {expected}"));
+    }
+    let (range, whole) = match range.split_once("..") {
+        Some((lower, upper)) => (format!("{lower},{upper}"), true),
+        None => (range.to_owned(), false),
+    };
+    let (lower, upper) = bounds(&range).map_err(|why| format!("{name}: {why}; {expected}"))?;
+    Ok(FormulaVariable { name: name.to_owned(), lower, upper, whole })
 }
 
 /// Arguments that say where a function's data are.
@@ -139,9 +180,9 @@ pub fn plain(info: &Info, dims: Option<u32>, source: Option<&Source>) -> anyhow:
 
 impl ProblemArguments {
     /// The data source of the function, if it has one.
-    pub fn source(&self, function: &str) -> Option<Source> {
+    pub fn source(&self, function: Option<&str>) -> Option<Source> {
         let mut source = self.data.source(self.dims)?;
-        if let Some(case) = calibrations::find(function) {
+        if let Some(case) = function.and_then(calibrations::find) {
             (source.dims, source.rows) = (Some(case.dims), Some(case.rows));
         }
         Some(source)
@@ -161,14 +202,66 @@ impl ProblemArguments {
         Ok(())
     }
 
+    /// The formula's problem, without what every problem may have beside.
+    fn written(&self, text: &str) -> anyhow::Result<Problem> {
+        let formula = Formula::parse(text)?;
+        if formula.has_elements() {
+            let given = self.dims.map(|dims| dims as usize);
+            let Some(n) = given.or(Some(self.bounds.len()).filter(|&count| count > 1)) else {
+                bail!("a formula of x[0], x[1] and so on needs their number: --dims N");
+            };
+            if self.bounds.is_empty() {
+                bail!("a formula needs the box to search: --bounds LOWER,UPPER");
+            }
+            // The true ones take their place below.
+            let (lower, upper) = self.bounds[0];
+            return Ok(Problem::from_formula_of_x(&formula, vec![lower; n], vec![upper; n])?);
+        }
+        let given: Vec<&str> = self.variables.iter().map(|variable| &*variable.name).collect();
+        let missing: Vec<String> = formula
+            .names()
+            .into_iter()
+            .filter(|name| !given.contains(name))
+            .map(|name| format!("--var {name}=LOWER,UPPER"))
+            .collect();
+        if !missing.is_empty() {
+            bail!("variables of the formula need bounds: {}", missing.join(" "));
+        }
+        if let Some(other) = given.iter().find(|name| !formula.names().contains(name)) {
+            bail!(
+                "--var {other} is not in the formula, whose variables are {}",
+                formula.names().join(", ")
+            );
+        }
+        if given.is_empty() {
+            bail!("the formula has no variables: it is {:e}", formula.at(&[])?);
+        }
+        let variables: Vec<_> = self
+            .variables
+            .iter()
+            .map(|FormulaVariable { name, lower, upper, .. }| (&**name, *lower, *upper))
+            .collect();
+        let kinds = self.variables.iter().map(|variable| match variable.whole {
+            true => Variable::Integer,
+            false => Variable::Continuous,
+        });
+        Ok(Problem::from_formula(&formula, &variables)?.with_variables(kinds.collect())?)
+    }
+
     /// Builds the problem; `seed` is the run's.
-    pub fn problem(&self, function: &str, seed: u64) -> anyhow::Result<Problem> {
+    pub fn problem(&self, function: Option<&str>, seed: u64) -> anyhow::Result<Problem> {
+        if let Some(text) = &self.formula {
+            return self.finished(self.written(text)?, seed);
+        }
+        let Some(function) = function else {
+            bail!("a function's name or --formula is needed");
+        };
         let info = info(function)?;
         let case = calibrations::find(function);
         case.map_or(Ok(()), |case| self.check_size(case))?;
-        let source = self.source(function);
+        let source = self.source(Some(function));
         let plain = plain(info, self.dims, source.as_ref());
-        let mut problem = match case {
+        let problem = match case {
             None => plain?,
             Some(&Case { name, dims, rows, side, .. }) => {
                 let what =
@@ -177,6 +270,11 @@ impl ProblemArguments {
                 plain.with_context(what)?.called(name).with_bounds(lower, upper)?
             }
         };
+        self.finished(problem, seed)
+    }
+
+    /// A problem with the box, variables, goal, shift and rotation that were asked for.
+    fn finished(&self, mut problem: Problem, seed: u64) -> anyhow::Result<Problem> {
         let n = problem.dims() as usize;
         match *self.bounds.as_slice() {
             [] => {}
@@ -192,7 +290,7 @@ impl ProblemArguments {
             ),
         }
         if self.integer.is_some() || self.periodic.is_some() {
-            let mut variables = vec![Variable::Continuous; n];
+            let mut variables = problem.variables().to_vec();
             for (given, variable) in
                 [(&self.integer, Variable::Integer), (&self.periodic, Variable::Periodic)]
             {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use flockwork::{
     backend::{AnyBackend, Backend},
+    formula::Formula,
     objective::Goal,
     swarm::{Agreement, Edge, Options, Outcome, Precision, Problem, StopReason, Variable},
 };
@@ -61,6 +62,8 @@ impl Run<'_> {
         };
         json!({
             "function": problem.name(),
+            "formula": problem.formula().map(Formula::text),
+            "names": problem.names(),
             "goal": sought(problem.goal()),
             "dims": problem.dims(),
             "lower": problem.lower(),
@@ -108,7 +111,8 @@ impl Run<'_> {
             _ => "",
         };
         Some(format!(
-            "outside     the box: x{first} is {x:.6}, the bounds are {lower} and {upper}{more}{why}"
+            "outside     the box: {} is {x:.6}, the bounds are {lower} and {upper}{more}{why}",
+            problem.names().map_or_else(|| format!("x{first}"), |names| names[first].clone())
         ))
     }
 
@@ -151,7 +155,7 @@ impl Run<'_> {
                 }
                 None => format!("best value  {:e}", outcome.value),
             },
-            format!("at          {}", point(&outcome.position)),
+            format!("at          {}", point(problem.names(), &outcome.position)),
         ];
         if let Some(Agreement { ended, agreeing }) = outcome.agreement {
             lines.insert(
@@ -164,7 +168,7 @@ impl Run<'_> {
         }
         lines.extend(outside);
         if let Some(position) = known.and_then(|known| known.position) {
-            lines.push(format!("{sought} at  {}", point(&position)));
+            lines.push(format!("{sought} at  {}", point(None, &position)));
         }
         if !files.is_empty() {
             let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
@@ -180,9 +184,13 @@ impl Run<'_> {
     }
 }
 
-/// The first coordinates of a point; JSON has them all.
-fn point(position: &[f64]) -> String {
+/// The first coordinates of a point; JSON has them all. If they have names, all with their names.
+fn point(names: Option<&[String]>, position: &[f64]) -> String {
     const SHOWN: usize = 8;
+    if let Some(names) = names {
+        let named = names.iter().zip(position).map(|(name, x)| format!("{name} = {x:.6}"));
+        return named.collect::<Vec<_>>().join(", ");
+    }
     let mut text: Vec<_> = position.iter().take(SHOWN).map(|x| format!("{x:.6}")).collect();
     if position.len() > SHOWN {
         text.push(format!("... ({} more, see --json)", position.len() - SHOWN));

@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let problem = problem(&saved, note.data.as_ref())?;
     let inputs = [("--data", note.data.as_ref().map(Source::file))];
     records.check(problem.dims(), &inputs, Some(file))?;
-    let backend = machine.select()?;
+    let backend = machine.select_for_problem(&problem)?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let path = records.save.as_ref().or((!no_save).then_some(file));
     let kept = records.saved(path.map(PathBuf::as_path), note.to_text());
@@ -85,6 +85,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// The problem of a saved run.
 fn problem(saved: &Checkpoint, source: Option<&Source>) -> anyhow::Result<Problem> {
+    if saved.formula().is_some() {
+        return Ok(saved.problem()?);
+    }
     let info = problem::info(saved.function()).with_context(|| {
         let function = saved.function();
         format!("the function of this run, {function}, is known only to the program that saved it")

@@ -11,8 +11,16 @@ use flockwork_device::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::backend::function::{Batch, Closure, Function, Named, Typed};
-use crate::{Error, Result, io::Table, memory};
+use crate::backend::{
+    AnyBackend, Choice,
+    function::{Batch, Closure, Function, Named, Typed},
+};
+use crate::{
+    Error, Result,
+    formula::{self, Formula, Written},
+    io::Table,
+    memory,
+};
 
 /// An objective function with its dimensions, its box, and everything else that defines it.
 ///
@@ -235,6 +243,129 @@ impl Problem {
         let named = closure.info();
         Self::of_function(Arc::new(closure), named, dims, (0.0, 1.0), Vec::new())?
             .with_bounds(lower, upper)
+    }
+
+    /// A formula of variables with these names and bounds; it is evaluated on the CPU.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+    ///
+    /// let formula = Formula::parse("(width - 3)^2 + abs(height + 1)")?;
+    /// let problem = Problem::from_formula(&formula, &[("width", 0.0, 10.0), ("height", -5.0, 5.0)])?;
+    /// assert_eq!(problem.names(), Some(&["width".to_owned(), "height".to_owned()][..]));
+    /// let outcome = Search::new(problem).run()?;
+    /// assert!((outcome.position[0] - 3.0).abs() < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a name of the formula is not among them or two are alike, if the formula makes no sense, or
+    /// if bounds are invalid.
+    pub fn from_formula(formula: &Formula, variables: &[(&str, f64, f64)]) -> Result<Self> {
+        let names: Vec<String> = variables.iter().map(|(name, ..)| (*name).to_owned()).collect();
+        for (nth, name) in names.iter().enumerate() {
+            if names[..nth].contains(name) {
+                return Err(Error::Option {
+                    option: "the name of a variable",
+                    value: format!("{name:?} twice"),
+                    accepted: "a name of its own".to_owned(),
+                });
+            }
+        }
+        let (lower, upper) = variables.iter().map(|&(_, lower, upper)| (lower, upper)).unzip();
+        Self::of_written(formula, Some(names), lower, upper)
+    }
+
+    /// A formula of `x[0]`, `x[1]` and so on, as many as there are bounds; it is evaluated on the CPU.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+    ///
+    /// let rosenbrock = "sum(i in 0..n-1: 100*(x[i+1] - x[i]^2)^2 + (1 - x[i])^2)";
+    /// let formula = Formula::parse(rosenbrock)?;
+    /// let problem = Problem::from_formula_of_x(&formula, vec![-5.0; 4], vec![5.0; 4])?;
+    /// assert!(Search::new(problem).run()?.value < 1e-12);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the formula has other names or makes no sense in so many dimensions, or if bounds are
+    /// invalid.
+    pub fn from_formula_of_x(formula: &Formula, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+        Self::of_written(formula, None, lower, upper)
+    }
+
+    fn of_written(
+        formula: &Formula,
+        names: Option<Vec<String>>,
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+    ) -> Result<Self> {
+        if lower.is_empty() {
+            return Err(Error::Dimensions {
+                objective: formula::NAME.to_owned(),
+                dims: 0,
+                accepted: "1 or more".to_owned(),
+            });
+        }
+        let written = Written::new(formula, names, lower.len())?;
+        Self::from_function(Arc::new(written), lower, upper)
+    }
+
+    /// The back end for a choice; `threads` as for [`AnyBackend::select`]. A function without GPU kernels
+    /// is left to the CPU unless a GPU is asked for.
+    ///
+    /// ```
+    /// use flockwork::{backend::{AnyBackend, Choice}, swarm::Problem};
+    ///
+    /// let problem = Problem::from_fn(vec![0.0], vec![1.0], |x| x[0])?;
+    /// assert!(matches!(problem.select(Choice::Auto, 2)?, AnyBackend::Cpu(..)));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a GPU is asked for and there is none, or the function has no kernels for it.
+    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
+        if choice == Choice::Cpu || self.function.has_kernels() {
+            return AnyBackend::select(choice, threads);
+        }
+        match (choice, self.written()) {
+            (Choice::Auto, None) => AnyBackend::cpu(threads, "the function has no GPU kernels"),
+            (Choice::Auto, Some(_)) => AnyBackend::cpu(threads, "formulas are evaluated there"),
+            (_, None) => Err(Error::NotRegistered { objective: self.named.name.clone() }),
+            (_, Some(_)) => Err(Error::FormulaOnGpu),
+        }
+    }
+
+    /// The formula and its variables, if the function is one.
+    pub(crate) fn written(&self) -> Option<&Written> {
+        self.function.as_any()?.downcast_ref()
+    }
+
+    /// The formula, if the function is one.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::Problem};
+    ///
+    /// let formula = Formula::parse("u^2")?;
+    /// let problem = Problem::from_formula(&formula, &[("u", -1.0, 1.0)])?;
+    /// assert_eq!(problem.formula(), Some(&formula));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn formula(&self) -> Option<&Formula> {
+        self.written().map(Written::formula)
+    }
+
+    /// The variables' names, if it is a formula that gives them names.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::Problem};
+    ///
+    /// assert_eq!(Problem::new(Sphere, 2)?.names(), None);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn names(&self) -> Option<&[String]> {
+        self.written()?.names()
     }
 
     /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell).

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Error, Result,
     backend::{Best, Ended, Number, SearchSchedule, Snapshot, lane_fits},
+    formula::Formula,
     io::checkpoint::{self, OwnedSection, Section, find},
 };
 
@@ -62,6 +63,17 @@ struct Statement {
     variables: Vec<u32>,
     /// Hash of the function's data.
     data_hash: u64,
+    /// The function, if it is a formula.
+    #[serde(default)]
+    formula: Option<Text>,
+}
+
+/// A formula as a file stores it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Text {
+    text: String,
+    /// The names of its variables, unless they are elements of x.
+    names: Option<Vec<String>>,
 }
 
 impl Statement {
@@ -80,6 +92,10 @@ impl Statement {
             data_hash: problem
                 .data_hash()
                 .unwrap_or_else(|| xxh3_64(bytemuck::cast_slice(problem.data()))),
+            formula: problem.written().map(|written| Text {
+                text: written.formula().text().to_owned(),
+                names: written.names().map(<[String]>::to_vec),
+            }),
         }
     }
 }
@@ -312,13 +328,28 @@ impl Checkpoint {
         &self.header.note
     }
 
-    /// The problem, if its function is built in and defined by its formula. Otherwise build the
-    /// problem yourself and pass it to [`Checkpoint::resume`].
+    /// The problem, if its function is built in and not defined by data, or is a
+    /// [`Formula`]. Otherwise build the problem yourself and pass it to [`Checkpoint::resume`].
     ///
     /// # Errors
     /// If the function is a closure, a fit or your own objective type, or is defined by data.
     pub fn problem(&self) -> Result<Problem> {
         let Statement { function, objective, lower, .. } = &self.header.problem;
+        if let Some(Text { text, names }) = &self.header.problem.formula {
+            let formula = Formula::parse(text)?;
+            let Statement { lower, upper, .. } = self.header.problem.clone();
+            let problem = match names {
+                None => Problem::from_formula_of_x(&formula, lower, upper)?,
+                Some(names) => {
+                    let bounds = lower.into_iter().zip(upper);
+                    let variables = names.iter().zip(bounds);
+                    let variables: Vec<_> =
+                        variables.map(|(name, (lower, upper))| (&**name, lower, upper)).collect();
+                    Problem::from_formula(&formula, &variables)?
+                }
+            };
+            return self.stated(problem.called(function));
+        }
         let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
         let known = objective.as_ref().unwrap_or(function);
         match Problem::named(known, dims) {
@@ -328,6 +359,11 @@ impl Checkpoint {
             ))),
             problem => self.stated(problem?.called(function)),
         }
+    }
+
+    /// The text of the formula that the function is, if it is one.
+    pub fn formula(&self) -> Option<&str> {
+        self.header.problem.formula.as_ref().map(|formula| &*formula.text)
     }
 
     /// Gives a function's problem the bounds, variables, goal, shift and rotation that were saved.

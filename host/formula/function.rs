@@ -1,0 +1,166 @@
+//! A formula as an objective function.
+
+use std::{
+    any::Any,
+    sync::{Mutex, PoisonError},
+};
+
+use flockwork_device::{
+    math::{Lanes, Scalar},
+    swarm::{layout::TILE, view::View},
+};
+
+use super::{Formula, Program, run};
+#[cfg(feature = "cuda")]
+use crate::backend::{Cuda, Plan, Swarm};
+use crate::{
+    Result,
+    backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
+};
+
+/// A formula whose variables are known.
+pub(crate) struct Written {
+    formula: Formula,
+    /// The variables' names; `None` for elements of x.
+    names: Option<Vec<String>>,
+    dims: u32,
+    single: Program<f32>,
+    double: Program<f64>,
+}
+
+impl Written {
+    pub fn new(formula: &Formula, names: Option<Vec<String>>, dims: usize) -> Result<Self> {
+        Ok(Self {
+            formula: formula.clone(),
+            dims: u32::try_from(dims).unwrap_or(u32::MAX),
+            single: formula.program(names.as_deref(), dims, &[])?,
+            double: formula.program(names.as_deref(), dims, &[])?,
+            names,
+        })
+    }
+
+    pub fn formula(&self) -> &Formula {
+        &self.formula
+    }
+
+    pub fn names(&self) -> Option<&[String]> {
+        self.names.as_deref()
+    }
+}
+
+impl Function for Written {
+    fn info(&self) -> Named {
+        Named { name: NAME.to_owned(), info: None }
+    }
+
+    fn only_dims(&self) -> Option<u32> {
+        Some(self.dims)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+}
+
+/// What a formula is called where a function's name stands.
+pub(crate) const NAME: &str = "formula";
+
+macro_rules! in_precision {
+    ($($type:ty: $program:ident),*) => { $(
+        impl FunctionIn<$type> for Written {
+            fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<$type>> {
+                Box::new(OnRows::new(self.$program.clone(), simd))
+            }
+
+            #[cfg(feature = "cuda")]
+            fn on_gpu(&self, _: &Cuda, _: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
+                Err(crate::Error::FormulaOnGpu)
+            }
+        }
+    )* };
+}
+in_precision!(f32: single, f64: double);
+
+/// Particles side by side.
+pub(crate) const LANES: usize = 16;
+/// So many times in a row.
+pub(crate) const PARTS: usize = TILE / LANES;
+
+/// A number of each of a tile's particles.
+pub(crate) type Row<T> = [Lanes<T, LANES>; PARTS];
+
+impl<S: Scalar> Program<S> {
+    /// The rows of a run, with the constants in their places.
+    pub(crate) fn rows(&self) -> Vec<Row<S>> {
+        let mut rows = vec![[Lanes([S::ZERO; LANES]); PARTS]; self.rows];
+        self.place_constants(&mut rows);
+        rows
+    }
+}
+
+/// A formula over tiles of particles.
+struct OnRows<T> {
+    program: Program<T>,
+    simd: Simd,
+    /// Rows that nobody is using, their constants in place.
+    idle: Mutex<Vec<Vec<Row<T>>>>,
+}
+
+impl<T: Number> OnRows<T> {
+    fn new(program: Program<T>, simd: Simd) -> Self {
+        Self { program, simd, idle: Mutex::new(Vec::new()) }
+    }
+}
+
+impl<T: Number> Evaluator<T> for OnRows<T> {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        // Rows are as good as new whatever happened to those who had them.
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = idle().pop();
+        let mut rows = taken.unwrap_or_else(|| self.program.rows());
+        evaluate(self.simd, &self.program, view, tile, &mut rows);
+        idle().push(rows);
+    }
+
+    fn terms(&self, _: &View<T>) -> usize {
+        // A term of an objective takes a few operations.
+        self.program.each.len().div_ceil(4) + self.program.once.len()
+    }
+}
+
+dispatched! {
+    fn evaluate<T: Number>(
+        program: &Program<T>,
+        view: &View<T>,
+        tile: Judged<'_, T>,
+        rows: &mut [Row<T>],
+    ) => evaluate_inlined
+}
+
+#[inline(always)]
+fn evaluate_inlined<T: Number>(
+    program: &Program<T>,
+    view: &View<T>,
+    tile: Judged<'_, T>,
+    rows: &mut [Row<T>],
+) {
+    let parts = tile.particles.div_ceil(LANES);
+    let at = |dimension: u32, part: usize| {
+        let first = dimension as usize * TILE + part * LANES;
+        Lanes::<T, LANES>(tile.positions[first..first + LANES].try_into().expect("so many lanes"))
+    };
+    for (dimension, row) in (0..view.dims).zip(&mut *rows) {
+        for (part, seen) in row.iter_mut().enumerate().take(parts) {
+            // SAFETY: a plan has bounds and a variable for each dimension of the positions.
+            *seen = unsafe { view.moved(dimension, at(dimension, part)) };
+        }
+    }
+    run(&program.once, rows, parts);
+    tile.fitness.fill(T::INFINITY);
+    for (part, fitness) in tile.fitness.chunks_exact_mut(LANES).enumerate().take(parts) {
+        let value = rows[program.result][part];
+        // SAFETY: as above.
+        let judged = unsafe { view.fitness(value, &|dimension| at(dimension, part)) };
+        fitness.copy_from_slice(&judged.0);
+    }
+}

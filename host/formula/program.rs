@@ -1,0 +1,278 @@
+//! A formula as a list of operations on rows of numbers.
+
+use std::collections::HashMap;
+
+use flockwork_device::math::{Real, Scalar};
+
+use super::{
+    machine::{self, Operation},
+    syntax::Unary,
+};
+
+/// A value in a [`Graph`].
+pub(super) type Place = u32;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug)]
+enum Value<S> {
+    Constant(S),
+    /// A variable or a column.
+    Input(u32),
+    Computed(Operation, [Place; 3]),
+}
+
+/// Values that depend on each other, each there once.
+#[derive(Debug)]
+pub(super) struct Graph<S> {
+    values: Vec<Value<S>>,
+    constants: HashMap<u64, Place>,
+    inputs: HashMap<u32, Place>,
+    computed: HashMap<(Operation, [Place; 3]), Place>,
+}
+
+/// In place of an operand that an operation does not have.
+const NONE: Place = Place::MAX;
+
+impl<S: Scalar> Graph<S> {
+    pub fn new() -> Self {
+        Self {
+            values: Vec::new(),
+            constants: HashMap::new(),
+            inputs: HashMap::new(),
+            computed: HashMap::new(),
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn push(values: &mut Vec<Value<S>>, value: Value<S>) -> Place {
+        values.push(value);
+        (values.len() - 1) as Place
+    }
+
+    pub fn constant(&mut self, value: S) -> Place {
+        // Bits tell zero from minus zero.
+        let bits = value.to_f64().to_bits();
+        let values = &mut self.values;
+        *self.constants.entry(bits).or_insert_with(|| Self::push(values, Value::Constant(value)))
+    }
+
+    pub fn input(&mut self, nth: u32) -> Place {
+        let values = &mut self.values;
+        *self.inputs.entry(nth).or_insert_with(|| Self::push(values, Value::Input(nth)))
+    }
+
+    /// The value at a place, if it is constant.
+    pub fn constant_at(&self, place: Place) -> Option<S> {
+        match self.values[place as usize] {
+            Value::Constant(value) => Some(value),
+            Value::Input(_) | Value::Computed(..) => None,
+        }
+    }
+
+    fn computed(&mut self, operation: Operation, from: [Place; 3]) -> Place {
+        let values = &mut self.values;
+        *self
+            .computed
+            .entry((operation, from))
+            .or_insert_with(|| Self::push(values, Value::Computed(operation, from)))
+    }
+
+    pub fn negative(&mut self, a: Place) -> Place {
+        match self.constant_at(a) {
+            Some(value) => self.constant(-value),
+            None => self.computed(Operation::Negative, [a, NONE, NONE]),
+        }
+    }
+
+    pub fn one(&mut self, function: Unary, a: Place) -> Place {
+        match self.constant_at(a) {
+            Some(value) => self.constant(machine::one(function, value)),
+            None => self.computed(Operation::One(function), [a, NONE, NONE]),
+        }
+    }
+
+    pub fn two(&mut self, binary: machine::Binary, a: Place, b: Place) -> Place {
+        use machine::Binary::{Add, Divide, Multiply};
+        let (known, other) = (self.constant_at(a), self.constant_at(b));
+        if let (Some(a), Some(b)) = (known, other) {
+            return self.constant(machine::two(binary, a, b));
+        }
+        // Exact for every number.
+        let is_one = |value: Option<S>| value == Some(S::of(1.0));
+        match binary {
+            Multiply if is_one(known) => return b,
+            Multiply | Divide if is_one(other) => return a,
+            _ => {}
+        }
+        // The same in either order.
+        let swaps = matches!(binary, Add | Multiply) && b < a;
+        let (a, b) = if swaps { (b, a) } else { (a, b) };
+        self.computed(Operation::Two(binary), [a, b, NONE])
+    }
+
+    pub fn choose(&mut self, condition: Place, yes: Place, no: Place) -> Place {
+        match self.constant_at(condition) {
+            Some(value) if S::ZERO < value => yes,
+            Some(_) => no,
+            None if yes == no => yes,
+            None => self.computed(Operation::Choose, [condition, yes, no]),
+        }
+    }
+}
+
+/// An operation on rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub(super) operation: Operation,
+    pub(super) to: u32,
+    /// As many as the operation has; the others are 0.
+    pub(super) from: [u32; 3],
+}
+
+/// A formula as instructions: first those that depend on variables alone, which are run once for many
+/// rows of data.
+///
+/// Rows are those of the inputs, then the constants', then what is computed.
+#[derive(Clone, Debug)]
+pub(crate) struct Program<S> {
+    pub inputs: usize,
+    pub constants: Vec<S>,
+    /// Number of rows.
+    pub rows: usize,
+    pub once: Vec<Instruction>,
+    pub each: Vec<Instruction>,
+    /// The row of the result.
+    pub result: usize,
+}
+
+impl<S: Scalar> Graph<S> {
+    /// The instructions that compute a value. `inputs` are `variables` and behind them columns.
+    pub fn program(&self, root: Place, variables: u32, inputs: u32) -> Program<S> {
+        let order = self.order(root);
+        // Which depend on columns.
+        let mut varies = vec![false; self.values.len()];
+        for &place in &order {
+            varies[place as usize] = match self.values[place as usize] {
+                Value::Constant(_) => false,
+                Value::Input(nth) => nth >= variables,
+                Value::Computed(_, from) => operands(&from).any(|from| varies[from as usize]),
+            };
+        }
+        let mut constants = Vec::new();
+        let mut row = vec![0_u32; self.values.len()];
+        for &place in &order {
+            match self.values[place as usize] {
+                Value::Constant(value) => {
+                    row[place as usize] = inputs + constants.len() as u32;
+                    constants.push(value);
+                }
+                Value::Input(nth) => row[place as usize] = nth,
+                Value::Computed(..) => {}
+            }
+        }
+        let (once, each): (Vec<Place>, Vec<Place>) =
+            order.iter().partition(|&&place| !varies[place as usize]);
+        // How often each value is still needed. What is computed once for all rows of data stays, if
+        // it is needed there.
+        let mut needed = vec![0_u32; self.values.len()];
+        needed[root as usize] = 1;
+        for &place in &order {
+            if let Value::Computed(_, from) = self.values[place as usize] {
+                let stays = varies[place as usize];
+                for from in operands(&from) {
+                    let kept = stays && !varies[from as usize];
+                    needed[from as usize] =
+                        if kept { u32::MAX } else { needed[from as usize].saturating_add(1) };
+                }
+            }
+        }
+        let mut rows = Rows { first: inputs + constants.len() as u32, used: 0, free: Vec::new() };
+        let mut emit = |places: &[Place]| {
+            let mut code = Vec::new();
+            for &place in places {
+                let Value::Computed(operation, from) = self.values[place as usize] else {
+                    continue;
+                };
+                let mut read = [0; 3];
+                for (read, from) in read.iter_mut().zip(operands(&from)) {
+                    *read = row[from as usize];
+                }
+                for from in operands(&from) {
+                    let needed = &mut needed[from as usize];
+                    if *needed == u32::MAX {
+                        continue;
+                    }
+                    *needed -= 1;
+                    if *needed == 0 && matches!(self.values[from as usize], Value::Computed(..)) {
+                        rows.free.push(row[from as usize]);
+                    }
+                }
+                // Each number of a row is read before it is written.
+                row[place as usize] = rows.take();
+                code.push(Instruction { operation, to: row[place as usize], from: read });
+            }
+            code
+        };
+        let (once, each) = (emit(&once), emit(&each));
+        let result = row[root as usize] as usize;
+        let rows = (rows.first + rows.used) as usize;
+        Program { inputs: inputs as usize, constants, rows, once, each, result }
+    }
+
+    /// The values that one needs, and itself, operands before what is computed of them: depth first, so
+    /// that few are at hand at a time.
+    fn order(&self, root: Place) -> Vec<Place> {
+        let mut order = Vec::new();
+        let mut seen = vec![false; self.values.len()];
+        let mut stack = vec![(root, false)];
+        while let Some((place, ready)) = stack.pop() {
+            if ready {
+                order.push(place);
+                continue;
+            }
+            if std::mem::replace(&mut seen[place as usize], true) {
+                continue;
+            }
+            stack.push((place, true));
+            if let Value::Computed(_, from) = self.values[place as usize] {
+                let mut from: Vec<Place> = operands(&from).collect();
+                from.reverse();
+                stack.extend(from.into_iter().map(|from| (from, false)));
+            }
+        }
+        order
+    }
+}
+
+fn operands(from: &[Place; 3]) -> impl Iterator<Item = Place> {
+    from.iter().copied().filter(|&place| place != NONE)
+}
+
+impl<S: Scalar> Program<S> {
+    /// Writes the constants into their rows.
+    pub fn place_constants<V: Real<Scalar = S>, const WIDE: usize>(&self, rows: &mut [[V; WIDE]]) {
+        for (row, &constant) in rows[self.inputs..].iter_mut().zip(&self.constants) {
+            *row = [V::splat(constant); WIDE];
+        }
+    }
+}
+
+/// Rows for what is computed.
+struct Rows {
+    first: u32,
+    used: u32,
+    free: Vec<u32>,
+}
+
+impl Rows {
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.first + self.used - 1
+        })
+    }
+}
