@@ -13,6 +13,7 @@ use flockwork::{
     Error,
     backend::{AnyBackend, Backend},
     fit::{Data, Fit, Fitted, Loss, MODELS, ModelInfo, Parameter, Shape, Statistics, Status},
+    formula::Formula,
     io::{self, Column, Columns, Hints, Layout, Wanted},
     plot::{self, Fitting},
     swarm::{Checkpoint, Options, Precision, Saved, StopReason},
@@ -36,6 +37,7 @@ const MODEL: &str = "Model";
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("kept").args(["save", "resume"]).multiple(true)))]
+#[command(group(ArgGroup::new("what").args(["model", "formula", "list"]).required(true)))]
 pub struct Arguments {
     /// The data file, or - for standard input: columns of text (separated by commas, semicolons,
     /// tabs or blanks, with or without a header), .npy or .npz arrays, or the binary layout of
@@ -43,8 +45,13 @@ pub struct Arguments {
     #[arg(required_unless_present = "list")]
     data: Option<PathBuf>,
     /// The model to fit: one of those listed below.
-    #[arg(long, short = 'm', required_unless_present = "list", help_heading = MODEL)]
+    #[arg(long, short = 'm', help_heading = MODEL)]
     model: Option<String>,
+    /// A formula in place of a model's name, such as 'amp*exp(-rate*t) + base'. Names of the data's
+    /// columns are data (x, or x1, x2 and so on, if the file has none); all others are parameters.
+    /// Columns that it does not name are not read.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, help_heading = MODEL)]
+    formula: Option<String>,
     /// List the models with their formulas, parameters and default bounds.
     #[arg(long, help_heading = MODEL)]
     list: bool,
@@ -218,11 +225,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.list {
         return list(arguments.json);
     }
-    let (Some(file), Some(model)) = (&arguments.data, &arguments.model) else {
-        bail!("a data file and --model are needed");
-    };
+    let Some(file) = &arguments.data else { bail!("a data file is needed") };
     arguments.check_outputs()?;
-    let (fit, left_out) = arguments.fit(file, model)?;
+    let (fit, left_out) = arguments.fit(file)?;
     let (fit, resumed) = arguments.resumed(fit)?;
     let backend = arguments.machine.select_for_fit(&fit)?;
     let mut log = match &arguments.log {
@@ -300,6 +305,7 @@ struct LeftOut {
 fn statement(fit: &Fit) -> Value {
     json!({
         "model": fit.model_name(),
+        "formula": fit.formula(),
         "columns": fit.data().names(),
         "rows": fit.data().rows(),
         "parameters": fit.names(),
@@ -354,9 +360,15 @@ impl Arguments {
     }
 
     /// The fit, and what was left out of its data.
-    fn fit(&self, file: &Path, model: &str) -> anyhow::Result<(Fit, LeftOut)> {
-        let (data, weights, left_out) = self.read(file)?;
-        let mut fit = Fit::named(model, data).map_err(|why| match why {
+    fn fit(&self, file: &Path) -> anyhow::Result<(Fit, LeftOut)> {
+        let formula = self.formula.as_deref().map(Formula::parse).transpose()?;
+        let (data, weights, left_out) = self.read(file, formula.as_ref())?;
+        let fit = match (&formula, &self.model) {
+            (Some(formula), _) => Fit::from_formula(formula, data),
+            (None, Some(model)) => Fit::named(model, data),
+            (None, None) => bail!("--model or --formula is needed"),
+        };
+        let mut fit = fit.map_err(|why| match why {
             Error::Columns { .. } => {
                 anyhow::anyhow!("{}: {why}; choose columns by --x", file.display())
             }
@@ -442,7 +454,11 @@ impl Arguments {
     }
 
     /// The data, the weights of their rows, and what was left out.
-    fn read(&self, file: &Path) -> anyhow::Result<(Data, Vec<f64>, LeftOut)> {
+    fn read(
+        &self,
+        file: &Path,
+        formula: Option<&Formula>,
+    ) -> anyhow::Result<(Data, Vec<f64>, LeftOut)> {
         let hints =
             Hints { dims: self.dims, rows: self.rows, layout: self.layout.unwrap_or_default() };
         let told = self.dims.is_some() || self.rows.is_some() || self.layout.is_some();
@@ -458,8 +474,10 @@ impl Arguments {
             ));
         }
         let (x, y, weight) = (self.x.clone(), self.y.clone(), self.weight.clone());
+        let among = formula.map_or(Vec::new(), Formula::names);
         let wanted = Wanted {
             x,
+            among: among.into_iter().map(str::to_owned).collect(),
             y,
             weight,
             skip_missing: self.skip_missing,
@@ -633,6 +651,7 @@ impl Report<'_> {
         let Self { fit, fitted, backend, left_out, .. } = self;
         let object = json!({
             "model": fit.model_name(),
+            "formula": fit.formula(),
             "columns": fit.data().names(),
             "skipped_rows": left_out.rows,
             "left_out": left_out.kinds,

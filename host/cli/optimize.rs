@@ -1,6 +1,6 @@
 //! `flockwork optimize`: finds the best value of a function.
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use flockwork::swarm::Search;
 
 use super::{
@@ -9,9 +9,9 @@ use super::{
 };
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("objective").args(["function", "formula"]).required(true)))]
 pub struct Arguments {
     /// The function: one of those listed below.
-    #[arg(required_unless_present = "formula")]
     function: Option<String>,
     #[command(flatten)]
     problem: ProblemArguments,

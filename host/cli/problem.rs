@@ -24,7 +24,7 @@ use super::{
 pub struct ProblemArguments {
     /// A formula in place of a function's name, such as '(a-1)^2 + abs(b)' or, for any number of
     /// dimensions, 'sum(i in 0..n: x[i]^2 - cos(2*pi*x[i]))'; it is evaluated on the CPU.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["function", "data"])]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "data")]
     formula: Option<String>,
     /// A variable of the formula and its bounds; a whole number if they are written with two points,
     /// both included; given once for each.

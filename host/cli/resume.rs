@@ -60,9 +60,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         (*history, *frames) = (options.history, options.frames);
     });
     if let Some(model) = saved.function().strip_prefix("fit of ") {
+        let model = if model == "formula" { "--formula TEXT" } else { &format!("--model {model}") };
         bail!(
-            "{file} is a saved fit of the model {model}: repeat the command that saved it with --resume, as \
-             in flockwork fit DATA --model {model} --resume {file}",
+            "{file} is a saved fit: repeat the command that saved it with --resume, as in flockwork fit \
+             DATA {model} --resume {file}",
             file = file.display()
         );
     }

@@ -168,7 +168,7 @@ impl Fit {
         let squares = Target { setup: &setup, ..*target };
         let sum_of_squares = squares.sum(parameters);
         let free = target.free;
-        let tolerance = if self.model.info().is_some() { ROUNDING } else { DIFFERENCES };
+        let tolerance = if self.model.has_derivatives() { ROUNDING } else { DIFFERENCES };
         let triangle = squares.triangle(parameters);
         let all = triangle.as_ref().map(|triangle| triangle.ranked(tolerance));
         let rank = all.as_ref().map_or(free.len(), |all| all.rank);
@@ -392,8 +392,7 @@ impl Fit {
     /// Whether the model has an intercept, or columns that add up to one. Models that are not
     /// linear count as if they had.
     fn has_intercept(&self, target: &Target) -> bool {
-        let Some(info) = self.model.info() else { return true };
-        if !(0..self.sought.len()).all(|j| (info.linear)(j as u32, &self.shape)) {
+        if !(0..self.sought.len()).all(|j| self.model.is_linear(j, &self.shape)) {
             return true;
         }
         let mut triangle = Triangle::new(target.free.len());

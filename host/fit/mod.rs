@@ -12,6 +12,7 @@
 //! | `fitted` | the result: estimates, errors, statistics |
 //! | `inference`, `quantile` | standard errors, covariances, intervals, R squared and likelihood |
 //! | `model`, `rows` | models of a type or a closure; the sum over rows with SIMD |
+//! | `formula` | a model that is typed in |
 //! | `gpu/` | the sum over rows by a GPU's kernels, and by the emulator's |
 //! | `levenberg_marquardt`, `triangle`, `dual` | local descent: steps, least squares, derivatives |
 //! | `units` | rescaling of data whose squares overflow or underflow |
@@ -35,6 +36,7 @@
 mod data;
 mod dual;
 mod fitted;
+mod formula;
 mod gpu;
 mod gram;
 mod inference;

@@ -26,6 +26,22 @@ pub(super) trait AnyModel: ModelIn<f32> + ModelIn<f64> + Send + Sync {
     /// Whether it has GPU kernels.
     fn has_kernels(&self) -> bool;
 
+    /// Whether a parameter is one of those that the prediction depends on linearly, the others being
+    /// held.
+    fn is_linear(&self, parameter: usize, shape: &Shape) -> bool {
+        self.info().is_some_and(|info| (info.linear)(parameter as u32, shape))
+    }
+
+    /// Whether its derivatives are exact, not differences.
+    fn has_derivatives(&self) -> bool {
+        true
+    }
+
+    /// What tells it from other models of its name.
+    fn text(&self) -> &str {
+        ""
+    }
+
     /// The predicted value.
     fn predict(&self, parameters: &[f64], arguments: &[f64], shape: &Shape) -> f64;
 
@@ -132,6 +148,10 @@ impl AnyModel for Closure {
     }
 
     fn has_kernels(&self) -> bool {
+        false
+    }
+
+    fn has_derivatives(&self) -> bool {
         false
     }
 

@@ -664,10 +664,7 @@ impl Fit {
 
     /// The linear ones of these parameters, and the nonlinear ones.
     fn parted(&self, free: &[usize]) -> (Vec<usize>, Vec<usize>) {
-        let info = self.model.info();
-        let is_linear =
-            |&j: &usize| info.as_ref().is_some_and(|info| (info.linear)(j as u32, &self.shape));
-        free.iter().partition(|j| is_linear(j))
+        free.iter().partition(|&&j| self.model.is_linear(j, &self.shape))
     }
 
     /// The fit with bounds widened to contain these parameters, where they may lie beyond.
@@ -686,8 +683,7 @@ impl Fit {
 
     /// The least-squares solution, if all free parameters are linear.
     fn solved(&self, target: &Target) -> Option<Vec<f64>> {
-        let info = self.model.info()?;
-        if !target.free.iter().all(|&j| (info.linear)(j as u32, &self.shape)) {
+        if !target.free.iter().all(|&j| self.model.is_linear(j, &self.shape)) {
             return None;
         }
         let mut place: Vec<f64> =
@@ -730,6 +726,7 @@ impl Fit {
         hash.update(bytemuck::cast_slice(&fixed));
         hash.update(bytemuck::cast_slice(&self.weights));
         hash.update(bytemuck::cast_slice(self.data.double()));
+        hash.update(self.model.text().as_bytes());
         hash.digest()
     }
 

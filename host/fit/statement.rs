@@ -8,6 +8,7 @@ use flockwork_device::fit::{
 
 use super::{
     data::{Data, converted},
+    formula::Written,
     inference::Inference,
     model::{AnyModel, Closure, ModelIn, Typed},
     rows::Setup,
@@ -18,6 +19,7 @@ use crate::backend::{Cuda, Plan, Swarm};
 use crate::{
     Error, Result,
     backend::{Evaluator, FunctionIn, Number, Precision, Simd},
+    formula::{self, Formula},
     names::named,
     swarm::{Function, Named, Options, Problem},
 };
@@ -82,6 +84,9 @@ impl Loss {
 /// How far the shift of a growth model is searched around zero, or around where growth is steep.
 pub(super) const USUAL_SHIFT: f64 = 50.0;
 
+/// How far from zero a parameter of which nothing is known is looked for first.
+const UNKNOWN: f64 = 10.0;
+
 /// Models with exponentials of the argument.
 const DECAYS: [&str; 3] = ["exponentials", "offset_exponentials", "gaussians_on_decay"];
 
@@ -125,6 +130,13 @@ impl Sought {
     fn bounded(name: String, lower: f64, upper: f64) -> Self {
         let reach = (lower, upper);
         Self { name, lower, upper, fixed: None, reach, given: false, widens: Widens::Never }
+    }
+
+    /// Of which nothing is known.
+    fn anywhere(name: String) -> Self {
+        let reach = (f64::NEG_INFINITY, f64::INFINITY);
+        let widens = Widens::ByScale;
+        Self { reach, widens, ..Self::bounded(name, -UNKNOWN, UNKNOWN) }
     }
 
     fn bound(&mut self, lower: f64, upper: f64) {
@@ -308,6 +320,49 @@ impl Fit {
             check_bounds(fit.sought.len(), lower, upper)?;
             fit.sought.push(Sought::bounded(name.to_owned(), lower, upper));
         }
+        Ok(fit)
+    }
+
+    /// Creates a fit of a formula. What has the name of a column of the data ([`Data::named`]) is that
+    /// column, all other names are parameters, in the order in which they appear. Derivatives are
+    /// exact, and parameters in which the formula is linear are solved for directly.
+    ///
+    /// Others are looked for from -10 to 10 and, if the fit ends there, beyond, unless they are given
+    /// [bounds](Fit::bounds): that is worth it, above all for a frequency.
+    ///
+    /// ```
+    /// use flockwork::{fit::{Data, Fit}, formula::Formula};
+    ///
+    /// let signal = |t: f64| 3.0 * (-0.4 * t).exp() + 1.5;
+    /// let rows = (0..40).map(|i| 0.25 * f64::from(i)).map(|t| (t, signal(t)));
+    /// let data = Data::pairs(rows)?.named(vec!["t".to_owned(), "signal".to_owned()])?;
+    /// let formula = Formula::parse("amp*exp(-rate*t) + base")?;
+    /// let fitted = Fit::from_formula(&formula, data)?.run()?;
+    /// assert!((fitted.value("rate").unwrap() - 0.4).abs() < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Formula`] if the formula makes no sense; [`Error::Unsuitable`] if it has no parameters,
+    /// or if it names the target.
+    pub fn from_formula(formula: &Formula, data: Data) -> Result<Self> {
+        let unsuitable = |why| Error::Unsuitable { objective: formula::NAME.to_owned(), why };
+        let Some((target, columns)) = data.names().split_last() else {
+            return Err(unsuitable("has no data"));
+        };
+        let names = formula.names();
+        if names.contains(&&**target) {
+            return Err(unsuitable("names the target; rename the column or the parameter"));
+        }
+        let parameters: Vec<String> =
+            names.into_iter().map(str::to_owned).filter(|name| !columns.contains(name)).collect();
+        if parameters.is_empty() {
+            return Err(unsuitable("has no parameters: all its names are columns of the data"));
+        }
+        let model = Written::new(formula, &parameters, columns)?;
+        let shape = Shape { columns: data.columns(), sizes: [0; 2] };
+        let mut fit = Self::of(Arc::new(model), formula::NAME, data, shape)?;
+        fit.sought = parameters.into_iter().map(Sought::anywhere).collect();
         Ok(fit)
     }
 
@@ -730,7 +785,21 @@ impl Fit {
         &self.data
     }
 
-    /// The model's name; a closure's is `closure`.
+    /// The text of the formula that the model is, if it is one.
+    ///
+    /// ```
+    /// use flockwork::{fit::{Data, Fit}, formula::Formula};
+    ///
+    /// let data = Data::pairs([(1.0, 2.0), (2.0, 8.0)])?;
+    /// let fit = Fit::from_formula(&Formula::parse("a * x^b")?, data)?;
+    /// assert_eq!((fit.formula(), fit.names()), (Some("a * x^b"), vec!["a".to_owned(), "b".to_owned()]));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn formula(&self) -> Option<&str> {
+        Some(self.model.text()).filter(|text| !text.is_empty())
+    }
+
+    /// The model's name; a closure's is `closure`, a formula's `formula`.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, Svi};

@@ -16,6 +16,7 @@ use crate::backend::{Cuda, Plan, Swarm};
 use crate::{
     Result,
     backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
+    memory,
 };
 
 /// A formula whose variables are known.
@@ -30,11 +31,13 @@ pub(crate) struct Written {
 
 impl Written {
     pub fn new(formula: &Formula, names: Option<Vec<String>>, dims: usize) -> Result<Self> {
+        let double: Program<f64> = formula.program(names.as_deref(), dims, &[])?;
+        memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
         Ok(Self {
             formula: formula.clone(),
             dims: u32::try_from(dims).unwrap_or(u32::MAX),
             single: formula.program(names.as_deref(), dims, &[])?,
-            double: formula.program(names.as_deref(), dims, &[])?,
+            double,
             names,
         })
     }
@@ -124,7 +127,7 @@ impl<T: Number> Evaluator<T> for OnRows<T> {
 
     fn terms(&self, _: &View<T>) -> usize {
         // A term of an objective takes a few operations.
-        self.program.each.len().div_ceil(4) + self.program.once.len()
+        self.program.once.len().div_ceil(4)
     }
 }
 

@@ -53,7 +53,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use flockwork_device::math::Scalar;
 
 use crate::{Error, Result};
-pub(crate) use function::{NAME, Written};
+pub(crate) use function::{LANES, NAME, PARTS, Row, Written};
 use lower::{Names, Variables};
 pub(crate) use machine::run;
 pub(crate) use program::Program;
@@ -189,7 +189,7 @@ impl Formula {
 
 impl Program<f64> {
     /// The value at a point.
-    fn at(&self, inputs: &[f64]) -> f64 {
+    pub(crate) fn at(&self, inputs: &[f64]) -> f64 {
         let mut rows = vec![[0.0]; self.rows];
         self.place_constants(&mut rows);
         for (row, &input) in rows.iter_mut().zip(inputs) {

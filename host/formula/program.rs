@@ -5,9 +5,16 @@ use std::collections::HashMap;
 use flockwork_device::math::{Real, Scalar};
 
 use super::{
-    machine::{self, Operation},
+    machine::{
+        self,
+        Binary::{Add, Divide, Multiply, Subtract},
+        Operation,
+    },
     syntax::Unary,
 };
+
+/// In place of the degree of what is no polynomial.
+const NO_DEGREE: u32 = u32::MAX;
 
 /// A value in a [`Graph`].
 pub(super) type Place = u32;
@@ -96,7 +103,6 @@ impl<S: Scalar> Graph<S> {
     }
 
     pub fn two(&mut self, binary: machine::Binary, a: Place, b: Place) -> Place {
-        use machine::Binary::{Add, Divide, Multiply};
         let (known, other) = (self.constant_at(a), self.constant_at(b));
         if let (Some(a), Some(b)) = (known, other) {
             return self.constant(machine::two(binary, a, b));
@@ -147,6 +153,8 @@ pub(crate) struct Program<S> {
     pub each: Vec<Instruction>,
     /// The row of the result.
     pub result: usize,
+    /// Which variables the result depends on linearly, all of them at once, the others being held.
+    pub linear: Vec<bool>,
 }
 
 impl<S: Scalar> Graph<S> {
@@ -220,7 +228,42 @@ impl<S: Scalar> Graph<S> {
         let (once, each) = (emit(&once), emit(&each));
         let result = row[root as usize] as usize;
         let rows = (rows.first + rows.used) as usize;
-        Program { inputs: inputs as usize, constants, rows, once, each, result }
+        let linear = self.linear(root, if variables < inputs { variables } else { 0 });
+        Program { inputs: inputs as usize, constants, rows, once, each, result, linear }
+    }
+
+    /// Which of the first inputs a value depends on linearly, all of them at once, the other inputs
+    /// being held: the first of those that are multiplied by each other.
+    pub fn linear(&self, root: Place, variables: u32) -> Vec<bool> {
+        let order = self.order(root);
+        let mut linear = vec![false; variables as usize];
+        for nth in 0..variables as usize {
+            linear[nth] = true;
+            linear[nth] = self.degree(root, &order, &linear) <= 1;
+        }
+        linear
+    }
+
+    /// The degree of a value in these inputs; [`NO_DEGREE`] where it is no polynomial.
+    fn degree(&self, root: Place, order: &[Place], of: &[bool]) -> u32 {
+        let mut degrees = vec![0_u32; self.values.len()];
+        for &place in order {
+            let at = |place: Place| degrees[place as usize];
+            degrees[place as usize] = match self.values[place as usize] {
+                Value::Constant(_) => 0,
+                Value::Input(nth) => u32::from(of.get(nth as usize).copied().unwrap_or(false)),
+                Value::Computed(operation, [a, b, c]) => match operation {
+                    Operation::Negative => at(a),
+                    Operation::Two(Add | Subtract) => at(a).max(at(b)),
+                    Operation::Two(Multiply) => at(a).saturating_add(at(b)),
+                    Operation::Two(Divide) if at(b) == 0 => at(a),
+                    Operation::Choose if at(a) == 0 => at(b).max(at(c)),
+                    _ if operands(&[a, b, c]).all(|operand| at(operand) == 0) => 0,
+                    _ => NO_DEGREE,
+                },
+            };
+        }
+        degrees[root as usize]
     }
 
     /// The values that one needs, and itself, operands before what is computed of them: depth first, so

@@ -112,6 +112,10 @@ impl Of {
 pub struct Wanted {
     /// The arguments; empty for all columns that are neither target nor weight.
     pub x: Vec<Column>,
+    /// If there are any, and [`Wanted::x`] is empty: only columns with these names are arguments, those
+    /// of them that there are. Without names in the file, a single argument is called `x`, and several
+    /// `x1`, `x2` and so on.
+    pub among: Vec<String>,
     /// The target; by default the last column that is not the weight.
     pub y: Option<Column>,
     /// The weight of each row.
@@ -244,6 +248,9 @@ impl Sources {
             if all.is_empty() {
                 all.extend(others.map(plain));
             }
+            if !wanted.among.is_empty() {
+                all = Self::among(&wanted.among, all, names.is_some(), &y.name)?;
+            }
         }
         if all.is_empty() {
             return Err(format!(
@@ -255,6 +262,34 @@ impl Sources {
         all.push(y);
         all.extend(weight);
         Ok(Self { all, arguments, row_names: passed_over })
+    }
+
+    /// The arguments that have some of these names.
+    fn among(
+        wanted: &[String],
+        mut all: Vec<Source>,
+        named: bool,
+        target: &str,
+    ) -> Result<Vec<Source>, String> {
+        if wanted.iter().any(|name| name == target) {
+            return Err(format!(
+                "{} is the target, and the formula names it: choose another target by --y, or \
+                 another name",
+                quoted(target)
+            ));
+        }
+        if !named {
+            let several = all.len() > 1;
+            for (nth, source) in all.iter_mut().enumerate() {
+                source.name = if several { format!("x{}", nth + 1) } else { "x".to_owned() };
+            }
+        }
+        let known = all.iter().map(|source| source.name.clone()).collect::<Vec<_>>();
+        all.retain(|source| wanted.contains(&source.name));
+        match all.is_empty() {
+            true => Err(format!("the formula names none of its arguments; {}", listed(&known))),
+            false => Ok(all),
+        }
     }
 
     /// An empty result.

@@ -1,5 +1,6 @@
 //! Fits: the library on the CPU, the GPU's kernels in the emulator, the command line.
 
+mod formula;
 mod library;
 mod nist;
 

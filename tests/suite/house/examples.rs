@@ -2,6 +2,8 @@
 
 #[path = "../../../examples/01_first_run.rs"]
 mod first_run;
+#[path = "../../../examples/06_formula.rs"]
+mod formula;
 #[path = "../../../examples/02_own_closure.rs"]
 mod own_closure;
 #[path = "../../../examples/05_own_objective.rs"]
@@ -19,12 +21,12 @@ macro_rules! run {
         }
     )* };
 }
-run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, }
+run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, formula, }
 
 /// No example is missing here.
 #[test]
 fn all_are_listed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let count = std::fs::read_dir(folder).unwrap().count();
-    assert_eq!(count, 5);
+    assert_eq!(count, 6);
 }

@@ -5,6 +5,7 @@
 mod bbob;
 mod edges;
 mod few;
+mod formula;
 mod found;
 mod functions;
 mod history;
