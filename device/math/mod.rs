@@ -16,11 +16,18 @@
 //! assert_eq!(a.fma(a, -square), f64::EPSILON * f64::EPSILON);
 //! ```
 
+mod angle;
+mod arcsine;
 mod arctangent;
+mod by_type;
 mod dot;
+mod error_function;
 mod exponential;
+mod gamma;
+mod hyperbolic;
 mod lanes;
 mod logarithm;
+mod logarithms;
 mod partial;
 mod power;
 mod real;

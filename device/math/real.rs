@@ -2,7 +2,10 @@
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
-use super::{Partial, arctangent, exponential, logarithm, power, rounding, trigonometric};
+use super::{
+    Partial, angle, arcsine, arctangent, error_function, exponential, gamma, hyperbolic, logarithm,
+    logarithms, power, rounding, trigonometric,
+};
 use crate::{
     gpu::{memory::Quad, warp::Shuffle},
     random::{Block, Draw},
@@ -85,6 +88,58 @@ pub trait Real:
     /// of what is negative.
     fn ln(self) -> Self;
 
+    /// The exponential function minus 1, good near zero too; error below 1.3 units in the last place. Infinite where the
+    /// result is beyond the type, -1 where the exponential vanishes beside it.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::exp_m1(1e-20_f64), 1e-20);
+    /// ```
+    #[inline(always)]
+    fn exp_m1(self) -> Self {
+        hyperbolic::exp_m1(self)
+    }
+
+    /// The natural logarithm of 1 plus the argument, good near zero too; error below 1 unit in the last place. Minus
+    /// infinity at -1, NaN below.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::ln_1p(1e-20_f64), 1e-20);
+    /// ```
+    #[inline(always)]
+    fn ln_1p(self) -> Self {
+        logarithms::ln_1p(self)
+    }
+
+    /// The logarithm to base 2; error below 1 unit in the last place, and none of a power of two. Minus infinity at
+    /// zero, NaN of what is negative.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::log2(0.125_f64), -3.0);
+    /// ```
+    #[inline(always)]
+    fn log2(self) -> Self {
+        logarithms::log2(self)
+    }
+
+    /// The logarithm to base 10; error below 1 unit in the last place, and none of a power of ten that the type has.
+    /// Minus infinity at zero, NaN of what is negative.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::log10(1000.0_f32), 3.0);
+    /// ```
+    #[inline(always)]
+    fn log10(self) -> Self {
+        logarithms::log10(self)
+    }
+
     /// The argument to the power of `exponent`; error below 0.9 units in the last place. Special
     /// arguments as in IEEE 754: 1 if the exponent is zero or the argument 1, whatever the other is;
     /// a negative argument has powers with whole exponents, and NaN for others. Three or four times
@@ -119,6 +174,18 @@ pub trait Real:
     /// The greatest integer that is not greater: exact, for arguments of any size. The sign of a
     /// zero is not specified.
     fn floor(self) -> Self;
+
+    /// The least integer that is not less: exact, for arguments of any size. The sign of a zero is not specified.
+    ///
+    /// ```
+    /// use flockwork_device::math::{Lanes, Real};
+    ///
+    /// assert_eq!(Lanes([-1.5_f32, 2.0, 2.25]).ceil().0, [-1.0, 2.0, 3.0]);
+    /// ```
+    #[inline(always)]
+    fn ceil(self) -> Self {
+        -(-self).floor()
+    }
 
     /// Sine and cosine of pi times the argument; error below 0.73 units in the last place, and
     /// below 0.97 of a sine less than 16 times the least normal number. Exact at multiples of one
@@ -169,10 +236,127 @@ pub trait Real:
         self.sin_cos().1
     }
 
+    /// Tangent: the quotient of [`Real::sin_cos`], whose limits it has; error below 3 units in the last place.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert!((Real::tan(std::f64::consts::FRAC_PI_4) - 1.0).abs() < 1e-15);
+    /// ```
+    #[inline(always)]
+    fn tan(self) -> Self {
+        let (sine, cosine) = self.sin_cos();
+        sine / cosine
+    }
+
     /// The arctangent, between -pi/2 and pi/2; error below 2.2 units in the last place.
     #[inline(always)]
     fn atan(self) -> Self {
         arctangent::atan(self)
+    }
+
+    /// The arcsine, between -pi/2 and pi/2; error below 1.2 units in the last place. NaN beyond 1. The sign of a zero is
+    /// not specified.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::asin(-1.0_f64), -std::f64::consts::FRAC_PI_2);
+    /// ```
+    #[inline(always)]
+    fn asin(self) -> Self {
+        arcsine::asin(self)
+    }
+
+    /// The arccosine, between 0 and pi; error below 1.2 units in the last place. NaN beyond 1.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::acos(-1.0_f64), std::f64::consts::PI);
+    /// ```
+    #[inline(always)]
+    fn acos(self) -> Self {
+        arcsine::acos(self)
+    }
+
+    /// The angle of the point at `x` and, as its height, `self`: the arctangent of `self / x` in the right quadrant, between
+    /// -pi and pi; error below 2.2 units in the last place. A zero has no sign here: on the negative half of the axis the
+    /// angle is pi, and 0 where both are zero; the sign of a result that is zero is not specified. An infinite coordinate is
+    /// beside a finite one all there is, and two make half a right angle with the axes.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::atan2(1.0_f64, -1.0), 0.75 * std::f64::consts::PI);
+    /// assert_eq!(Real::atan2(0.0_f64, -2.0), std::f64::consts::PI);
+    /// ```
+    #[inline(always)]
+    fn atan2(self, x: Self) -> Self {
+        angle::atan2(self, x)
+    }
+
+    /// The hyperbolic sine; error below 0.9 units in the last place. Infinite where the result is beyond the type.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::sinh(-1e-20_f64), -1e-20);
+    /// ```
+    #[inline(always)]
+    fn sinh(self) -> Self {
+        hyperbolic::sinh(self)
+    }
+
+    /// The hyperbolic cosine; error below 0.9 units in the last place. Infinite where the result is beyond the type.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::cosh(0.0_f64), 1.0);
+    /// ```
+    #[inline(always)]
+    fn cosh(self) -> Self {
+        hyperbolic::cosh(self)
+    }
+
+    /// The hyperbolic tangent, in [-1, 1]; error below 2.7 units in the last place.
+    ///
+    /// ```
+    /// use flockwork_device::math::{Lanes, Real};
+    ///
+    /// assert_eq!(Lanes([0.0_f32, 1e-20, f32::INFINITY]).tanh().0, [0.0, 1e-20, 1.0]);
+    /// ```
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        hyperbolic::tanh(self)
+    }
+
+    /// The error function, in [-1, 1]; error below 1.3 units in the last place. The sign of a zero is not specified.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert!((Real::erf(0.5_f64) - 0.520_499_877_813_046_5).abs() < 2e-16);
+    /// ```
+    #[inline(always)]
+    fn erf(self) -> Self {
+        error_function::erf(self)
+    }
+
+    /// The gamma function: the factorial of the argument minus 1, for all numbers; error below 10 units in the last place.
+    /// Infinite where the result is beyond the type, and at zero of either sign; NaN at negative integers (which all
+    /// numbers of some size are) and at minus infinity.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(Real::gamma(5.0_f32), 24.0);
+    /// assert!((Real::gamma(0.5_f64) - std::f64::consts::PI.sqrt()).abs() < 1e-15);
+    /// ```
+    #[inline(always)]
+    fn gamma(self) -> Self {
+        gamma::gamma(self)
     }
 
     /// Where `self` is less than `other`; nowhere that either is NaN.

@@ -51,6 +51,35 @@ impl Dual {
     }
 }
 
+/// The derivative of the logarithm of the gamma function: by its recurrence up to where its asymptotic series is good
+/// to the last place or two; of a negative argument by its reflection. No number at zero and negative integers.
+fn digamma(x: f64) -> f64 {
+    if x < 0.0 {
+        let (sine, cosine) = x.sin_cos_pi();
+        let reflected = digamma(-x) - 1.0 / x;
+        return reflected - std::f64::consts::PI * cosine / sine;
+    }
+    let (mut high, mut passed) = (x, 0.0);
+    while high < 10.0 {
+        passed += 1.0 / high;
+        high += 1.0;
+    }
+    /// Bernoulli's numbers 2 n over 2 n, from n = 1.
+    const SERIES: [f64; 8] = [
+        1.0 / 12.0,
+        -1.0 / 120.0,
+        1.0 / 252.0,
+        -1.0 / 240.0,
+        1.0 / 132.0,
+        -691.0 / 32_760.0,
+        1.0 / 12.0,
+        -3617.0 / 8160.0,
+    ];
+    let square = 1.0 / (high * high);
+    let series = SERIES.iter().rev().fold(0.0, |sum, term| (sum + term) * square);
+    Real::ln(high) - 0.5 / high - series - passed
+}
+
 impl Add for Dual {
     type Output = Self;
 
@@ -156,6 +185,26 @@ impl Real for Dual {
     }
 
     #[inline(always)]
+    fn exp_m1(self) -> Self {
+        self.chain(Real::exp_m1(self.value), Real::exp(self.value))
+    }
+
+    #[inline(always)]
+    fn ln_1p(self) -> Self {
+        self.chain(Real::ln_1p(self.value), 1.0 / (1.0 + self.value))
+    }
+
+    #[inline(always)]
+    fn log2(self) -> Self {
+        self.chain(Real::log2(self.value), std::f64::consts::LOG2_E / self.value)
+    }
+
+    #[inline(always)]
+    fn log10(self) -> Self {
+        self.chain(Real::log10(self.value), std::f64::consts::LOG10_E / self.value)
+    }
+
+    #[inline(always)]
     fn pow(self, exponent: Self) -> Self {
         let (x, y) = (self.value, exponent.value);
         let value = Real::pow(x, y);
@@ -176,6 +225,11 @@ impl Real for Dual {
     #[inline(always)]
     fn floor(self) -> Self {
         Self::constant(Real::floor(self.value))
+    }
+
+    #[inline(always)]
+    fn ceil(self) -> Self {
+        Self::constant(Real::ceil(self.value))
     }
 
     #[inline(always)]
@@ -202,6 +256,65 @@ impl Real for Dual {
     #[inline(always)]
     fn atan(self) -> Self {
         self.chain(Real::atan(self.value), 1.0 / self.value.fma(self.value, 1.0))
+    }
+
+    #[inline(always)]
+    fn tan(self) -> Self {
+        let tangent = Real::tan(self.value);
+        self.chain(tangent, tangent.fma(tangent, 1.0))
+    }
+
+    // (1 - x) (1 + x) does not cancel near 1, as 1 - x^2 does.
+    #[inline(always)]
+    fn asin(self) -> Self {
+        let square = (1.0 - self.value) * (1.0 + self.value);
+        self.chain(Real::asin(self.value), 1.0 / square.sqrt())
+    }
+
+    #[inline(always)]
+    fn acos(self) -> Self {
+        let square = (1.0 - self.value) * (1.0 + self.value);
+        self.chain(Real::acos(self.value), -1.0 / square.sqrt())
+    }
+
+    #[inline(always)]
+    fn atan2(self, x: Self) -> Self {
+        let angle = Real::atan2(self.value, x.value);
+        // Of the point at distance 1, so that no square overflows; then over the distance.
+        let largest = self.value.abs().greatest(x.value.abs());
+        let (height, width) = (self.value / largest, x.value / largest);
+        let square = height.fma(height, width * width);
+        self.joined(x, angle, |a, b| width.fma(a, -(height * b)) / square / largest)
+    }
+
+    #[inline(always)]
+    fn sinh(self) -> Self {
+        self.chain(Real::sinh(self.value), Real::cosh(self.value))
+    }
+
+    #[inline(always)]
+    fn cosh(self) -> Self {
+        self.chain(Real::cosh(self.value), Real::sinh(self.value))
+    }
+
+    #[inline(always)]
+    fn tanh(self) -> Self {
+        // Not 1 less the square, which cancels far out.
+        let inverse = 1.0 / Real::cosh(self.value);
+        self.chain(Real::tanh(self.value), inverse * inverse)
+    }
+
+    #[inline(always)]
+    fn erf(self) -> Self {
+        let exponential = Real::exp(-(self.value * self.value));
+        self.chain(Real::erf(self.value), std::f64::consts::FRAC_2_SQRT_PI * exponential)
+    }
+
+    #[inline(always)]
+    fn gamma(self) -> Self {
+        let value = Real::gamma(self.value);
+        // Where the value vanishes so does the derivative, though its other factor may not be finite.
+        self.chain(value, if value == 0.0 { 0.0 } else { value * digamma(self.value) })
     }
 
     #[inline(always)]
@@ -281,6 +394,28 @@ mod tests {
         check("cosine of turns", D::cos_pi, &[-0.3, 2.1]);
         check("its square", D::sin_pi_squared, &[-0.3, 2.1]);
         check("atan", D::atan, &[-3.0, -0.1, 0.4, 0.9, 30.0]);
+        check("tangent", D::tan, &[-1.2, 0.3, 2.0]);
+        check("arcsine", D::asin, &[-0.9, 0.1, 0.7]);
+        check("arccosine", D::acos, &[-0.9, 0.1, 0.7]);
+        for other in [-2.0, -0.5, 0.7, 3.0] {
+            check("angle by y", |y| y.atan2(D::constant(other)), &[-3.0, -0.1, 0.4, 30.0]);
+            check("angle by x", |x| D::constant(other).atan2(x), &[-3.0, -0.1, 0.4, 30.0]);
+        }
+        let far = D::along(3e200, 0).atan2(D::along(-4e200, 1)).slope;
+        assert!(
+            (far[0] / -1.6e-201 - 1.0).abs() < 1e-14 && (far[1] / -1.2e-201 - 1.0).abs() < 1e-14
+        );
+        check("hyperbolic sine", D::sinh, &[-3.0, 1e-3, 2.0]);
+        check("hyperbolic cosine", D::cosh, &[-3.0, 1e-3, 2.0]);
+        check("hyperbolic tangent", D::tanh, &[-3.0, 1e-3, 2.0]);
+        assert_eq!(D::along(400.0, 0).tanh().slope[0], 0.0);
+        check("exponential minus 1", D::exp_m1, &[-3.0, 1e-3, 2.0]);
+        check("logarithm of 1 more", D::ln_1p, &[-0.9, 1e-3, 2.0]);
+        check("binary logarithm", D::log2, &[0.3, 4.0]);
+        check("decimal logarithm", D::log10, &[0.3, 4.0]);
+        check("error function", D::erf, &[-2.0, 1e-3, 0.7, 3.0]);
+        check("gamma", D::gamma, &[-4.7, -2.5, -0.3, 0.2, 1.0, 1.46, 5.0, 20.5]);
+        check("rounded up", D::ceil, &[-0.3, 2.1]);
         check("power", |x| x.pow(D::constant(2.5)), &[0.3, 2.0]);
         check("negative base", |x| x.pow(D::constant(-2.0)), &[-0.5]);
         let at_zero = |base: usize, exponent: f64| {

@@ -1,10 +1,12 @@
 //! How exact the elementary functions are, and that numbers side by side get the same bits as
 //! numbers alone.
 
+mod angle;
 mod power;
 mod reference;
 
 use std::{
+    f64::consts::FRAC_PI_2,
     println,
     sync::{
         Mutex,
@@ -29,10 +31,45 @@ enum Function {
     Ln,
     Sin,
     Cos,
+    Tan,
+    Asin,
+    Acos,
+    Sinh,
+    Cosh,
+    Tanh,
+    ExpM1,
+    Ln1p,
+    Log2,
+    Log10,
+    Erf,
+    Gamma,
 }
-use Function::{Cos, CosPi, Exp, Ln, Sin, SinPi, SinPiSquared};
+use Function::{
+    Acos, Asin, Cos, CosPi, Cosh, Erf, Exp, ExpM1, Gamma, Ln, Ln1p, Log2, Log10, Sin, SinPi,
+    SinPiSquared, Sinh, Tan, Tanh,
+};
 
-const FUNCTIONS: [Function; 7] = [SinPi, CosPi, SinPiSquared, Exp, Ln, Sin, Cos];
+const FUNCTIONS: [Function; 19] = [
+    SinPi,
+    CosPi,
+    SinPiSquared,
+    Exp,
+    Ln,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Sinh,
+    Cosh,
+    Tanh,
+    ExpM1,
+    Ln1p,
+    Log2,
+    Log10,
+    Erf,
+    Gamma,
+];
 
 /// What the documentation promises, in units in the last place.
 fn bound(function: Function, tiny: bool) -> f64 {
@@ -43,7 +80,14 @@ fn bound(function: Function, tiny: bool) -> f64 {
         (Exp, false) => 0.78,
         (Ln, _) => 0.9,
         (Sin | Cos, _) => 0.85,
-        _ => 0.73,
+        (Tan, _) => 3.0,
+        (Asin | Acos, _) => 1.2,
+        (Sinh | Cosh, _) => 0.9,
+        (ExpM1 | Erf, _) => 1.3,
+        (Tanh, _) => 2.7,
+        (Ln1p | Log2 | Log10, _) => 1.0,
+        (Gamma, _) => 10.0,
+        (SinPi | CosPi, _) => 0.73,
     }
 }
 
@@ -57,6 +101,18 @@ fn apply<V: Real>(function: Function, x: V) -> V {
         Ln => x.ln(),
         Sin => x.sin(),
         Cos => x.cos(),
+        Tan => x.tan(),
+        Asin => x.asin(),
+        Acos => x.acos(),
+        Sinh => x.sinh(),
+        Cosh => x.cosh(),
+        Tanh => x.tanh(),
+        ExpM1 => x.exp_m1(),
+        Ln1p => x.ln_1p(),
+        Log2 => x.log2(),
+        Log10 => x.log10(),
+        Erf => x.erf(),
+        Gamma => x.gamma(),
     }
 }
 
@@ -124,6 +180,19 @@ fn reference_f32(function: Function, x: f32) -> f64 {
         Ln => return x.ln(),
         Sin => return x.sin(),
         Cos => return x.cos(),
+        Tan => return x.tan(),
+        Asin => return x.asin(),
+        Acos => return x.acos(),
+        Sinh => return x.sinh(),
+        Cosh => return x.cosh(),
+        Tanh => return x.tanh(),
+        ExpM1 => return x.exp_m1(),
+        Ln1p => return x.ln_1p(),
+        Log2 => return x.log2(),
+        Log10 => return x.log10(),
+        // No others are there; those of f64 are tested on their own.
+        Erf => return Real::erf(x),
+        Gamma => return Real::gamma(x),
         SinPi => reference::reduced(x),
         SinPiSquared => {
             let sine = reference_f32(SinPi, x as f32);
@@ -167,7 +236,10 @@ fn worst_f32(function: Function, blocks: impl Iterator<Item = [u32; WIDTH]>) -> 
         for (x, got) in x.0.into_iter().zip(got.0) {
             let exact = reference_f32(function, x);
             let tiny = exact.abs() < 16.0 * f64::from(f32::MIN_POSITIVE);
-            let ulps = if matches!(function, Sin | Cos) && x.abs() > RADIANS_F32 {
+            let ulps = if function == Tan && x.abs() > RADIANS_F32 {
+                // Some angle's.
+                if got.is_nan() != x.is_finite() { 0.0 } else { f64::INFINITY }
+            } else if matches!(function, Sin | Cos) && x.abs() > RADIANS_F32 {
                 let tolerance = f64::from(x.abs()) * 2_f64.powi(-23) + 1e-7;
                 let close = (f64::from(got) - exact).abs() < tolerance && got.abs() <= 1.0;
                 if close || got.is_nan() && exact.is_nan() { 0.0 } else { f64::INFINITY }
@@ -190,6 +262,14 @@ fn special_arguments<T: Scalar>() -> Vec<f64> {
     magnitudes.extend((0..4000).map(|k| f64::from(k) * std::f64::consts::FRAC_PI_2));
     magnitudes.extend((0..20_000).map(|k| f64::from(k * 34_157) * std::f64::consts::FRAC_PI_2));
     magnitudes.extend([87.336_54, 88.722_84, 103.278_93, 103.972_08, 708.396, 709.782_712, 745.13]);
+    // The ends of the hyperbolic functions and of the gamma function.
+    magnitudes.extend([89.415_99, 710.475_86, 35.040_096, 171.624_376_956_302_7]);
+    // Near 1, and near the root and the square of one half.
+    for power in 1..53 {
+        for near in [0.25, 0.5, std::f64::consts::FRAC_1_SQRT_2, 1.0] {
+            magnitudes.extend([near - 2_f64.powi(-power), near + 2_f64.powi(-power)]);
+        }
+    }
     magnitudes.extend((-1074..1024).map(|power| 2_f64.powi(power)));
     for power in 18..56 {
         for quarters in 1..64 {
@@ -238,7 +318,8 @@ fn f32_functions_over_all_exponents() {
 /// sign are equal, as they are to the reference.
 fn check_mirrored(function: Function, bits: [u32; WIDTH]) {
     const SIGN: u32 = 1 << 31;
-    let sign = if matches!(function, SinPi | Sin) { -1.0 } else { 1.0 };
+    let odd = matches!(function, SinPi | Sin | Tan | Asin | Sinh | Tanh | Erf);
+    let sign = if odd { -1.0 } else { 1.0 };
     let got = apply_all(function, Lanes(bits.map(f32::from_bits)));
     let mirrored = apply_all(function, Lanes(bits.map(|bits| f32::from_bits(bits ^ SIGN))));
     for ((got, mirrored), bits) in got.0.into_iter().zip(mirrored.0).zip(bits) {
@@ -254,7 +335,8 @@ fn check_mirrored(function: Function, bits: [u32; WIDTH]) {
 /// of odd and even functions are compared with the positive ones, not with the reference.
 fn exhaustive_f32(function: Function) {
     const PIECE: u32 = 1 << 24;
-    let mirrored = !matches!(function, Exp | Ln);
+    let neither = matches!(function, Exp | ExpM1 | Ln | Ln1p | Log2 | Log10 | Acos | Gamma);
+    let mirrored = !neither;
     let last = if mirrored { u32::MAX >> 1 } else { u32::MAX };
     let worst = Mutex::new(Worst::NONE);
     let next = AtomicU32::new(0);
@@ -300,26 +382,64 @@ exhaustive_f32! {
     exhaustive_f32_ln: Ln,
     exhaustive_f32_sin: Sin,
     exhaustive_f32_cos: Cos,
+    exhaustive_f32_tan: Tan,
+    exhaustive_f32_asin: Asin,
+    exhaustive_f32_acos: Acos,
+    exhaustive_f32_sinh: Sinh,
+    exhaustive_f32_cosh: Cosh,
+    exhaustive_f32_tanh: Tanh,
+    exhaustive_f32_exp_m1: ExpM1,
+    exhaustive_f32_ln_1p: Ln1p,
+    exhaustive_f32_log2: Log2,
+    exhaustive_f32_log10: Log10,
+    exhaustive_f32_erf: Erf,
+    exhaustive_f32_gamma: Gamma,
 }
 
 /// Compares `got`, the function's value at `x`, with the exact one.
 fn compare_f64(function: Function, x: f64, got: f64, worst: &mut Worst) {
     let undefined = match function {
-        Exp => false,
-        Ln => x < 0.0,
-        SinPi | CosPi | SinPiSquared | Sin | Cos => x.is_infinite(),
+        Exp | Sinh | Cosh | Tanh | ExpM1 | Erf => false,
+        Ln | Log2 | Log10 => x < 0.0,
+        Ln1p => x < -1.0,
+        Asin | Acos => x.abs() > 1.0,
+        Gamma => x < 0.0 && x.floor() == x,
+        SinPi | CosPi | SinPiSquared | Sin | Cos | Tan => x.is_infinite(),
     };
     if x.is_nan() || undefined {
         return worst.see(if got.is_nan() { 0.0 } else { f64::INFINITY }, x, false);
     }
-    if function == Ln && (x == 0.0 || x == f64::INFINITY) {
-        let expected = if x == 0.0 { f64::NEG_INFINITY } else { x };
+    let pole = match function {
+        Ln | Log2 | Log10 if x == 0.0 => Some(f64::NEG_INFINITY),
+        Ln1p if x == -1.0 => Some(f64::NEG_INFINITY),
+        Ln | Ln1p | Log2 | Log10 if x == f64::INFINITY => Some(x),
+        Gamma if x == 0.0 || x > 300.0 => Some(f64::INFINITY),
+        Gamma if x < -300.0 => Some(0.0),
+        _ => None,
+    };
+    if let Some(expected) = pole {
         return worst.see(if got == expected { 0.0 } else { f64::INFINITY }, x, false);
     }
     let exact = match function {
         // Twice as far out as the results of the type reach.
         Exp => reference::exp(x.clamp(-1400.0, 1400.0)),
         Ln => reference::ln(x),
+        Tan if x.abs() > RADIANS_F64 => {
+            // Some angle's.
+            return worst.see(if got.is_nan() { f64::INFINITY } else { 0.0 }, x, false);
+        }
+        Tan => reference::quotient(reference::sin_cos(x)),
+        Asin => reference::asin(x),
+        Acos => reference::acos(x),
+        Sinh => reference::sinh_cosh(x.clamp(-1400.0, 1400.0)).0,
+        Cosh => reference::sinh_cosh(x.clamp(-1400.0, 1400.0)).1,
+        Tanh => reference::quotient(reference::sinh_cosh(x.clamp(-1400.0, 1400.0))),
+        ExpM1 => reference::exp_m1(x.clamp(-1400.0, 1400.0)),
+        Ln1p => reference::ln_1p(x),
+        Log2 => reference::log2(x),
+        Log10 => reference::log10(x),
+        Erf => reference::erf(x),
+        Gamma => reference::gamma(x),
         Sin | Cos if x.abs() > RADIANS_F64 => {
             // Some angle's: only its size is promised to the last place.
             return worst.see(if got.abs() <= 1.0 { 0.0 } else { f64::INFINITY }, x, false);
@@ -360,7 +480,13 @@ fn exponents(function: Function) -> std::ops::Range<i32> {
         SinPi | CosPi | SinPiSquared => -30..56,
         Exp => -56..11,
         Ln => -4..4,
-        Sin | Cos => -30..30,
+        Sin | Cos | Tan => -30..30,
+        Asin | Acos | Tanh | Erf => -30..5,
+        Sinh | Cosh => -30..10,
+        ExpM1 => -56..11,
+        Ln1p => -56..56,
+        Log2 | Log10 => -4..4,
+        Gamma => -56..9,
     }
 }
 
@@ -455,6 +581,94 @@ fn the_exponential_ends_where_the_type_ends() {
 }
 
 #[test]
+fn hyperbolic_functions_end_where_the_type_ends() {
+    fn check<T: Scalar>(last: f64, beyond: f64, one: f64) {
+        let of = T::nearest;
+        for x in [last, beyond, T::INFINITY.to_f64()] {
+            let expected = x > last;
+            let got = [of(x).cosh(), of(x).sinh(), -of(-x).sinh()];
+            assert!(got.iter().all(|got| (got.to_f64() == f64::INFINITY) == expected), "{x}");
+        }
+        for x in [one, 1e30, f64::INFINITY] {
+            assert_eq!((of(x).tanh().to_f64(), of(-x).tanh().to_f64()), (1.0, -1.0));
+            assert_eq!((of(x).erf().to_f64(), of(-x).erf().to_f64()), (1.0, -1.0));
+        }
+        for x in [90.0, 1e30, f64::INFINITY] {
+            assert_eq!(of(-x).exp_m1().to_f64(), -1.0);
+        }
+        assert_eq!(T::INFINITY.exp_m1().to_f64(), f64::INFINITY);
+        for x in [0.0, -0.0] {
+            let zeros = [of(x).sinh(), of(x).tanh(), of(x).exp_m1(), of(x).ln_1p(), of(x).erf()];
+            let zeros = zeros.into_iter().chain([of(x).asin(), of(x).tan(), of(1.0).acos()]);
+            assert!(zeros.into_iter().all(|zero| zero.to_f64() == 0.0));
+            assert_eq!((of(x).cosh().to_f64(), of(x).acos()), (1.0, of(FRAC_PI_2)));
+        }
+        for x in [1.0 + epsilon::<T>(), 2.0, f64::INFINITY] {
+            for x in [of(x), of(-x)] {
+                assert!(is_nan(x.asin()) && is_nan(x.acos()), "{}", x.to_f64());
+            }
+        }
+    }
+    check::<f32>(89.415_98, 89.416, 20.0);
+    check::<f64>(710.475_860_073, 710.475_860_074, 20.0);
+}
+
+/// The distance from 1 to the next number.
+fn epsilon<T: Scalar>() -> f64 {
+    if T::NAME == "f32" { f64::from(f32::EPSILON) } else { f64::EPSILON }
+}
+
+/// Not by the number: see [`bits`].
+fn is_nan<T: Scalar>(value: T) -> bool {
+    bits(value) == u64::MAX
+}
+
+#[test]
+fn logarithms_of_powers_of_their_bases_are_exact() {
+    for power in -1074..1024 {
+        // `powi` of what is subnormal would be over what is infinite.
+        let x = 2_f64.powi(power / 2) * 2_f64.powi(power - power / 2);
+        assert_eq!(Real::log2(x), f64::from(power));
+        if (-149..128).contains(&power) {
+            assert_eq!(Real::log2(x as f32), power as f32);
+        }
+    }
+    let mut ten = 1.0;
+    for power in 0..=22 {
+        assert_eq!(Real::log10(ten), f64::from(power));
+        if power <= 10 {
+            assert_eq!(Real::log10(ten as f32), power as f32);
+        }
+        ten *= 10.0;
+    }
+}
+
+#[test]
+fn the_gamma_function_has_poles_and_passes_through_factorials() {
+    fn check<T: Scalar>(largest: u32, last: f64, beyond: f64) {
+        let gamma = |x: f64| T::nearest(x).gamma();
+        let mut factorial = 1.0;
+        for n in 1..largest {
+            let off = (gamma(f64::from(n)).to_f64() / factorial - 1.0).abs();
+            assert!(off < 10.0 * epsilon::<T>(), "{n} in {}: {off:e}", T::NAME);
+            factorial *= f64::from(n);
+        }
+        assert!(gamma(last).to_f64().is_finite());
+        for x in [0.0, -0.0, beyond, 1e30, f64::INFINITY] {
+            assert_eq!(gamma(x).to_f64(), f64::INFINITY, "{x} in {}", T::NAME);
+        }
+        for x in [-1.0, -2.0, -30.0, -171.0, -1e6, -1e30, f64::NEG_INFINITY, f64::NAN] {
+            assert!(is_nan(gamma(x)), "{x} in {}", T::NAME);
+        }
+        for x in [-200.5, -1000.25] {
+            assert_eq!(gamma(x).to_f64(), 0.0);
+        }
+    }
+    check::<f32>(35, 35.04, 35.041);
+    check::<f64>(171, 171.624_376_956, 171.624_376_957);
+}
+
+#[test]
 fn rounding_is_exact() {
     fn check<T: Scalar>(x: f64) {
         // Exactly representable in both types, or the same in f64.
@@ -462,6 +676,7 @@ fn rounding_is_exact() {
         let x = value.to_f64();
         assert_eq!(value.round().to_f64(), x.round_ties_even(), "round({x:e}) in {}", T::NAME);
         assert_eq!(value.floor().to_f64(), x.floor(), "floor({x:e}) in {}", T::NAME);
+        assert_eq!(value.ceil().to_f64(), x.ceil(), "ceil({x:e}) in {}", T::NAME);
     }
     for x in special_arguments::<f32>().into_iter().chain(special_arguments::<f64>()) {
         if !x.is_nan() {
@@ -470,6 +685,7 @@ fn rounding_is_exact() {
         }
     }
     assert!(Real::round(f32::NAN).is_nan() && Real::floor(f64::NAN).is_nan());
+    assert!(Real::ceil(f32::NAN).is_nan() && Real::ceil(f64::NAN).is_nan());
 }
 
 /// The bits of a number, all NaN alike: which NaN an operation gives is not defined.
@@ -527,6 +743,20 @@ fn lanes_equal_numbers<T: Scalar, const N: usize>() {
         same("ln", x.ln(), &|a, _, _| a.ln());
         same("round", x.round(), &|a, _, _| a.round());
         same("floor", x.floor(), &|a, _, _| a.floor());
+        same("ceil", x.ceil(), &|a, _, _| a.ceil());
+        same("tan", x.tan(), &|a, _, _| a.tan());
+        same("asin", x.asin(), &|a, _, _| a.asin());
+        same("acos", x.acos(), &|a, _, _| a.acos());
+        same("atan2", x.atan2(y), &|a, b, _| a.atan2(b));
+        same("sinh", x.sinh(), &|a, _, _| a.sinh());
+        same("cosh", x.cosh(), &|a, _, _| a.cosh());
+        same("tanh", x.tanh(), &|a, _, _| a.tanh());
+        same("exp_m1", x.exp_m1(), &|a, _, _| a.exp_m1());
+        same("ln_1p", x.ln_1p(), &|a, _, _| a.ln_1p());
+        same("log2", x.log2(), &|a, _, _| a.log2());
+        same("log10", x.log10(), &|a, _, _| a.log10());
+        same("erf", x.erf(), &|a, _, _| a.erf());
+        same("gamma", x.gamma(), &|a, _, _| a.gamma());
         same("pow", x.pow(y), &|a, b, _| a.pow(b));
         same("powi", x.powi(10), &|a, _, _| a.powi(10));
         same("sin", x.sin(), &|a, _, _| a.sin());

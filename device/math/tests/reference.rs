@@ -75,6 +75,24 @@ impl DoubleDouble {
     fn negated(self) -> Self {
         Self::new(-self.high, -self.low)
     }
+
+    fn minus(self, other: Self) -> Self {
+        self.plus(other.negated())
+    }
+
+    /// 2^`exponent` times this; no error where nothing underflows.
+    fn scaled(self, exponent: i32) -> Self {
+        Self::new(scaled(self.high, exponent), scaled(self.low, exponent))
+    }
+
+    fn sqrt(self) -> Self {
+        let root = self.high.sqrt();
+        if root == 0.0 {
+            return Self::new(0.0, 0.0);
+        }
+        let rest = self.minus(Self::product(root, root));
+        Self::sum(root, rest.high / (2.0 * root))
+    }
 }
 
 const ONE: DoubleDouble = DoubleDouble::new(1.0, 0.0);
@@ -184,12 +202,18 @@ fn exp_of(x: DoubleDouble) -> Value {
 
 /// ln x of a positive finite number.
 pub fn ln(x: f64) -> Value {
-    const LN_2_SUM: DoubleDouble = DoubleDouble::new(consts::LN_2, 2.319_046_813_846_299_6e-17);
     let lift = if x < f64::MIN_POSITIVE { 100 } else { 0 };
     let x = x * 2_f64.powi(lift);
     let above = x.to_bits().wrapping_sub(consts::FRAC_1_SQRT_2.to_bits()) as i64 >> 52;
     let f = scaled(x, -above as i32) - 1.0;
-    // 2 artanh(f / (2 + f)).
+    let k = above as f64 - f64::from(lift);
+    plain(LN_2_SUM.times(DoubleDouble::new(k, 0.0)).plus(ln_near_1(f)))
+}
+
+const LN_2_SUM: DoubleDouble = DoubleDouble::new(consts::LN_2, 2.319_046_813_846_299_6e-17);
+
+/// ln(1 + f) for |f| below one half, as 2 artanh(f / (2 + f)).
+fn ln_near_1(f: f64) -> DoubleDouble {
     let s = DoubleDouble::new(f, 0.0).divided_by(DoubleDouble::sum(2.0, f));
     let square = s.times(s);
     let mut power = s;
@@ -199,9 +223,218 @@ pub fn ln(x: f64) -> Value {
         power = power.times(square);
     }
     let half = terms.iter().rev().fold(DoubleDouble::new(0.0, 0.0), |sum, &term| term.plus(sum));
-    let k = above as f64 - f64::from(lift);
-    let number = LN_2_SUM.times(DoubleDouble::new(k, 0.0)).plus(half.plus(half));
+    half.plus(half)
+}
+
+fn plain(number: DoubleDouble) -> Value {
     Value { number, exponent: 0 }
+}
+
+/// Below, what begins with its argument is its argument.
+const LINEAR: f64 = 1e-100;
+
+/// A number, whatever its size, as it is computed with.
+fn linear(x: f64) -> Value {
+    Value { number: DoubleDouble::new(scaled(x, 600), 0.0), exponent: -600 }
+}
+
+/// ln of a positive number.
+fn ln_of(x: DoubleDouble) -> DoubleDouble {
+    let rest = x.low / x.high;
+    ln(x.high).number.plus(DoubleDouble::sum(rest, -0.5 * rest * rest))
+}
+
+/// ln(1 + x) of a finite x above -1.
+pub fn ln_1p(x: f64) -> Value {
+    if x.abs() < LINEAR {
+        linear(x)
+    } else if x.abs() < 0.4 {
+        plain(ln_near_1(x))
+    } else {
+        plain(ln_of(DoubleDouble::sum(1.0, x)))
+    }
+}
+
+/// The logarithm to base 2 of a positive finite number.
+pub fn log2(x: f64) -> Value {
+    plain(ln(x).number.divided_by(LN_2_SUM))
+}
+
+/// The logarithm to base 10 of a positive finite number.
+pub fn log10(x: f64) -> Value {
+    plain(ln(x).number.divided_by(ln(10.0).number))
+}
+
+/// e^x - 1 where [`exp`] is good.
+pub fn exp_m1(x: f64) -> Value {
+    let number = DoubleDouble::new(x, 0.0);
+    if x.abs() < LINEAR {
+        return linear(x);
+    } else if x.abs() < 0.5 {
+        return plain(series(number, number, |k| k + 1.0));
+    }
+    let Value { number, exponent } = exp(x);
+    if exponent < 0 {
+        plain(number.scaled(exponent).minus(ONE))
+    } else {
+        Value { number: number.minus(ONE.scaled(-exponent)), exponent }
+    }
+}
+
+/// sinh x and cosh x where [`exp`] of both signs is good.
+pub fn sinh_cosh(x: f64) -> (Value, Value) {
+    let number = DoubleDouble::new(x, 0.0);
+    if x.abs() < LINEAR {
+        return (linear(x), plain(ONE));
+    } else if x.abs() < 0.5 {
+        let square = number.times(number);
+        return (
+            plain(series(number, square, |k| 2.0 * k * (2.0 * k + 1.0))),
+            plain(series(ONE, square, |k| 2.0 * k * (2.0 * k - 1.0))),
+        );
+    }
+    let (up, down) = (exp(x.abs()), exp(-x.abs()));
+    let exponent = up.exponent - 1;
+    let down = down.number.scaled(down.exponent - up.exponent);
+    let sinh = up.number.minus(down);
+    let sinh = if x < 0.0 { sinh.negated() } else { sinh };
+    (Value { number: sinh, exponent }, Value { number: up.number.plus(down), exponent })
+}
+
+/// The first over the second.
+pub fn quotient((above, below): (Value, Value)) -> Value {
+    Value {
+        number: above.number.divided_by(below.number),
+        exponent: above.exponent - below.exponent,
+    }
+}
+
+/// The root of 1 - x^2.
+fn other_leg(x: f64) -> DoubleDouble {
+    DoubleDouble::sum(1.0, -x).times(DoubleDouble::sum(1.0, x)).sqrt()
+}
+
+/// arcsin x in [-1, 1].
+pub fn asin(x: f64) -> Value {
+    if x.abs() < LINEAR {
+        return linear(x);
+    }
+    // The sine of the distance from an angle nearby is that distance.
+    let near = x.asin();
+    let (sine, cosine) = sin_cos(near);
+    let x_cosine = cosine.number.times(DoubleDouble::new(x, 0.0));
+    plain(DoubleDouble::new(near, 0.0).plus(x_cosine.minus(other_leg(x).times(sine.number))))
+}
+
+/// arccos x in [-1, 1].
+pub fn acos(x: f64) -> Value {
+    let near = x.acos();
+    if near == 0.0 {
+        return plain(DoubleDouble::new(0.0, 0.0));
+    }
+    let (sine, cosine) = sin_cos(near);
+    let x_sine = sine.number.times(DoubleDouble::new(x, 0.0));
+    plain(DoubleDouble::new(near, 0.0).plus(other_leg(x).times(cosine.number).minus(x_sine)))
+}
+
+/// The angle of a point with finite coordinates that are not zero.
+pub fn atan2(y: f64, x: f64) -> Value {
+    let normal = |v: f64| {
+        let lift = if v.abs() < f64::MIN_POSITIVE { 100 } else { 0 };
+        let exponent = binade(scaled(v, lift)) - lift;
+        (DoubleDouble::new(scaled(v, -exponent), 0.0), exponent)
+    };
+    let ((height, height_exponent), (width, width_exponent)) = (normal(y), normal(x));
+    let exponent = height_exponent - width_exponent;
+    if exponent < -300 && x > 0.0 {
+        return Value { number: height.divided_by(width), exponent };
+    }
+    let height = height.scaled(exponent.clamp(-1000, 0));
+    let width = width.scaled((-exponent).clamp(-1000, 0));
+    // The tangent of the distance from an angle nearby is that distance.
+    let near = height.high.atan2(width.high);
+    let (sine, cosine) = sin_cos(near);
+    let across = height.times(cosine.number).minus(width.times(sine.number));
+    let along = width.times(cosine.number).plus(height.times(sine.number));
+    plain(DoubleDouble::new(near, 0.0).plus(across.divided_by(along)))
+}
+
+/// The error function of a finite number.
+pub fn erf(x: f64) -> Value {
+    // 2 over the root of pi.
+    let factor = DoubleDouble::new(2.0, 0.0).divided_by(PI.sqrt());
+    if x.abs() < LINEAR {
+        let Value { number, exponent } = linear(x);
+        return Value { number: number.times(factor), exponent };
+    }
+    // What is missing to 1 is below 1e-32 there.
+    let number = DoubleDouble::new(x.clamp(-8.5, 8.5), 0.0);
+    // e^(-x^2) times the sum of 2^n x^(2n + 1) / (1 3 5 ... (2n + 1)), in which nothing cancels.
+    let square = number.times(number);
+    let mut term = number;
+    let mut sum = number;
+    let mut odd = 3.0;
+    while term.high.abs() > 1e-33 * sum.high.abs() {
+        term = term.times(square).scaled(1).over(odd);
+        sum = sum.plus(term);
+        odd += 2.0;
+    }
+    let Value { number: exp, exponent } = exp_of(square.negated());
+    Value { number: sum.times(factor).times(exp), exponent }
+}
+
+/// The gamma function of x between -300 and 300 that is not zero and no negative integer.
+pub fn gamma(x: f64) -> Value {
+    let size = x.abs();
+    let itself = if size < LINEAR { linear(size) } else { plain(DoubleDouble::new(size, 0.0)) };
+    // Stirling's series of the logarithm from here on; what is passed on the way divides.
+    let mut product = ONE;
+    let mut factors = 0;
+    let mut high = DoubleDouble::new(size, 0.0);
+    while high.high < 40.0 {
+        // The first may be out of reach of products.
+        product = product.times(if factors == 0 { itself.number } else { high });
+        factors += 1;
+        high = DoubleDouble::sum(f64::from(factors), size);
+    }
+    /// Bernoulli's numbers 2, 4, ...
+    const BERNOULLI: [(f64, f64); 12] = [
+        (1.0, 6.0),
+        (-1.0, 30.0),
+        (1.0, 42.0),
+        (-1.0, 30.0),
+        (5.0, 66.0),
+        (-691.0, 2730.0),
+        (7.0, 6.0),
+        (-3617.0, 510.0),
+        (43867.0, 798.0),
+        (-174_611.0, 330.0),
+        (854_513.0, 138.0),
+        (-236_364_091.0, 2730.0),
+    ];
+    let inverse = ONE.divided_by(high);
+    let square = inverse.times(inverse);
+    let mut rest = DoubleDouble::new(0.0, 0.0);
+    for (nth, (above, below)) in BERNOULLI.into_iter().enumerate().rev() {
+        let twice = 2.0 * (nth as f64 + 1.0);
+        let term = DoubleDouble::new(above, 0.0).over(below).over(twice * (twice - 1.0));
+        rest = rest.times(square).plus(term);
+    }
+    let half = DoubleDouble::new(0.5, 0.0);
+    let turn = PI.plus(PI);
+    let log = high.minus(half).times(ln_of(high)).minus(high);
+    let log = log.plus(half.times(ln_of(turn))).plus(rest.times(inverse));
+    let Value { number, exponent } = exp_of(log);
+    let number = number.divided_by(product);
+    // Which is 0 where there is no factor.
+    let exponent = exponent - itself.exponent;
+    if x > 0.0 {
+        return Value { number, exponent };
+    }
+    let (sine, _) = sin_cos_pi(size);
+    let divisor = sine.number.times(number).times(itself.number).negated();
+    let exponent = -(sine.exponent + exponent + itself.exponent);
+    Value { number: PI.divided_by(divisor), exponent }
 }
 
 /// x^y of a positive finite x, where the result is no further out than twice the range of `f64`.
