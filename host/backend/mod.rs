@@ -41,6 +41,8 @@ pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
 pub(crate) use function::{Function, FunctionIn};
 pub(crate) use lanes::lane_fits;
+// As `Backend::lanes`: for this crate alone.
+#[doc(hidden)]
 pub use lanes::{Ended, Head, Lanes};
 #[cfg(all(feature = "lineage", any(feature = "cuda", test)))]
 pub(crate) use machine::Machine;

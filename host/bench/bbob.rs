@@ -165,6 +165,18 @@ pub struct Improvement {
 }
 
 /// What a run of a method found.
+///
+/// ```
+/// use flockwork::bench::bbob::{Course, Improvement};
+///
+/// // A method of your own, which knows the best value after each generation only.
+/// let improvements = vec![
+///     Improvement { evaluations: 40, value: 3.0 },
+///     Improvement { evaluations: 80, value: 0.5 },
+/// ];
+/// let course = Course { evaluations: 120, improvements, ..Course::default() };
+/// assert!(course.improvements.is_sorted_by(|a, b| a.value > b.value));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Course {
     /// Evaluations in all.
@@ -205,7 +217,19 @@ impl Course {
     }
 }
 
-/// A run of a case: see [`Summary`] for an example.
+/// A run of a case.
+///
+/// ```
+/// use flockwork::{bench::bbob::{self, Case, Trial}, swarm::{Options, Searches}};
+///
+/// let cases = [Case { function: 1, instance: 1, dims: 2 }];
+/// let searches = Options { searches: Some(Searches::default()), ..Options::default() };
+/// bbob::measure(&cases, Trial { budget: 1000, ..Trial::default() }, &bbob::noted(&searches), |run| {
+///     assert!(run.error <= 1e-8 && run.reached.len() == bbob::TARGETS);
+///     assert_eq!(run.solved_after, run.reached.last().copied());
+/// })?;
+/// # Ok::<(), flockwork::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The case.
@@ -271,6 +295,13 @@ pub struct Summary {
 
 impl Summary {
     /// Of these runs.
+    ///
+    /// ```
+    /// use flockwork::bench::bbob::Summary;
+    ///
+    /// let none = Summary::of(&[]);
+    /// assert_eq!((none.runs, none.share, none.expected), (0, 0.0, None));
+    /// ```
     pub fn of(runs: &[Run]) -> Self {
         let solved = runs.iter().filter(|run| run.solved_after.is_some()).count();
         let used: u64 = runs.iter().map(|run| run.solved_after.unwrap_or(run.evaluations)).sum();

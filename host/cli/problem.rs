@@ -32,7 +32,6 @@ pub struct ProblemArguments {
         long = "var",
         value_name = "NAME=LOWER,UPPER|LOWER..UPPER",
         value_parser = variable,
-        requires = "formula",
         conflicts_with_all = ["dims", "bounds"]
     )]
     variables: Vec<FormulaVariable>,
@@ -256,6 +255,9 @@ impl ProblemArguments {
         let Some(function) = function else {
             bail!("a function's name or --formula is needed");
         };
+        if let Some(FormulaVariable { name, .. }) = self.variables.first() {
+            bail!("--var {name} is a variable of a formula: give one with --formula");
+        }
         let info = info(function)?;
         let case = calibrations::find(function);
         case.map_or(Ok(()), |case| self.check_size(case))?;

@@ -42,16 +42,27 @@ pub(super) fn one<V: Real>(operation: Unary, a: V) -> V {
             V::select(zero.less(a), one, V::select(a.less(zero), -one, a - a))
         }
         Unary::Floor => a.floor(),
-        Unary::Ceil => -(-a).floor(),
+        Unary::Ceil => a.ceil(),
         Unary::Round => a.round(),
         Unary::Exp => a.exp(),
+        Unary::ExpM1 => a.exp_m1(),
         Unary::Ln => a.ln(),
+        Unary::Ln1p => a.ln_1p(),
+        Unary::Log2 => a.log2(),
+        Unary::Log10 => a.log10(),
         Unary::Sin => a.sin(),
         Unary::Cos => a.cos(),
+        Unary::Tan => a.tan(),
+        Unary::Asin => a.asin(),
+        Unary::Acos => a.acos(),
         Unary::Atan => a.atan(),
+        Unary::Sinh => a.sinh(),
+        Unary::Cosh => a.cosh(),
+        Unary::Tanh => a.tanh(),
+        Unary::Erf => a.erf(),
+        Unary::Gamma => a.gamma(),
         Unary::SinPi => a.sin_pi(),
         Unary::CosPi => a.cos_pi(),
-        _ => a,
     }
 }
 
@@ -64,7 +75,7 @@ pub(super) fn two<V: Real>(operation: Binary, a: V, b: V) -> V {
         Binary::Multiply => a * b,
         Binary::Divide => a / b,
         Binary::Power => a.pow(b),
-        Binary::Atan2 => a,
+        Binary::Atan2 => a.atan2(b),
         // `least` and `greatest` are the second if either is NaN.
         Binary::Least => V::select(a.less(b), a, V::select(is_number(a), b, a)),
         Binary::Greatest => V::select(b.less(a), a, V::select(is_number(a), b, a)),

@@ -99,6 +99,31 @@ fn functions_are_those_of_the_device_crate() {
     assert_eq!(at("t^13"), Real::powi(x, 13));
     assert_eq!(at("t^-3"), 1.0 / Real::powi(x, 3));
     assert_eq!(at("t^65"), Real::pow(x, 65.0));
+    type Function = fn(f64) -> f64;
+    let others: [(&str, Function); 16] = [
+        ("sqrt(t)", Real::sqrt),
+        ("tan(t)", Real::tan),
+        ("asin(t)", Real::asin),
+        ("acos(t)", Real::acos),
+        ("sinh(t)", Real::sinh),
+        ("cosh(t)", Real::cosh),
+        ("tanh(t)", Real::tanh),
+        ("expm1(t)", Real::exp_m1),
+        ("log1p(t)", Real::ln_1p),
+        ("log2(t)", Real::log2),
+        ("log10(t)", Real::log10),
+        ("ceil(t)", Real::ceil),
+        ("floor(t)", Real::floor),
+        ("erf(t)", Real::erf),
+        ("gamma(t)", Real::gamma),
+        ("atan2(t, -2)", |t| Real::atan2(t, -2.0)),
+    ];
+    for (text, function) in others {
+        assert_eq!(at(text).to_bits(), function(x).to_bits(), "{text}");
+        // What is constant is calculated before the run, by the same function.
+        let constant = text.replace("(t", "(0.37");
+        assert_eq!(value(&constant, &[]).to_bits(), function(x).to_bits(), "{constant}");
+    }
     // pi is exact in sines and cosines.
     assert_eq!(at("cos(2*pi*t)"), (2.0 * x).cos_pi());
     assert_eq!(at("sin(-t*pi/4)"), (-x / 4.0).sin_pi());

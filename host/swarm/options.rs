@@ -832,7 +832,10 @@ impl Options {
             large.check()?;
         }
         if let Some(evaluations) = self.stop.evaluations {
-            let least = u64::from(self.particles) * self.start.evaluations();
+            let least = match self.searches {
+                Some(_) => 1,
+                None => u64::from(self.particles) * self.start.evaluations(),
+            };
             if evaluations < least {
                 let accepted = format!("at least the {least} that the start takes");
                 return wrong("evaluations", &evaluations, &accepted);

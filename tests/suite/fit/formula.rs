@@ -171,7 +171,7 @@ fn columns_are_named_on_the_command_line() {
         &format!("fit {table} --formula a+b*size --y price"),
         &["names none of its arguments", "area"],
     );
-    fails(&format!("fit {table} --formula a*area+price"), &["price is the target"]);
+    fails(&format!("fit {table} --formula a*area+price"), &["\"price\" is the target"]);
     fails(&format!("fit {table} --formula area*2"), &["has no parameters"]);
     fails(&format!("fit {table} --formula a*area+"), &["at column 8: expected a number"]);
     fails(
