@@ -8,11 +8,21 @@ macro_rules! by_type {
             struct Each;
 
             impl<S: super::Scalar> super::PerLane<S, $count, 1> for Each {
-                // The conversions are without error, and none is left in compiled code.
+                // An `f32` by its bits: conversions to `f64` and back may leave something in compiled code. Those of `f64`
+                // do nothing.
                 #[inline(always)]
                 fn apply(&self, [$($x),+]: [S; $count]) -> [S; 1] {
                     [if size_of::<S>() == size_of::<f32>() {
-                        S::nearest(f64::from($f32($($x.to_f64() as f32),+)))
+                        let short = |value: S| {
+                            let mut word = 0;
+                            value.map_words(|bits| {
+                                word = bits;
+                                bits
+                            });
+                            f32::from_bits(word)
+                        };
+                        let result: f32 = $f32($(short($x)),+);
+                        S::ZERO.map_words(|_| result.to_bits())
                     } else {
                         S::nearest($f64($($x.to_f64()),+))
                     }]
