@@ -379,6 +379,14 @@ impl Run<'_> {
         let agreement = Some(self.agreement());
         let Course { best: (fitness, position), evaluations, rounds, ended, history, .. } =
             self.course;
+        if evaluations == 0 && stopped == StopReason::Evaluations {
+            let least = Schedule::smallest(self.problem.dims()) * self.lanes;
+            return Err(Error::Option {
+                option: "evaluations",
+                value: self.options.stop.evaluations.unwrap_or(0).to_string(),
+                accepted: format!("at least the {least} of a first generation of each search"),
+            });
+        }
         if !fitness.is_finite() {
             return Err(no_best::<f64>(self.problem, fitness, evaluations));
         }

@@ -952,3 +952,16 @@ fn the_benchmarks_functions_are_searched() {
     fails("bench bbob --dimensions 1", &["not for 1", "2 to 64"]);
     fails("optimize bbob", &["24 functions", "bench bbob"]);
 }
+
+#[test]
+fn searches_take_few_evaluations_and_say_how_few() {
+    let few = json("optimize rastrigin -d 20 --evaluations 30 -b cpu");
+    let evaluations = few["result"]["evaluations"].as_u64().unwrap();
+    assert!((1..=30).contains(&evaluations), "{few}");
+    fails(
+        "optimize sphere -d 3 --evaluations 2",
+        &["evaluations is 2", "at least the 7 of a first generation"],
+    );
+    // A swarm evaluates all its particles at the start.
+    fails("optimize sphere --particles 100 --evaluations 30", &["at least the 100"]);
+}
