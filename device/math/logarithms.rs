@@ -96,7 +96,7 @@ logarithms!(
 by_type! {
     /// Error below 1 unit in the last place.
     ln_1p(x), of 1: ln_1p_f32, ln_1p_f64;
-    /// Error below 1 unit in the last place.
+    /// Error below 1.2 units in the last place.
     log2(x), of 1: log2_f32, log2_f64;
     /// Error below 1 unit in the last place.
     log10(x), of 1: log10_f32, log10_f64;

@@ -114,7 +114,7 @@ pub trait Real:
         logarithms::ln_1p(self)
     }
 
-    /// The logarithm to base 2; error below 1 unit in the last place, and none of a power of two. Minus infinity at
+    /// The logarithm to base 2; error below 1.2 units in the last place, and none of a power of two. Minus infinity at
     /// zero, NaN of what is negative.
     ///
     /// ```
