@@ -131,9 +131,21 @@ pub enum Error {
         message: String,
     },
 
-    /// A formula was to be evaluated on a GPU.
-    #[error("a formula is evaluated on the CPU: leave the back end out, or choose cpu")]
-    FormulaOnGpu,
+    /// A command cannot be run, or its program does not do what it should.
+    #[error("the command `{command}` {message}")]
+    Command {
+        /// Its text.
+        command: String,
+        /// What is wrong, as the end of the sentence, and what the program wrote to its standard error.
+        message: String,
+    },
+
+    /// A function that only the CPU evaluates was to be evaluated on a GPU.
+    #[error("{function} is evaluated on the CPU: leave the back end out, or choose cpu")]
+    OnlyOnCpu {
+        /// What it is: a formula or a command.
+        function: &'static str,
+    },
 
     /// The function is not defined for this number of dimensions.
     #[error("{objective} is defined for {accepted} dimensions, not for {dims}")]

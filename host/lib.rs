@@ -27,6 +27,7 @@
 pub mod backend;
 pub mod bbob;
 pub mod bench;
+pub mod command;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 mod error;

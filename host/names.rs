@@ -21,7 +21,7 @@ macro_rules! named {
             /// The name, as used in options and files.
             ///
             /// ```
-            /// # use flockwork::{backend::*, fit::Loss, io::*, paths::Weights, swarm::*};
+            /// # use flockwork::{backend::*, command::Protocol, fit::Loss, io::*, paths::Weights, swarm::*};
             #[doc = concat!(" for &one in ", stringify!($type), "::ALL {")]
             #[doc = concat!("     assert_eq!(one.name().parse::<", stringify!($type), ">()?, one);")]
             /// }

@@ -1,6 +1,6 @@
 //! Objective functions as back ends take them, whether types or closures.
 
-use std::{any::Any, sync::Arc};
+use std::{any::Any, path::Path, sync::Arc};
 
 use flockwork_device::{
     math::Scalar,
@@ -12,8 +12,7 @@ use flockwork_device::{
 #[cfg(feature = "cuda")]
 use super::{Cuda, Lanes, Plan, SearchSchedule, Swarm};
 use super::{Evaluator, Judged, Number, OnLanes, Simd};
-#[cfg(feature = "cuda")]
-use crate::Result;
+use crate::{Error, Result};
 
 /// A function's name, and what is known about it.
 ///
@@ -71,12 +70,39 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         schedule: SearchSchedule,
     ) -> Result<Box<dyn Lanes>> {
         let _ = (gpu, plan, schedule);
-        Err(crate::Error::NotRegistered { objective: self.info().name })
+        Err(Error::NotRegistered { objective: self.info().name })
     }
 
     /// The function as [`Any`], for callers that know its type.
     #[doc(hidden)]
     fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// Called when a run begins: with the file of the saved run that it resumes, and the file that it
+    /// is saved to. A function whose values are dear keeps them beside it.
+    #[doc(hidden)]
+    fn begin(&self, resumed: Option<&Path>, saved: Option<&Path>) -> Result<()> {
+        let _ = (resumed, saved);
+        Ok(())
+    }
+
+    /// Whether evaluations can be cut short or go wrong: a run must then keep a state to go back to.
+    #[doc(hidden)]
+    fn can_be_cut_short(&self) -> bool {
+        false
+    }
+
+    /// Whether values are missing since the run began, because it was asked to stop while they were
+    /// calculated. An error if something went wrong.
+    #[doc(hidden)]
+    fn was_cut_short(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// What to say where no value was finite, if the function knows why.
+    #[doc(hidden)]
+    fn why_no_value(&self) -> Option<Error> {
         None
     }
 }
@@ -153,11 +179,12 @@ impl<T: Number> FunctionIn<T> for Closure {
 
     #[cfg(feature = "cuda")]
     fn on_gpu(&self, _: &Cuda, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
-        Err(crate::Error::NotRegistered { objective: self.name.clone() })
+        Err(Error::NotRegistered { objective: self.name.clone() })
     }
 }
 
-struct Called(Arc<Batch>);
+/// Evaluates the points of a tile together.
+pub(crate) struct Called(pub Arc<Batch>);
 
 impl<T: Scalar> Evaluator<T> for Called {
     fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {

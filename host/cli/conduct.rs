@@ -5,7 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use flockwork::swarm::{Outcome, Progress, Sample, Saved};
+use anyhow::bail;
+use flockwork::{
+    Error,
+    swarm::{Outcome, Progress, Sample, Saved},
+};
 
 use super::{interrupt, log::Log, pictures, progress::Bar, records::Records, report::Run};
 
@@ -39,6 +43,10 @@ pub fn conduct(
         if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     bar.finish();
+    if let (Err(Error::Interrupted), Some(path)) = (&outcome, &kept) {
+        let path = path.display();
+        bail!("stopped on request before anything was found; go on with: flockwork resume {path}");
+    }
     let outcome = outcome?;
     if let Some(log) = &mut log {
         log.result(&outcome);

@@ -1,7 +1,8 @@
 //! `flockwork optimize`: finds the best value of a function.
 
+use anyhow::bail;
 use clap::{ArgGroup, Args};
-use flockwork::swarm::Search;
+use flockwork::swarm::{Options, Problem, Search, Stop};
 
 use super::{
     conduct::conduct, limits::Limits, machine::Machine, method::MethodArguments,
@@ -9,7 +10,7 @@ use super::{
 };
 
 #[derive(Args)]
-#[command(group(ArgGroup::new("objective").args(["function", "formula"]).required(true)))]
+#[command(group(ArgGroup::new("objective").args(["function", "formula", "command"]).required(true)))]
 pub struct Arguments {
     /// The function: one of those listed below.
     function: Option<String>,
@@ -27,13 +28,26 @@ pub struct Arguments {
     machine: Machine,
 }
 
+/// The options of a run where none is given. A command is dear, so a swarm is small, and ends when it no
+/// longer finds anything better.
+fn usual(problem: &Problem) -> Options {
+    if problem.command().is_none() {
+        return Options::default();
+    }
+    let stop = Stop { patience: Some(50), ..Stop::default() };
+    Options { particles: 40, stop, ..Options::default() }
+}
+
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let Arguments { function, problem, method, swarm, limits, records, machine } = arguments;
     let source = problem.source(function.as_deref());
     let data = source.as_ref().map(|source| source.file().to_owned());
     let note = Note { data: source }.to_text();
     let problem = problem.problem(function.as_deref(), swarm.seed)?;
-    let mut options = swarm.options(problem.dims())?;
+    if problem.command().is_some() && records.animate.is_some() {
+        bail!("--animate draws a map of the function, for which a command would run too often");
+    }
+    let mut options = swarm.options_from(usual(&problem), problem.dims())?;
     let of_swarm = swarm
         .of_swarm()
         .or_else(|| limits.of_swarm())

@@ -1,11 +1,16 @@
 //! The problem stated on the command line.
 
-use std::path::{Path, PathBuf, absolute};
+use std::{
+    env,
+    path::{Path, PathBuf, absolute},
+    time::Duration,
+};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use flockwork::{
     Error,
+    command::{Command, Protocol},
     formula::Formula,
     io::{self, Hints, Layout},
     objective::{Data, Info},
@@ -16,7 +21,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     calibrations::{self, Case},
+    interrupt,
     parse::{Dimensions, bounds, choice, dimensions, whole},
+    records::seconds,
 };
 
 #[derive(Args)]
@@ -26,15 +33,17 @@ pub struct ProblemArguments {
     /// dimensions, 'sum(i in 0..n: x[i]^2 - cos(2*pi*x[i]))'; it is evaluated on the CPU.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "data")]
     formula: Option<String>,
-    /// A variable of the formula and its bounds; a whole number if they are written with two points,
-    /// both included; given once for each.
+    #[command(flatten)]
+    command: CommandArguments,
+    /// A variable of the formula or command and its bounds; a whole number if they are written with
+    /// two points, both included; given once for each.
     #[arg(
         long = "var",
         value_name = "NAME=LOWER,UPPER|LOWER..UPPER",
         value_parser = variable,
         conflicts_with_all = ["dims", "bounds"]
     )]
-    variables: Vec<FormulaVariable>,
+    variables: Vec<NamedVariable>,
     /// Number of dimensions [default: that of the data, or 2, or the fewest the function takes].
     #[arg(long, short = 'd', value_parser = whole::<u32>)]
     dims: Option<u32>,
@@ -70,16 +79,76 @@ pub struct ProblemArguments {
     data: DataArguments,
 }
 
-/// A variable of a formula.
+/// Arguments about a program that is the function.
+#[derive(Args)]
+pub struct CommandArguments {
+    /// A program in place of a function's name, such as './simulate --x {a}', run for each point with
+    /// the values of the variables in their places ({x[0]}, {x[1]} or all, {x}, with --dims and
+    /// --bounds); the last number that it prints is the value. Quotes are as in a shell, but none is
+    /// used.
+    #[arg(long, value_name = "TEXT", conflicts_with = "data")]
+    command: Option<String>,
+    /// How the program is told points: among its arguments, and started for each (arguments); or
+    /// started once for each job, by lines of JSON, {"points": [{"a": 0.1}, ...]}, each of which it
+    /// answers with a line {"values": [1.5, ...]} (lines) [default: arguments].
+    #[arg(long, value_parser = choice(Protocol::ALL, Protocol::name), requires = "command")]
+    protocol: Option<Protocol>,
+    #[command(flatten)]
+    jobs: JobsArgument,
+    /// Kill a program that takes longer for a point, which is then infinitely bad [default: never].
+    #[arg(long, value_name = "SECONDS", value_parser = timeout, requires = "command")]
+    timeout: Option<f64>,
+}
+
+/// How many programs run at a time, which a resumed run may change.
+#[derive(Args)]
+pub struct JobsArgument {
+    /// The most programs of --command that run at a time; the result does not depend on it [default:
+    /// one per core; of a resumed run: as saved].
+    #[arg(long, value_name = "N", value_parser = jobs)]
+    jobs: Option<usize>,
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let value = text.parse().ok().filter(|jobs| (1..=MOST_JOBS).contains(jobs));
+    value.ok_or_else(|| format!("expected a number from 1 to {MOST_JOBS}"))
+}
+
+/// Each is a process, and a thread that waits for it.
+const MOST_JOBS: usize = 4096;
+
+fn timeout(text: &str) -> Result<f64, String> {
+    seconds(text)
+        .ok()
+        .filter(|&value| value > 0.0)
+        .ok_or_else(|| "expected a number of seconds, more than 0".to_owned())
+}
+
+impl JobsArgument {
+    /// A problem whose programs, if it has any, run as many at a time as was said and end when a
+    /// signal asks the run to stop.
+    pub fn apply(&self, problem: Problem) -> anyhow::Result<Problem> {
+        if self.jobs.is_some() && problem.command().is_none() {
+            bail!("--jobs is about the programs of --command; this function has none");
+        }
+        let change = |command: Command| match self.jobs {
+            Some(jobs) => command.jobs(jobs),
+            None => command,
+        };
+        Ok(problem.with_command(|command| change(command).stop_when(interrupt::asked))?)
+    }
+}
+
+/// A variable of a formula or a command.
 #[derive(Clone, Debug)]
-struct FormulaVariable {
+struct NamedVariable {
     name: String,
     lower: f64,
     upper: f64,
     whole: bool,
 }
 
-fn variable(text: &str) -> Result<FormulaVariable, String> {
+fn variable(text: &str) -> Result<NamedVariable, String> {
     let expected = "expected NAME=LOWER,UPPER, or NAME=LOWER..UPPER for a whole number";
     let (name, range) =
         text.split_once('=').ok_or_else(|| format!("{text:?} has no =; {expected}"))?;
@@ -93,7 +162,7 @@ fn variable(text: &str) -> Result<FormulaVariable, String> {
         None => (range.to_owned(), false),
     };
     let (lower, upper) = bounds(&range).map_err(|why| format!("{name}: {why}; {expected}"))?;
-    Ok(FormulaVariable { name: name.to_owned(), lower, upper, whole })
+    Ok(NamedVariable { name: name.to_owned(), lower, upper, whole })
 }
 
 /// Arguments that say where a function's data are.
@@ -235,16 +304,54 @@ impl ProblemArguments {
         if given.is_empty() {
             bail!("the formula has no variables: it is {:e}", formula.at(&[])?);
         }
-        let variables: Vec<_> = self
-            .variables
-            .iter()
-            .map(|FormulaVariable { name, lower, upper, .. }| (&**name, *lower, *upper))
-            .collect();
-        let kinds = self.variables.iter().map(|variable| match variable.whole {
+        let problem = Problem::from_formula(&formula, &self.named_bounds())?;
+        Ok(problem.with_variables(self.kinds())?)
+    }
+
+    /// The variables' names and bounds.
+    fn named_bounds(&self) -> Vec<(&str, f64, f64)> {
+        let variables = self.variables.iter();
+        variables.map(|variable| (&*variable.name, variable.lower, variable.upper)).collect()
+    }
+
+    fn kinds(&self) -> Vec<Variable> {
+        let kind = |variable: &NamedVariable| match variable.whole {
             true => Variable::Integer,
             false => Variable::Continuous,
-        });
-        Ok(Problem::from_formula(&formula, &variables)?.with_variables(kinds.collect())?)
+        };
+        self.variables.iter().map(kind).collect()
+    }
+
+    /// The command's problem, likewise.
+    fn commanded(&self, text: &str) -> anyhow::Result<Problem> {
+        let CommandArguments { protocol, timeout, .. } = &self.command;
+        let here = env::current_dir().context("the current folder, where programs are run")?;
+        // Where it is resumed does not matter.
+        let mut command =
+            Command::new(text)?.protocol(protocol.unwrap_or_default()).directory(here);
+        if let Some(seconds) = *timeout {
+            command = command.timeout(Duration::from_secs_f64(seconds));
+        }
+        if !self.variables.is_empty() {
+            let problem = Problem::from_command(&command, &self.named_bounds())?;
+            return Ok(problem.with_variables(self.kinds())?);
+        }
+        let given = self.dims.map(|dims| dims as usize);
+        let count = given.or(Some(self.bounds.len()).filter(|&count| count > 1));
+        let (Some(n), Some(&(lower, upper))) = (count, self.bounds.first()) else {
+            let is_named = |name: &&str| *name != "x" && !name.starts_with("x[");
+            let names = command.names().into_iter().filter(is_named);
+            let missing: Vec<_> = names.map(|name| format!("--var {name}=LOWER,UPPER")).collect();
+            match missing.is_empty() {
+                false => bail!("variables of the command need bounds: {}", missing.join(" ")),
+                true => bail!(
+                    "a command needs its variables: --var NAME=LOWER,UPPER for each {{NAME}} in it, or \
+                     --dims N and --bounds LOWER,UPPER for {{x[0]}}, {{x[1]}} and so on"
+                ),
+            }
+        };
+        // The true bounds take their place below.
+        Ok(Problem::from_command_of_x(&command, vec![lower; n], vec![upper; n])?)
     }
 
     /// Builds the problem; `seed` is the run's.
@@ -252,11 +359,17 @@ impl ProblemArguments {
         if let Some(text) = &self.formula {
             return self.finished(self.written(text)?, seed);
         }
+        if let Some(text) = &self.command.command {
+            return self.finished(self.command.jobs.apply(self.commanded(text)?)?, seed);
+        }
+        if self.command.jobs.jobs.is_some() {
+            bail!("--jobs is about the programs of --command, which is not given");
+        }
         let Some(function) = function else {
-            bail!("a function's name or --formula is needed");
+            bail!("a function's name, --formula or --command is needed");
         };
-        if let Some(FormulaVariable { name, .. }) = self.variables.first() {
-            bail!("--var {name} is a variable of a formula: give one with --formula");
+        if let Some(NamedVariable { name, .. }) = self.variables.first() {
+            bail!("--var {name} is a variable of a --formula or a --command, and neither is given");
         }
         let info = info(function)?;
         let case = calibrations::find(function);

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use flockwork::{
     backend::{AnyBackend, Backend},
+    command::Command,
     formula::Formula,
     objective::Goal,
     swarm::{Agreement, Edge, Options, Outcome, Precision, Problem, StopReason, Variable},
@@ -63,6 +64,7 @@ impl Run<'_> {
         json!({
             "function": problem.name(),
             "formula": problem.formula().map(Formula::text),
+            "command": problem.command().map(Command::text),
             "names": problem.names(),
             "goal": sought(problem.goal()),
             "dims": problem.dims(),
@@ -87,6 +89,9 @@ impl Run<'_> {
         let mut object = self.statement();
         object["evaluations_per_second"] = json!(outcome.evaluations_per_second());
         object["result"] = json!(outcome);
+        if let Some(tally) = self.problem.tally() {
+            object["programs"] = json!(tally);
+        }
         format!("{object}\n")
     }
 
@@ -113,6 +118,16 @@ impl Run<'_> {
         Some(format!(
             "outside     the box: {} is {x:.6}, the bounds are {lower} and {upper}{more}{why}",
             problem.names().map_or_else(|| format!("x{first}"), |names| names[first].clone())
+        ))
+    }
+
+    /// A line about the programs that failed, if any did.
+    fn failures(&self) -> Option<String> {
+        let tally = self.problem.tally()?;
+        let first = tally.first_failure?;
+        Some(format!(
+            "failed      at {} of {} points; the first: {first}",
+            tally.failed, tally.evaluated
         ))
     }
 
@@ -167,6 +182,7 @@ impl Run<'_> {
             );
         }
         lines.extend(outside);
+        lines.extend(self.failures());
         if let Some(position) = known.and_then(|known| known.position) {
             lines.push(format!("{sought} at  {}", point(None, &position)));
         }

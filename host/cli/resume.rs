@@ -14,7 +14,7 @@ use super::{
     conduct::conduct,
     limits::Limits,
     machine::Machine,
-    problem::{self, DataArguments, Source},
+    problem::{self, DataArguments, JobsArgument, Source},
     records::Records,
     report::Run,
 };
@@ -34,6 +34,8 @@ pub struct Arguments {
     machine: Machine,
     #[command(flatten, next_help_heading = "Problem")]
     data: DataArguments,
+    #[command(flatten, next_help_heading = "Problem")]
+    jobs: JobsArgument,
 }
 
 /// The program's own note in a saved run, as JSON.
@@ -50,7 +52,7 @@ impl Note {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { file, no_save, limits, records, machine, data } = arguments;
+    let Arguments { file, no_save, limits, records, machine, data, jobs } = arguments;
     let saved =
         Checkpoint::read(file)?.with_limits(|iterations, stop| limits.apply(iterations, stop));
     let mut options = saved.options().clone();
@@ -72,7 +74,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if data.file().is_some() {
         note.data = data.source(None);
     }
-    let problem = problem(&saved, note.data.as_ref())?;
+    let problem = jobs.apply(problem(&saved, note.data.as_ref())?)?;
     let inputs = [("--data", note.data.as_ref().map(Source::file))];
     records.check(problem.dims(), &inputs, Some(file))?;
     let backend = machine.select_for_problem(&problem)?;
@@ -86,7 +88,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// The problem of a saved run.
 fn problem(saved: &Checkpoint, source: Option<&Source>) -> anyhow::Result<Problem> {
-    if saved.formula().is_some() {
+    if saved.formula().is_some() || saved.is_of_command() {
         return Ok(saved.problem()?);
     }
     let info = problem::info(saved.function()).with_context(|| {

@@ -270,11 +270,6 @@ fn set<T>(place: &mut T, given: Option<T>) {
 }
 
 impl SwarmArguments {
-    /// The options of a run with this many dimensions, without its limits and records.
-    pub fn options(&self, dims: u32) -> anyhow::Result<Options> {
-        self.options_from(Options::default(), dims)
-    }
-
     /// The file of starting points, if `--start` names one.
     pub fn start_file(&self) -> Option<&Path> {
         let start = self.start.as_deref()?;
@@ -314,7 +309,8 @@ impl SwarmArguments {
         self.polish == Some(Finish::Never)
     }
 
-    /// Like `options`, starting from `usual` if neither a rule nor a preset is given.
+    /// The options of a run with this many dimensions, without its limits and records; those of `usual`
+    /// if neither a rule nor a preset is given.
     pub fn options_from(&self, usual: Options, dims: u32) -> anyhow::Result<Options> {
         let mut options = match (self.rule.rule, self.preset) {
             (Some(rule), _) => {

@@ -77,7 +77,7 @@ macro_rules! in_precision {
 
             #[cfg(feature = "cuda")]
             fn on_gpu(&self, _: &Cuda, _: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
-                Err(crate::Error::FormulaOnGpu)
+                Err(crate::Error::OnlyOnCpu { function: "a formula" })
             }
         }
     )* };

@@ -17,6 +17,7 @@ use crate::backend::{
 };
 use crate::{
     Error, Result,
+    command::{Command, Commanded, Tally},
     formula::{self, Formula, Written},
     io::Table,
     memory,
@@ -262,17 +263,7 @@ impl Problem {
     /// If a name of the formula is not among them or two are alike, if the formula makes no sense, or
     /// if bounds are invalid.
     pub fn from_formula(formula: &Formula, variables: &[(&str, f64, f64)]) -> Result<Self> {
-        let names: Vec<String> = variables.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        for (nth, name) in names.iter().enumerate() {
-            if names[..nth].contains(name) {
-                return Err(Error::Option {
-                    option: "the name of a variable",
-                    value: format!("{name:?} twice"),
-                    accepted: "a name of its own".to_owned(),
-                });
-            }
-        }
-        let (lower, upper) = variables.iter().map(|&(_, lower, upper)| (lower, upper)).unzip();
+        let (names, lower, upper) = apart(variables)?;
         Self::of_written(formula, Some(names), lower, upper)
     }
 
@@ -312,6 +303,81 @@ impl Problem {
         Self::from_function(Arc::new(written), lower, upper)
     }
 
+    /// A command whose variables have these names and bounds: see [`crate::command`].
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use flockwork::{command::Command, swarm::{Problem, Search}};
+    ///
+    /// let command = Command::new("printf %s {width}")?;
+    /// let problem = Problem::from_command(&command, &[("width", 2.0, 5.0)])?;
+    /// assert_eq!(problem.names(), Some(&["width".to_owned()][..]));
+    /// let outcome = Search::new(problem).evaluations(60).run()?;
+    /// assert!(outcome.value < 2.5);
+    /// # }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the command has other names or lacks one of these, if two are alike, or if bounds are
+    /// invalid. Whether the program can be run is found out in a run, which then ends with
+    /// [`Error::Command`].
+    pub fn from_command(command: &Command, variables: &[(&str, f64, f64)]) -> Result<Self> {
+        let (names, lower, upper) = apart(variables)?;
+        Self::of_commanded(Commanded::new(command, Some(names), lower.len())?, lower, upper)
+    }
+
+    /// A command of `x[0]`, `x[1]` and so on, as many as there are bounds: see [`crate::command`].
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use flockwork::{command::Command, swarm::{Problem, Search, Variable}};
+    ///
+    /// let command = Command::new("sh -c 'echo $(( $1 * $1 + $2 * $2 ))' sh {x}")?;
+    /// let problem = Problem::from_command_of_x(&command, vec![-3.0; 2], vec![3.0; 2])?;
+    /// let problem = problem.with_variables(vec![Variable::Integer; 2])?;
+    /// let outcome = Search::new(problem).particles(16).iterations(30).run()?;
+    /// assert_eq!(outcome.value, 0.0);
+    /// # }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the command has other names or lacks one of these, or if bounds are invalid.
+    pub fn from_command_of_x(
+        command: &Command,
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+    ) -> Result<Self> {
+        Self::of_commanded(Commanded::new(command, None, lower.len())?, lower, upper)
+    }
+
+    fn of_commanded(commanded: Commanded, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+        Self::from_function(Arc::new(commanded), lower, upper)
+    }
+
+    /// The same problem with a changed command, which has no answers yet; any other problem as it is.
+    ///
+    /// ```
+    /// use flockwork::{command::Command, swarm::Problem};
+    ///
+    /// let problem = Problem::from_command(&Command::new("./simulate {a}")?, &[("a", 0.0, 1.0)])?;
+    /// let problem = problem.with_command(|command| command.jobs(4))?;
+    /// assert_eq!(problem.command(), Some(&Command::new("./simulate {a}")?.jobs(4)));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the changed command has other names.
+    pub fn with_command(mut self, change: impl FnOnce(Command) -> Command) -> Result<Self> {
+        if let Some(commanded) = self.commanded() {
+            let command = change(commanded.command().clone());
+            let names = commanded.names().map(<[String]>::to_vec);
+            self.function = Arc::new(Commanded::new(&command, names, self.lower.len())?);
+        }
+        Ok(self)
+    }
+
     /// The back end for a choice; `threads` as for [`AnyBackend::select`]. A function without GPU kernels
     /// is left to the CPU unless a GPU is asked for.
     ///
@@ -329,12 +395,52 @@ impl Problem {
         if choice == Choice::Cpu || self.function.has_kernels() {
             return AnyBackend::select(choice, threads);
         }
-        match (choice, self.written()) {
-            (Choice::Auto, None) => AnyBackend::cpu(threads, "the function has no GPU kernels"),
-            (Choice::Auto, Some(_)) => AnyBackend::cpu(threads, "formulas are evaluated there"),
-            (_, None) => Err(Error::NotRegistered { objective: self.named.name.clone() }),
-            (_, Some(_)) => Err(Error::FormulaOnGpu),
-        }
+        let (reason, refused) = if self.written().is_some() {
+            ("formulas are evaluated there", Error::OnlyOnCpu { function: "a formula" })
+        } else if self.commanded().is_some() {
+            ("commands run there", Error::OnlyOnCpu { function: "a command" })
+        } else {
+            let objective = self.named.name.clone();
+            ("the function has no GPU kernels", Error::NotRegistered { objective })
+        };
+        if choice == Choice::Auto { AnyBackend::cpu(threads, reason) } else { Err(refused) }
+    }
+
+    /// The command and its variables, if the function is one.
+    pub(crate) fn commanded(&self) -> Option<&Commanded> {
+        self.function.as_any()?.downcast_ref()
+    }
+
+    /// The command, if the function is one.
+    ///
+    /// ```
+    /// use flockwork::{command::Command, swarm::Problem};
+    ///
+    /// let command = Command::new("./simulate {a}")?;
+    /// let problem = Problem::from_command(&command, &[("a", 0.0, 1.0)])?;
+    /// assert_eq!(problem.command(), Some(&command));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn command(&self) -> Option<&Command> {
+        self.commanded().map(Commanded::command)
+    }
+
+    /// How many points the command was evaluated at so far, and how many of these failed; `None` if the
+    /// function is no command. Clones of a problem count together.
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use flockwork::{command::Command, swarm::{Problem, Search}};
+    ///
+    /// let problem = Problem::from_command(&Command::new("echo {a}")?, &[("a", 0.0, 1.0)])?;
+    /// Search::new(problem.clone()).evaluations(20).run()?;
+    /// let tally = problem.tally().expect("it is a command");
+    /// assert!(0 < tally.evaluated && tally.evaluated <= 20 && tally.failed == 0);
+    /// # }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn tally(&self) -> Option<Tally> {
+        self.commanded().map(Commanded::tally)
     }
 
     /// The formula and its variables, if the function is one.
@@ -356,7 +462,7 @@ impl Problem {
         self.written().map(Written::formula)
     }
 
-    /// The variables' names, if it is a formula that gives them names.
+    /// The variables' names, if it is a formula or a command that gives them names.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::Problem};
@@ -365,7 +471,10 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn names(&self) -> Option<&[String]> {
-        self.written()?.names()
+        match self.written() {
+            Some(written) => written.names(),
+            None => self.commanded()?.names(),
+        }
     }
 
     /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell).
@@ -818,6 +927,23 @@ impl std::fmt::Debug for Problem {
             .field("rotation_seed", &self.rotation_seed())
             .finish_non_exhaustive()
     }
+}
+
+/// The names of variables, which must differ, and their lower and upper bounds.
+#[expect(clippy::type_complexity, reason = "three lists")]
+fn apart(variables: &[(&str, f64, f64)]) -> Result<(Vec<String>, Vec<f64>, Vec<f64>)> {
+    let names: Vec<String> = variables.iter().map(|(name, ..)| (*name).to_owned()).collect();
+    for (nth, name) in names.iter().enumerate() {
+        if names[..nth].contains(name) {
+            return Err(Error::Option {
+                option: "the name of a variable",
+                value: format!("{name:?} twice"),
+                accepted: "a name of its own".to_owned(),
+            });
+        }
+    }
+    let (lower, upper) = variables.iter().map(|&(_, lower, upper)| (lower, upper)).unzip();
+    Ok((names, lower, upper))
 }
 
 fn unknown(name: &str) -> Error {

@@ -58,6 +58,8 @@ impl Checkpoint {
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         self.check_problem(problem)?;
+        let file = saved.as_ref().map(|saved| &*saved.path);
+        problem.function().begin(Some(self.path()), file)?;
         if self.is_of_searches() {
             let resumed = Some(self.searches()?);
             let options = self.options();
@@ -78,6 +80,9 @@ impl Checkpoint {
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
+        if self.is_new() {
+            return Run::<_, T>::new(problem, self.options(), backend)?.go(saved, observe);
+        }
         let (mut state, snapshot) = self.state::<T>(problem)?;
         state.personal_bests = state.personal_bests.filter(|_| note);
         Run::resumed(problem, self.options(), backend, state, &snapshot)?.go(saved, observe)

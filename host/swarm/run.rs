@@ -141,8 +141,16 @@ pub(super) fn run(
     // Settled here, not later: a file stores the choices, and a restart with more particles keeps
     // them.
     let options = &options.settled_on(problem, backend);
+    problem.function().begin(None, saved.as_ref().map(|saved| &*saved.path))?;
     if options.searches.is_some() {
         return searches::run(problem, options, backend, None, saved, observe);
+    }
+    if let Some(saved) = &saved
+        && problem.function().can_be_cut_short()
+    {
+        // Its first points may take long, and a run that is interrupted there is resumed, too.
+        options.check()?;
+        saved::write_new(saved, problem, options)?;
     }
     match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
@@ -171,6 +179,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     pub fn new(problem: &'a Problem, options: &'a Options, backend: &'a B) -> Result<Self> {
         let mut run = Self::prepared(problem, options, backend, 0, options.particles)?;
         run.begin_swarm()?;
+        if problem.function().was_cut_short()? {
+            return Err(Error::Interrupted);
+        }
         run.startup = run.called.elapsed();
         run.evaluations_before = run.evaluations();
         Ok(run)
@@ -606,6 +617,21 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.note_frame()
     }
 
+    /// What to go back to if evaluations are cut short.
+    fn kept(&mut self) -> Result<Option<(State, Snapshot<T>)>> {
+        if !self.problem.function().can_be_cut_short() {
+            return Ok(None);
+        }
+        Ok(Some((self.state.clone(), self.swarm.snapshot()?)))
+    }
+
+    /// The run as it was.
+    fn back_to(self, (state, snapshot): (State, Snapshot<T>)) -> Result<Self> {
+        let Self { called, startup, evaluations_before, .. } = self;
+        let run = Self::resumed(self.problem, self.options, self.backend, state, &snapshot)?;
+        Ok(Self { called, startup, evaluations_before, ..run })
+    }
+
     /// Runs to the end.
     pub fn go(
         mut self,
@@ -615,6 +641,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let mut batch = 1;
         let mut told = self.state.history.len();
         let mut last_saved: Option<Instant> = None;
+        self.note_records()?;
+        self.note_best()?;
+        let mut kept = self.kept()?;
         let stopped = loop {
             self.note_records()?;
             self.note_best()?;
@@ -629,6 +658,14 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             if stopped.is_none() && next == 0 && !polishing {
                 let polish = reason == StopReason::Iterations && self.begin_polish()?;
                 stopped = if polish { None } else { Some(reason) };
+            }
+            if self.problem.function().was_cut_short()?
+                && let Some(before) = kept.take()
+            {
+                // What is missing must not be taken for bad.
+                self = self.back_to(before)?;
+                told = told.min(self.state.history.len());
+                stopped = Some(StopReason::Interrupted);
             }
             let elapsed = self.called.elapsed();
             let interrupted = observe(&Progress {
@@ -658,6 +695,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             if let Some(reason) = stopped {
                 break reason;
             }
+            kept = self.kept()?;
             // Checks the conditions once more in the iteration in which a polish ended.
             if polishing || next == 0 {
                 continue;
@@ -735,6 +773,9 @@ fn in_f64<T: Number>(
 
 /// Explains why there is no best: no value was finite, or one was infinitely good.
 pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u64) -> Error {
+    if let Some(error) = problem.function().why_no_value() {
+        return error;
+    }
     let objective = problem.name().to_owned();
     if fitness == f64::NEG_INFINITY {
         let value = sign(problem.goal()) * fitness;
@@ -846,6 +887,7 @@ fn minimize_many_in<T: Number>(
     let called = Instant::now();
     options.check_alone("advanced with others")?;
     let plan = Plan::<T>::of_many(problem, options, variations)?;
+    problem.function().begin(None, None)?;
     let mut swarm = backend.swarm(problem.function(), plan.clone())?;
     swarm.record_every(options.history)?;
     swarm.start(None)?;
@@ -853,6 +895,9 @@ fn minimize_many_in<T: Number>(
     let startup = called.elapsed();
     swarm.advance(options.iterations)?;
     let bests = swarm.bests()?;
+    if problem.function().was_cut_short()? {
+        return Err(Error::Interrupted);
+    }
     let elapsed = called.elapsed() - startup;
     let records = swarm.take_records()?;
     let evaluations = |iteration| u64::from(options.particles) * (u64::from(iteration) + 1);

@@ -18,6 +18,7 @@ use super::{
 use crate::{
     Error, Result,
     backend::{Best, Ended, Number, SearchSchedule, Snapshot, lane_fits},
+    command::{Commanded, Stated},
     formula::Formula,
     io::checkpoint::{self, OwnedSection, Section, find},
 };
@@ -66,6 +67,9 @@ struct Statement {
     /// The function, if it is a formula.
     #[serde(default)]
     formula: Option<Text>,
+    /// The function, if it is a command.
+    #[serde(default)]
+    command: Option<Stated>,
 }
 
 /// A formula as a file stores it.
@@ -96,6 +100,7 @@ impl Statement {
                 text: written.formula().text().to_owned(),
                 names: written.names().map(<[String]>::to_vec),
             }),
+            command: problem.commanded().map(Commanded::stated),
         }
     }
 }
@@ -111,6 +116,9 @@ struct Header {
     #[serde(default)]
     course: Option<Course>,
     iteration: u32,
+    /// Whether it has not evaluated its first points yet.
+    #[serde(default)]
+    is_new: bool,
     note: String,
     /// Number of samples and of frames.
     samples: usize,
@@ -138,6 +146,7 @@ pub(super) fn write<T: Number>(
         polisher: state.polisher.clone(),
         course: None,
         iteration: snapshot.iteration,
+        is_new: false,
         note: saved.note.clone(),
         samples: state.history.len(),
         frames: state
@@ -199,6 +208,25 @@ pub(super) fn write<T: Number>(
     )
 }
 
+/// Writes a run that has not evaluated its first points yet.
+pub(super) fn write_new(saved: &Saved, problem: &Problem, options: &Options) -> Result<()> {
+    let header = Header {
+        problem: Statement::of(problem),
+        options: options.clone(),
+        ledger: Ledger::default(),
+        polisher: None,
+        course: None,
+        iteration: 0,
+        is_new: true,
+        note: saved.note.clone(),
+        samples: 0,
+        frames: Vec::new(),
+    };
+    let (counts, samples) = sampled(&[]);
+    let sections = [Section::new("sample_counts", &counts), Section::new("samples", &samples)];
+    checkpoint::write(&saved.path, &header, &sections)
+}
+
 /// The samples as two lists of numbers.
 fn sampled(history: &[Sample]) -> (Vec<u64>, Vec<f64>) {
     let counts = history.iter().flat_map(|s| [u64::from(s.iteration), s.evaluations]);
@@ -221,6 +249,7 @@ pub(super) fn write_searches(
         polisher: None,
         course: Some(course.clone()),
         iteration: course.rounds,
+        is_new: false,
         note: saved.note.clone(),
         samples: course.history.len(),
         frames: Vec::new(),
@@ -328,25 +357,26 @@ impl Checkpoint {
         &self.header.note
     }
 
-    /// The problem, if its function is built in and not defined by data, or is a
-    /// [`Formula`]. Otherwise build the problem yourself and pass it to [`Checkpoint::resume`].
+    /// The problem, if its function is built in and not defined by data, or is a [`Formula`] or a
+    /// [`Command`](crate::command::Command). Otherwise build the problem yourself and pass it to [`Checkpoint::resume`].
     ///
     /// # Errors
     /// If the function is a closure, a fit or your own objective type, or is defined by data.
     pub fn problem(&self) -> Result<Problem> {
-        let Statement { function, objective, lower, .. } = &self.header.problem;
+        let Statement { function, objective, lower, upper, .. } = &self.header.problem;
         if let Some(Text { text, names }) = &self.header.problem.formula {
             let formula = Formula::parse(text)?;
-            let Statement { lower, upper, .. } = self.header.problem.clone();
             let problem = match names {
-                None => Problem::from_formula_of_x(&formula, lower, upper)?,
-                Some(names) => {
-                    let bounds = lower.into_iter().zip(upper);
-                    let variables = names.iter().zip(bounds);
-                    let variables: Vec<_> =
-                        variables.map(|(name, (lower, upper))| (&**name, lower, upper)).collect();
-                    Problem::from_formula(&formula, &variables)?
-                }
+                None => Problem::from_formula_of_x(&formula, lower.clone(), upper.clone())?,
+                Some(names) => Problem::from_formula(&formula, &self.variables(names))?,
+            };
+            return self.stated(problem.called(function));
+        }
+        if let Some(stated) = &self.header.problem.command {
+            let command = stated.command()?;
+            let problem = match &stated.names {
+                None => Problem::from_command_of_x(&command, lower.clone(), upper.clone())?,
+                Some(names) => Problem::from_command(&command, &self.variables(names))?,
             };
             return self.stated(problem.called(function));
         }
@@ -359,6 +389,19 @@ impl Checkpoint {
             ))),
             problem => self.stated(problem?.called(function)),
         }
+    }
+
+    /// Names with their bounds.
+    fn variables<'a>(&'a self, names: &'a [String]) -> Vec<(&'a str, f64, f64)> {
+        let Statement { lower, upper, .. } = &self.header.problem;
+        let bounds = lower.iter().zip(upper);
+        let variables = names.iter().zip(bounds);
+        variables.map(|(name, (&lower, &upper))| (&**name, lower, upper)).collect()
+    }
+
+    /// Whether the function is a [`Command`](crate::command::Command).
+    pub fn is_of_command(&self) -> bool {
+        self.header.problem.command.is_some()
     }
 
     /// The text of the formula that the function is, if it is one.
@@ -387,6 +430,12 @@ impl Checkpoint {
         let mut stated = Statement::of(problem);
         if self.header.problem.objective.is_none() {
             stated.objective = None;
+        }
+        if let (Some(here), Some(there)) = (&stated.command, &self.header.problem.command)
+            && here.is_same_function(there)
+        {
+            // What else there is to a command may change.
+            stated.command = Some(there.clone());
         }
         if stated != self.header.problem {
             let parts = match self.function().starts_with("fit of ") {
@@ -433,6 +482,16 @@ impl Checkpoint {
             velocity: value[3],
         };
         Ok(counts.chunks_exact(2).zip(values.chunks_exact(4)).map(sample).collect())
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it has not evaluated its first points yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.header.is_new
     }
 
     /// Whether it is a run of searches.

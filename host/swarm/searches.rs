@@ -245,6 +245,8 @@ impl Run<'_> {
         let target = self.options.stop.target.map_or(f64::NEG_INFINITY, |target| sign * target);
         let mut told = self.course.history.len();
         let mut last_saved: Option<Instant> = None;
+        let function = self.problem.function();
+        let mut is_cut_short = false;
         let stopped = loop {
             let elapsed = self.called.elapsed();
             let interrupted = observe(&Progress {
@@ -262,7 +264,7 @@ impl Run<'_> {
             if stopped.is_none() && !self.course.is_open && allowance.is_none() {
                 stopped = Some(StopReason::Evaluations);
             }
-            if stopped.is_none() && interrupted.is_break() {
+            if stopped.is_none() && (is_cut_short || interrupted.is_break()) {
                 stopped = Some(StopReason::Interrupted);
             }
             if stopped.is_none() && is_late(&self.called) {
@@ -278,6 +280,11 @@ impl Run<'_> {
             if let Some(reason) = stopped {
                 break reason;
             }
+            // What is missing must not be taken for bad, so the run goes back to before.
+            let before = match function.can_be_cut_short() {
+                true => Some((self.course.clone(), searches.snapshot()?)),
+                false => None,
+            };
             let goes_on = self.course.is_open;
             if let (false, Some(allowance)) = (goes_on, allowance) {
                 self.begin_round(allowance);
@@ -293,8 +300,18 @@ impl Run<'_> {
             let called = self.called;
             let goes_on = || began.elapsed() < LOOK_EVERY && !is_late(&called);
             let is_done = searches.advance(&limits, &goes_on)?;
-            self.note(&searches.heads()?, is_done);
+            is_cut_short = function.was_cut_short()?;
+            match before.filter(|_| is_cut_short) {
+                Some((course, lanes)) => {
+                    searches.restore(&lanes)?;
+                    self.course = course;
+                }
+                None => self.note(&searches.heads()?, is_done),
+            }
         };
+        if is_cut_short && self.course.best.0 == f64::INFINITY {
+            return Err(Error::Interrupted);
+        }
         self.outcome(stopped, plan)
     }
 

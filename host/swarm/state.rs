@@ -50,7 +50,7 @@ pub(super) struct Ledger {
 }
 
 /// The state of a run besides its problem, its options and its current swarm.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct State {
     pub ledger: Ledger,
     pub polisher: Option<Polisher>,
