@@ -28,10 +28,10 @@ pub struct Arguments {
     machine: Machine,
 }
 
-/// The options of a run where none is given. A command is dear, so a swarm is small, and ends when it no
-/// longer finds anything better.
-fn usual(problem: &Problem) -> Options {
-    if problem.command().is_none() {
+/// The options of a run where none is given. A command is dear, so its swarm is small, and ends when it
+/// no longer finds anything better.
+fn usual(problem: &Problem, is_swarm: bool) -> Options {
+    if !is_swarm || problem.command().is_none() {
         return Options::default();
     }
     let stop = Stop { patience: Some(50), ..Stop::default() };
@@ -47,13 +47,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if problem.command().is_some() && records.animate.is_some() {
         bail!("--animate draws a map of the function, for which a command would run too often");
     }
-    let mut options = swarm.options_from(usual(&problem), problem.dims())?;
     let of_swarm = swarm
         .of_swarm()
         .or_else(|| limits.of_swarm())
         .or_else(|| records.of_swarm())
         .or_else(|| machine.of_swarm());
-    options.searches = method.searches(&problem, of_swarm)?;
+    let searches = method.searches(&problem, of_swarm)?;
+    let mut options = swarm.options_from(usual(&problem, searches.is_none()), problem.dims())?;
+    options.searches = searches;
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);
     options.check()?;

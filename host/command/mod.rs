@@ -191,7 +191,7 @@ impl Command {
     ///
     /// // In the lower half it never ends.
     /// let command = Command::new("sh -c '[ {a} -gt 1 ] || sleep 1000; echo {a}'")?;
-    /// let command = command.timeout(Duration::from_secs(2)).jobs(8);
+    /// let command = command.timeout(Duration::from_secs(5)).jobs(8);
     /// let problem = Problem::from_command(&command, &[("a", 0.0, 3.0)])?;
     /// # let problem = problem.with_variables(vec![flockwork::swarm::Variable::Integer])?;
     /// let outcome = Search::new(problem.clone()).particles(16).iterations(5).run()?;

@@ -344,11 +344,7 @@ impl Problem {
     ///
     /// # Errors
     /// If the command has other names or lacks one of these, or if bounds are invalid.
-    pub fn from_command_of_x(
-        command: &Command,
-        lower: Vec<f64>,
-        upper: Vec<f64>,
-    ) -> Result<Self> {
+    pub fn from_command_of_x(command: &Command, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
         Self::of_commanded(Commanded::new(command, None, lower.len())?, lower, upper)
     }
 
@@ -930,7 +926,6 @@ impl std::fmt::Debug for Problem {
 }
 
 /// The names of variables, which must differ, and their lower and upper bounds.
-#[expect(clippy::type_complexity, reason = "three lists")]
 fn apart(variables: &[(&str, f64, f64)]) -> Result<(Vec<String>, Vec<f64>, Vec<f64>)> {
     let names: Vec<String> = variables.iter().map(|(name, ..)| (*name).to_owned()).collect();
     for (nth, name) in names.iter().enumerate() {

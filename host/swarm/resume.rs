@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{
-    Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, searches,
+    Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, saved, searches,
     state::PersonalBest,
 };
 use crate::{
@@ -81,6 +81,9 @@ impl Checkpoint {
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         if self.is_new() {
+            if let Some(saved) = &saved {
+                saved::write_new(saved, problem, self.options())?;
+            }
             return Run::<_, T>::new(problem, self.options(), backend)?.go(saved, observe);
         }
         let (mut state, snapshot) = self.state::<T>(problem)?;

@@ -400,6 +400,20 @@ impl Checkpoint {
     }
 
     /// Whether the function is a [`Command`](crate::command::Command).
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use std::time::Duration;
+    /// use flockwork::{command::Command, swarm::{Checkpoint, Problem, Search}};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.flockwork");
+    /// let problem = Problem::from_command(&Command::new("echo {a}")?, &[("a", 1.0, 2.0)])?;
+    /// Search::new(problem).evaluations(10).save(&path, Duration::from_secs(60)).run()?;
+    /// assert!(Checkpoint::read(&path)?.is_of_command());
+    /// # }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     pub fn is_of_command(&self) -> bool {
         self.header.problem.command.is_some()
     }

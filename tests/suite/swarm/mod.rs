@@ -3,6 +3,7 @@
 //! which give the CPU's bits; then the command line.
 
 mod bbob;
+mod command;
 mod edges;
 mod few;
 mod formula;
