@@ -1,5 +1,5 @@
-//! Particle-swarm global optimization on NVIDIA GPUs and CPUs, every kernel in Rust; and all-pairs
-//! shortest paths: [`paths`].
+//! Global optimization on NVIDIA GPUs and CPUs, every kernel in Rust, [model fitting](fit), and
+//! all-pairs shortest [paths].
 //!
 //! A [`Problem`](swarm::Problem) is an objective function in a box; [`minimize`](swarm::minimize)
 //! searches it with a swarm on a [back end](backend) and returns the best point found:

@@ -46,7 +46,7 @@ use std::io::{self, Write};
 use anyhow::Context;
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// Particle-swarm global optimization on NVIDIA GPUs and CPUs, and all-pairs shortest paths on CPUs.
+/// Global optimization, model fitting and all-pairs shortest paths on NVIDIA GPUs and CPUs.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100, arg_required_else_help = true)]
 struct Arguments {
@@ -56,7 +56,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Find the minimum or maximum of a function with a particle swarm.
+    /// Find the minimum or maximum of a function.
     #[command(
         after_help = functions::summary(),
         args_override_self = true,

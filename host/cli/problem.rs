@@ -35,11 +35,11 @@ pub struct ProblemArguments {
     formula: Option<String>,
     #[command(flatten)]
     command: CommandArguments,
-    /// A variable of the formula or command and its bounds; a whole number if they are written with
-    /// two points, both included; given once for each.
+    /// A variable of the formula or command and its bounds, given once for each; a whole number if two
+    /// points stand between them, as in n=1..8, both included.
     #[arg(
         long = "var",
-        value_name = "NAME=LOWER,UPPER|LOWER..UPPER",
+        value_name = "NAME=LOWER,UPPER",
         value_parser = variable,
         conflicts_with_all = ["dims", "bounds"]
     )]
@@ -91,12 +91,12 @@ pub struct CommandArguments {
     /// How the program is told points: among its arguments, and started for each (arguments); or
     /// started once for each job, by lines of JSON, {"points": [{"a": 0.1}, ...]}, each of which it
     /// answers with a line {"values": [1.5, ...]} (lines) [default: arguments].
-    #[arg(long, value_parser = choice(Protocol::ALL, Protocol::name), requires = "command")]
+    #[arg(long, value_parser = choice(Protocol::ALL, Protocol::name))]
     protocol: Option<Protocol>,
     #[command(flatten)]
     jobs: JobsArgument,
     /// Kill a program that takes longer for a point, which is then infinitely bad [default: never].
-    #[arg(long, value_name = "SECONDS", value_parser = timeout, requires = "command")]
+    #[arg(long, value_name = "SECONDS", value_parser = timeout)]
     timeout: Option<f64>,
 }
 
@@ -356,14 +356,22 @@ impl ProblemArguments {
 
     /// Builds the problem; `seed` is the run's.
     pub fn problem(&self, function: Option<&str>, seed: u64) -> anyhow::Result<Problem> {
+        let CommandArguments { command, protocol, jobs, timeout } = &self.command;
+        let about_programs = [
+            ("--jobs", jobs.jobs.is_some()),
+            ("--protocol", protocol.is_some()),
+            ("--timeout", timeout.is_some()),
+        ];
+        if let Some((option, _)) = about_programs.iter().find(|(_, given)| *given)
+            && command.is_none()
+        {
+            bail!("{option} is about the programs of --command, which is not given");
+        }
         if let Some(text) = &self.formula {
             return self.finished(self.written(text)?, seed);
         }
         if let Some(text) = &self.command.command {
             return self.finished(self.command.jobs.apply(self.commanded(text)?)?, seed);
-        }
-        if self.command.jobs.jobs.is_some() {
-            bail!("--jobs is about the programs of --command, which is not given");
         }
         let Some(function) = function else {
             bail!("a function's name, --formula or --command is needed");

@@ -112,7 +112,7 @@ macro_rules! in_precision {
                 _: Setup<$type>,
                 _: Plan<$type>,
             ) -> Result<Box<dyn Swarm<$type>>> {
-                Err(crate::Error::FormulaOnGpu)
+                Err(crate::Error::OnlyOnCpu { function: "a formula" })
             }
         }
     )* };

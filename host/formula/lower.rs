@@ -31,7 +31,7 @@ pub(super) struct Names<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Variables<'a> {
     Named(&'a [String]),
-    /// x[0] and so many.
+    /// So many elements of `x`.
     Elements(u32),
 }
 

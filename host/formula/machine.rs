@@ -39,7 +39,7 @@ pub(super) fn one<V: Real>(operation: Unary, a: V) -> V {
         Unary::Sign => {
             let (zero, one) = (V::of(0.0), V::of(1.0));
             // What is left is zero or NaN.
-            V::select(zero.less(a), one, V::select(a.less(zero), -one, a - a))
+            V::select(zero.less(a), one, V::select(a.less(zero), -one, a * zero))
         }
         Unary::Floor => a.floor(),
         Unary::Ceil => a.ceil(),

@@ -83,7 +83,7 @@ fn bad_numbers_get_a_sentence() {
         ("optimize sphere --max-velocity -1", &["max_velocity is -1.0", "positive"]),
         ("optimize sphere --start sobl", &["\"sobl\"", "latin-hypercube", "No such file"]),
         ("optimize sphere --start .", &["--start is \".\"", "directory"]),
-        ("optimize sphere --evaluations 100", &["evaluations is 100", "1024"]),
+        ("optimize sphere --evaluations 100 --method swarm", &["evaluations is 100", "1024"]),
         ("optimize sphere --evaluations -5", &["--evaluations", "whole number", "`none`"]),
         ("optimize sphere --evaluations 1.5", &["--evaluations", "whole number"]),
         ("optimize sphere --target much", &["--target", "expected a number", "`none`"]),
@@ -203,7 +203,8 @@ fn json_has_the_documented_keys_and_nothing_else() {
     };
     assert_eq!(
         keys(&object),
-        "backend dims evaluations_per_second function goal known_optimum known_optimum_position \
+        "backend command dims evaluations_per_second formula function goal known_optimum \
+         known_optimum_position \
          lower options result rotation_seed shift shift_seed upper variables"
     );
     assert_eq!(

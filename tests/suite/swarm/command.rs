@@ -250,10 +250,13 @@ fn an_interrupted_run_leaves_no_process_and_goes_on_where_it_was() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
         assert!(!is_running(&mark));
-        match nth {
-            2 => assert!(text(&output.stderr).contains("before anything was found; go on with")),
-            _ => assert!(text(&output.stdout).contains("ended       interrupted")),
-        }
+        // How much it had found depends on how fast the first programs were.
+        let (report, errors) = (text(&output.stdout), text(&output.stderr));
+        assert!(
+            report.contains("ended       interrupted") && nth < 2
+                || errors.contains("before anything was found; go on with"),
+            "{nth}: {report}{errors}"
+        );
 
         // What was answered is not evaluated again, wherever it is resumed.
         fs::write(folder.path().join("pass"), "").unwrap();
@@ -315,7 +318,7 @@ fn bad_commands_get_a_sentence() {
         ),
         (
             &["--command", "echo none {a}e", "--evaluations", "10"],
-            &["failed at each of the first 1", "it printed no number, but \"none 0."],
+            &["failed at each of the first", "it printed no number, but \"none 0."],
         ),
         (
             &["--command", "echo nan {a} nan", "--evaluations", "30"],

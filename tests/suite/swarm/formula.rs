@@ -131,7 +131,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(why.to_string().contains("there is no x[2]"), "{why}");
     // A GPU that was asked for does not leave it to the CPU in silence.
     let problem = ripples(2);
-    assert!(matches!(problem.select(Choice::Cuda, 1), Err(Error::FormulaOnGpu)));
+    assert!(matches!(problem.select(Choice::Cuda, 1), Err(Error::OnlyOnCpu { .. })));
     assert!(matches!(problem.select(Choice::Auto, 1), Ok(AnyBackend::Cpu(..))));
     assert!(problem.rotated(1).unwrap_err().to_string().contains("cannot be rotated"));
 }
