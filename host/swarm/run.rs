@@ -705,7 +705,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             self.swarm.advance(iterations)?;
             // Waits for the GPU, so that the measured time covers all iterations.
             self.swarm.best()?;
-            batch = next_batch(batch, iterations, began.elapsed());
+            if !self.problem.function().can_be_cut_short() {
+                batch = next_batch(batch, iterations, began.elapsed());
+            }
         };
         self.note_personal_bests()?;
         let personal_bests = self.state.personal_bests.take().unwrap_or_default();

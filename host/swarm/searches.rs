@@ -298,7 +298,10 @@ impl Run<'_> {
             };
             let began = Instant::now();
             let called = self.called;
-            let goes_on = || began.elapsed() < LOOK_EVERY && !is_late(&called);
+            // Where it may have to go back, it goes one generation at a time, so that little is lost.
+            let goes_on = || {
+                !function.can_be_cut_short() && began.elapsed() < LOOK_EVERY && !is_late(&called)
+            };
             let is_done = searches.advance(&limits, &goes_on)?;
             is_cut_short = function.was_cut_short()?;
             match before.filter(|_| is_cut_short) {
