@@ -62,9 +62,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         (*history, *frames) = (options.history, options.frames);
     });
     if let Some(model) = saved.function().strip_prefix("fit of ") {
-        let model = if model == "formula" { "--formula TEXT" } else { &format!("--model {model}") };
+        let (what, model) = match model {
+            "formula" => ("a formula".to_owned(), "--formula TEXT".to_owned()),
+            model => (format!("the model {model}"), format!("--model {model}")),
+        };
         bail!(
-            "{file} is a saved fit: repeat the command that saved it with --resume, as in flockwork fit \
+            "{file} is a saved fit of {what}: repeat the command that saved it with --resume, as in flockwork fit \
              DATA {model} --resume {file}",
             file = file.display()
         );

@@ -121,7 +121,7 @@ fn bad_numbers_get_a_sentence() {
         ("functions lennard_jones --dims 7", &["multiples of 3", "not for 7"]),
         ("functions --dims 7", &["<NAME>"]),
         ("completions cmd", &["cmd", "powershell"]),
-        ("optimize", &["<FUNCTION>"]),
+        ("optimize", &["<FUNCTION|--formula <TEXT>|--command <TEXT>>"]),
         ("optimise sphere", &["optimise"]),
         ("generate calibration --dims 0 --rows 5 x", &["--dims", "0"]),
         ("generate calibration --dims 5 --rows 0 x", &["rows is 0"]),
@@ -204,8 +204,8 @@ fn json_has_the_documented_keys_and_nothing_else() {
     assert_eq!(
         keys(&object),
         "backend command dims evaluations_per_second formula function goal known_optimum \
-         known_optimum_position \
-         lower options result rotation_seed shift shift_seed upper variables"
+         known_optimum_position lower names options result rotation_seed shift shift_seed upper \
+         variables"
     );
     assert_eq!(
         keys(&object["options"]),
