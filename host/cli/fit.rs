@@ -474,7 +474,7 @@ impl Arguments {
             ));
         }
         let (x, y, weight) = (self.x.clone(), self.y.clone(), self.weight.clone());
-        let among = formula.map_or(Vec::new(), Formula::names);
+        let among = formula.map_or(Vec::new(), Formula::mentioned);
         let wanted = Wanted {
             x,
             among: among.into_iter().map(str::to_owned).collect(),

@@ -162,6 +162,13 @@ fn variable(text: &str) -> Result<NamedVariable, String> {
         None => (range.to_owned(), false),
     };
     let (lower, upper) = bounds(&range).map_err(|why| format!("{name}: {why}; {expected}"))?;
+    if whole && !(lower.fract() == 0.0 && upper.fract() == 0.0) {
+        return Err(format!("{name}: {lower} or {upper} is no whole number; {expected}"));
+    }
+    // The same whole number twice is a known variable.
+    if !(lower < upper || whole && lower == upper) {
+        return Err(format!("{name}: the upper bound, {upper}, is not above the lower, {lower}"));
+    }
     Ok(NamedVariable { name: name.to_owned(), lower, upper, whole })
 }
 
@@ -292,10 +299,18 @@ impl ProblemArguments {
             .filter(|name| !given.contains(name))
             .map(|name| format!("--var {name}=LOWER,UPPER"))
             .collect();
+        if !missing.is_empty() && (self.dims.is_some() || !self.bounds.is_empty()) {
+            bail!(
+                "--dims and --bounds are for a formula of x[0], x[1] and so on; this one has {}: {}",
+                formula.names().join(", "),
+                missing.join(" ")
+            );
+        }
         if !missing.is_empty() {
             bail!("variables of the formula need bounds: {}", missing.join(" "));
         }
-        if let Some(other) = given.iter().find(|name| !formula.names().contains(name)) {
+        // A variable may be called as a constant is.
+        if let Some(other) = given.iter().find(|name| !formula.mentioned().contains(name)) {
             bail!(
                 "--var {other} is not in the formula, whose variables are {}",
                 formula.names().join(", ")
@@ -398,6 +413,9 @@ impl ProblemArguments {
 
     /// A problem with the box, variables, goal, shift and rotation that were asked for.
     fn finished(&self, mut problem: Problem, seed: u64) -> anyhow::Result<Problem> {
+        if self.shift.is_some() && (self.formula.is_some() || self.command.command.is_some()) {
+            bail!("--shift moves built-in functions; what you state stays where it is");
+        }
         let n = problem.dims() as usize;
         match *self.bounds.as_slice() {
             [] => {}

@@ -170,7 +170,7 @@ impl Run<'_> {
                 }
                 None => format!("best value  {:e}", outcome.value),
             },
-            format!("at          {}", point(problem.names(), &outcome.position)),
+            format!("at          {}", point(Some(problem), &outcome.position)),
         ];
         if let Some(Agreement { ended, agreeing }) = outcome.agreement {
             lines.insert(
@@ -200,11 +200,16 @@ impl Run<'_> {
     }
 }
 
-/// The first coordinates of a point; JSON has them all. If they have names, all with their names.
-fn point(names: Option<&[String]>, position: &[f64]) -> String {
+/// The first coordinates of a point; JSON has them all. Of a problem whose variables have names, all
+/// with their names.
+fn point(problem: Option<&Problem>, position: &[f64]) -> String {
     const SHOWN: usize = 8;
-    if let Some(names) = names {
-        let named = names.iter().zip(position).map(|(name, x)| format!("{name} = {x:.6}"));
+    if let Some((problem, names)) = problem.and_then(|problem| Some((problem, problem.names()?))) {
+        let shown = |(nth, (name, x)): (usize, (&String, &f64))| {
+            let whole = problem.variables()[nth] == Variable::Integer;
+            format!("{name} = {}", if whole { format!("{x}") } else { significant(*x) })
+        };
+        let named = names.iter().zip(position).enumerate().map(shown);
         return named.collect::<Vec<_>>().join(", ");
     }
     let mut text: Vec<_> = position.iter().take(SHOWN).map(|x| format!("{x:.6}")).collect();
@@ -212,4 +217,13 @@ fn point(names: Option<&[String]>, position: &[f64]) -> String {
         text.push(format!("... ({} more, see --json)", position.len() - SHOWN));
     }
     format!("({})", text.join(", "))
+}
+
+/// A number with seven significant digits, whatever its size.
+fn significant(x: f64) -> String {
+    let digits = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
+    match digits {
+        -4..=6 => format!("{x:.*}", (6 - digits) as usize),
+        _ => format!("{x:.6e}"),
+    }
 }

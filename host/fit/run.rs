@@ -21,7 +21,7 @@ use super::{
     Data, Fit, Fitted, Gram, Loss, Shape,
     levenberg_marquardt::{Descent, Target, Watch},
     rows::Setup,
-    statement::{Sought, USUAL_SHIFT},
+    statement::{Sought, UNKNOWN, USUAL_SHIFT},
 };
 use crate::{
     Error, Result, Verdict,
@@ -248,7 +248,38 @@ impl Fit {
         mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Fitted> {
         let mut observe = |progress: &Progress| observe(progress).into_control_flow();
-        self.run_widening(backend, resumed, saved, &mut observe)
+        self.run_widening(backend, resumed, saved, &mut observe).map_err(|why| self.explained(why))
+    }
+
+    /// Where a formula has no finite value in a row of the data, whatever its parameters are, that is
+    /// what is wrong.
+    fn explained(&self, why: Error) -> Error {
+        if self.formula().is_none() || !matches!(why, Error::NoFiniteFitness { .. }) {
+            return why;
+        }
+        let points = [0.3, 0.55, 0.8].map(|share| -> Vec<f64> {
+            let value =
+                |one: &Sought| one.fixed.unwrap_or(one.lower + share * (one.upper - one.lower));
+            self.sought.iter().map(value).collect()
+        });
+        let is_finite = |&row: &usize| {
+            let arguments = self.data.arguments(row);
+            points.iter().any(|point| self.predict(point, arguments).is_finite())
+        };
+        let Some(row) = (0..self.data.rows()).find(|row| !is_finite(row)) else { return why };
+        let names = self.data.names().iter();
+        let arguments: Vec<_> = names
+            .zip(self.data.arguments(row))
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        let message = format!(
+            "where it meets the data: in row {} of {}, with {}, it is not finite, whatever its \
+             parameters are",
+            row + 1,
+            self.data.rows(),
+            arguments.join(", ")
+        );
+        Error::Formula { message }
     }
 
     /// Widens the default bounds as often as the fit ends at them.
@@ -552,7 +583,8 @@ impl Fit {
             });
         }
         let (linear, others) = self.parted(target.free);
-        if others.len() > SCOUTED_PARAMETERS {
+        // There are none where all are linear, but the model is not finite.
+        if others.is_empty() || others.len() > SCOUTED_PARAMETERS {
             return Ok(Err(None));
         }
         let sample = self.sampled()?;
@@ -901,17 +933,43 @@ impl Fit {
     /// others evenly.
     fn spread(&self, some: &[usize], count: u32, nth: usize) -> Result<Vec<Vec<f64>>> {
         let unit = points::sobol(count, some.len() as u32, self.options.seed)?;
+        let is_anywhere = some.iter().any(|&j| self.sought[j].is_anywhere());
+        let columns = if is_anywhere { self.data.columns() } else { 0 };
+        let ranges: Vec<_> = (0..columns).map(|column| self.data.range(column)).collect();
         let place = |(index, point): (usize, &[f64])| {
-            let bounds = some.iter().map(|&j| (self.sought[j].lower, self.sought[j].upper));
-            let coordinate = |(u, (lower, upper)): (&f64, (f64, f64))| match index % nth {
-                0 => by_scale(*u, lower, upper),
-                _ => lower + u * (upper - lower),
+            let coordinate = |(of, (u, &j)): (usize, (&f64, &usize))| {
+                let sought = &self.sought[j];
+                let (lower, upper) = (sought.lower, sought.upper);
+                match index % nth {
+                    // Where all go by scale a swarm starts, which has to stay in its box.
+                    _ if nth > 1 && sought.is_anywhere() => self.anywhere(&ranges, index, of, *u),
+                    0 => by_scale(*u, lower, upper),
+                    _ => lower + u * (upper - lower),
+                }
             };
-            let mut place: Vec<f64> = point.iter().zip(bounds).map(coordinate).collect();
+            let mut place: Vec<f64> = point.iter().zip(some).enumerate().map(coordinate).collect();
             self.centre(some, &mut place);
             place
         };
         Ok(unit.chunks_exact(some.len()).enumerate().map(place).collect())
+    }
+
+    /// A value of a parameter of which nothing is known. It may be a factor, a place among the arguments,
+    /// a width, or a rate or frequency: each of these has its turn, with those of the other parameters.
+    fn anywhere(&self, ranges: &[(f64, f64)], index: usize, of: usize, u: f64) -> f64 {
+        const KINDS: usize = 5;
+        let kind = index / KINDS.pow(of.min(4) as u32) % KINDS;
+        let nth = index / KINDS % ranges.len().max(1);
+        let (low, high) = ranges.get(nth).copied().unwrap_or((0.0, 1.0));
+        let span = if high > low { high - low } else { low.abs().max(1.0) };
+        match kind {
+            0 => by_scale(u, -UNKNOWN, UNKNOWN),
+            1 => UNKNOWN * (2.0 * u - 1.0),
+            2 => low + u * (high - low),
+            3 => by_scale(u, -span, span),
+            // From a turn in all to half a turn from one row to the next.
+            _ => (std::f64::consts::PI * self.data.rows() as f64).powf(u) / span,
+        }
     }
 
     /// For a growth model with arguments far from zero, moves the steep part from zero to among the

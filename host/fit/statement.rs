@@ -85,7 +85,7 @@ impl Loss {
 pub(super) const USUAL_SHIFT: f64 = 50.0;
 
 /// How far from zero a parameter of which nothing is known is looked for first.
-const UNKNOWN: f64 = 10.0;
+pub(super) const UNKNOWN: f64 = 10.0;
 
 /// Models with exponentials of the argument.
 const DECAYS: [&str; 3] = ["exponentials", "offset_exponentials", "gaussians_on_decay"];
@@ -109,6 +109,8 @@ pub(super) struct Sought {
     pub given: bool,
     /// How its default bounds widen.
     widens: Widens,
+    /// Whether it is of a formula, about which nothing is known.
+    anywhere: bool,
 }
 
 /// How default bounds widen when a fit ends at one.
@@ -129,14 +131,20 @@ enum Widens {
 impl Sought {
     fn bounded(name: String, lower: f64, upper: f64) -> Self {
         let reach = (lower, upper);
-        Self { name, lower, upper, fixed: None, reach, given: false, widens: Widens::Never }
+        let (given, widens, anywhere) = (false, Widens::Never, false);
+        Self { name, lower, upper, fixed: None, reach, given, widens, anywhere }
     }
 
     /// Of which nothing is known.
     fn anywhere(name: String) -> Self {
         let reach = (f64::NEG_INFINITY, f64::INFINITY);
         let widens = Widens::ByScale;
-        Self { reach, widens, ..Self::bounded(name, -UNKNOWN, UNKNOWN) }
+        Self { reach, widens, anywhere: true, ..Self::bounded(name, -UNKNOWN, UNKNOWN) }
+    }
+
+    /// Whether nothing is known of it.
+    pub fn is_anywhere(&self) -> bool {
+        self.anywhere && !self.given
     }
 
     fn bound(&mut self, lower: f64, upper: f64) {
@@ -327,7 +335,7 @@ impl Fit {
     /// column, all other names are parameters, in the order in which they appear. Derivatives are
     /// exact, and parameters in which the formula is linear are solved for directly.
     ///
-    /// Others are looked for from -10 to 10 and, if the fit ends there, beyond, unless they are given
+    /// Others are looked for from -10 to 10 and by the scales of the arguments, unless they are given
     /// [bounds](Fit::bounds): that is worth it, above all for a frequency.
     ///
     /// ```

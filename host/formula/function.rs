@@ -6,7 +6,7 @@ use std::{
 };
 
 use flockwork_device::{
-    math::{Lanes, Scalar},
+    math::{Lanes, Real, Scalar},
     swarm::{layout::TILE, view::View},
 };
 
@@ -131,6 +131,12 @@ impl<T: Number> Evaluator<T> for OnRows<T> {
     }
 }
 
+/// NaN where a value is infinite: a logarithm of zero is no best value.
+#[inline(always)]
+fn defined<V: Real>(value: V) -> V {
+    V::select(value.abs().less(V::of(f64::INFINITY)), value, V::of(f64::NAN))
+}
+
 dispatched! {
     fn evaluate<T: Number>(
         program: &Program<T>,
@@ -161,7 +167,7 @@ fn evaluate_inlined<T: Number>(
     run(&program.once, rows, parts);
     tile.fitness.fill(T::INFINITY);
     for (part, fitness) in tile.fitness.chunks_exact_mut(LANES).enumerate().take(parts) {
-        let value = rows[program.result][part];
+        let value = defined(rows[program.result][part]);
         // SAFETY: as above.
         let judged = unsafe { view.fitness(value, &|dimension| at(dimension, part)) };
         fitness.copy_from_slice(&judged.0);

@@ -7,8 +7,10 @@ use super::mistake::{Mistake, Span};
 pub(super) enum Token {
     /// A number, and its value as a whole number if it was written as one.
     Number(f64, Option<i64>),
-    /// A name, without the backticks that it may have been written in.
+    /// A name.
     Name(String),
+    /// What stood in backticks: always the name of a variable or a column.
+    Quoted(String),
     /// An operator or a delimiter.
     Sign(&'static str),
     End,
@@ -56,13 +58,15 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, Mistake> {
                 return Err(Mistake::new(Span::new(begin, text.len()), why));
             };
             at += length + 2;
-            Token::Name(rest[1..=length].to_owned())
+            Token::Quoted(rest[1..=length].to_owned())
         } else if let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) {
             at += sign.len();
             Token::Sign(plain(sign))
         } else {
             let span = Span::new(begin, begin + first.len_utf8());
-            return Err(Mistake::new(span, format!("{first:?} means nothing in a formula")));
+            let hint = if first == '=' { "; two numbers are compared by ==" } else { "" };
+            let why = format!("{first:?} means nothing in a formula{hint}");
+            return Err(Mistake::new(span, why));
         };
         found.push((token, Span::new(begin, at)));
     }
@@ -142,7 +146,7 @@ mod tests {
     #[test]
     fn names_may_have_any_characters_in_backticks() {
         let expected = [
-            Token::Name("dose (mg)".to_owned()),
+            Token::Quoted("dose (mg)".to_owned()),
             Token::Sign("**"),
             Token::Name("größe".to_owned()),
         ];

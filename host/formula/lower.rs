@@ -277,12 +277,12 @@ impl<'a, S: Scalar> Lower<'a, S> {
         a: Value,
         b: Value,
     ) -> Result<Value, Mistake> {
+        let divides =
+            matches!(operator, Operator::Divide | Operator::DivideWhole | Operator::Modulo);
+        if divides && matches!(b, Value::Whole(0)) {
+            return self.mistake(id, "this divides by zero");
+        }
         if let (Value::Whole(a), Value::Whole(b)) = (a, b) {
-            let divides =
-                matches!(operator, Operator::Divide | Operator::DivideWhole | Operator::Modulo);
-            if divides && b == 0 {
-                return self.mistake(id, "this divides by zero");
-            }
             let exact = match operator {
                 Operator::Add => a.checked_add(b),
                 Operator::Subtract => a.checked_sub(b),
@@ -476,12 +476,17 @@ impl<'a, S: Scalar> Lower<'a, S> {
             );
         }
         if count == 0 && matches!(join, Join::Least | Join::Greatest) {
-            return self.mistake(
-                id,
-                format!(
-                    "the range from {begin} to {end} is empty: there is nothing to choose from"
-                ),
-            );
+            if self.indices.is_empty() {
+                return self.mistake(
+                    id,
+                    format!(
+                        "the range from {begin} to {end} is empty: there is nothing to choose from"
+                    ),
+                );
+            }
+            // Of a range inside another one, such as 0..i where i is 0: nothing is as good as any.
+            let nothing = if *join == Join::Least { f64::INFINITY } else { f64::NEG_INFINITY };
+            return Ok(Value::Number(self.graph.constant(S::nearest(nothing))));
         }
         let mut values = Vec::with_capacity(count);
         for at in begin..begin.max(end) {

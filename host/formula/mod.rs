@@ -34,8 +34,8 @@
 //! where their errors are stated. So the bits are the same on every machine.
 //!
 //! Ranges are written out, what is the same in several places is calculated once, and what is constant
-//! before the run. What is NaN is infinitely bad; so is what is not defined, such as `sqrt(-1)`. A
-//! comparison with NaN is false, but for `!=`.
+//! before the run. What is NaN or infinite is infinitely bad: so is what is not defined, such as
+//! `sqrt(-1)` and `log(0)`. A comparison with NaN is false, but for `!=`.
 
 mod function;
 mod lexer;
@@ -124,6 +124,21 @@ impl Formula {
                 && !(self.has_elements && *name == "n")
         };
         self.names.iter().map(String::as_str).filter(own).collect()
+    }
+
+    /// All names that stand in it, be they those of constants, but for functions and indices of ranges.
+    /// A variable or a column may have the name of a constant, which it then is not.
+    ///
+    /// ```
+    /// use flockwork::formula::Formula;
+    ///
+    /// let formula = Formula::parse("a*e^2")?;
+    /// assert_eq!((formula.names(), formula.mentioned()), (vec!["a"], vec!["a", "e"]));
+    /// assert_eq!(formula.at(&[("a", 2.0), ("e", 3.0)])?, 18.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn mentioned(&self) -> Vec<&str> {
+        self.names.iter().map(String::as_str).collect()
     }
 
     /// Whether it has `x[0]`, `x[1]` and so on.

@@ -17,6 +17,9 @@ const WORDS: [&str; 5] = ["in", "and", "or", "not", "if"];
 /// What a text says, and its names in the order in which they appear: not those of functions, nor
 /// those that run over a range.
 pub(super) fn parse(text: &str) -> Result<(Syntax, Vec<String>), Mistake> {
+    if text.trim().is_empty() {
+        return Err(Mistake::new(Span::new(0, 0), "the formula is empty"));
+    }
     if text.len() > MOST_BYTES {
         let why = format!("a formula has at most {MOST_BYTES} bytes, not {}", text.len());
         return Err(Mistake::new(Span::new(0, 0), why));
@@ -31,7 +34,11 @@ pub(super) fn parse(text: &str) -> Result<(Syntax, Vec<String>), Mistake> {
     };
     parser.expression()?;
     if *parser.token() != Token::End {
-        return Err(parser.unexpected("an operator or the end"));
+        let begins =
+            matches!(parser.token(), Token::Number(..) | Token::Name(_) | Token::Quoted(_))
+                || parser.is("(");
+        let hint = if begins { "; a product needs *" } else { "" };
+        return Err(parser.unexpected(&format!("an operator or the end{hint}")));
     }
     Ok((parser.syntax, parser.names))
 }
@@ -90,7 +97,7 @@ impl Parser {
         let found = match self.token() {
             Token::End => "the end".to_owned(),
             Token::Number(number, _) => format!("{number}"),
-            Token::Name(name) => format!("{name:?}"),
+            Token::Name(name) | Token::Quoted(name) => format!("{name:?}"),
             Token::Sign(sign) => format!("{sign:?}"),
         };
         Mistake::new(self.span(), format!("expected {expected}, found {found}"))
@@ -226,13 +233,21 @@ impl Parser {
                         self.unexpected(&format!("an operator: only x has elements, not {name}"))
                     );
                 }
-                if !self.indices.contains(&name) && !self.names.contains(&name) {
-                    self.names.push(name.clone());
-                }
-                Ok(self.add(Node::Name(name), begin))
+                Ok(self.named(name, begin))
+            }
+            Token::Quoted(name) => {
+                self.take();
+                Ok(self.named(name, begin))
             }
             Token::Sign(_) | Token::End => Err(self.unexpected(missing)),
         }
+    }
+
+    fn named(&mut self, name: String, span: Span) -> Id {
+        if !self.indices.contains(&name) && !self.names.contains(&name) {
+            self.names.push(name.clone());
+        }
+        self.add(Node::Name(name), span)
     }
 
     /// What follows `if`.
@@ -331,10 +346,14 @@ fn unknown_function(name: &str) -> String {
     let mut known: Vec<&str> = Unary::NAMES.iter().map(|(word, _)| *word).collect();
     known.extend(Function::OTHERS.iter().map(|(word, ..)| *word));
     known.extend(["sum", "product", "if"]);
-    let closest = known.iter().map(|word| (strsim::levenshtein(name, word), word)).min();
+    let small = name.to_lowercase();
+    let closest = known.iter().map(|word| (strsim::levenshtein(&small, word), *word)).min();
     let hint = match closest {
-        Some((distance, word)) if distance <= 2 => format!("; do you mean {word}?"),
+        // Of a short name hardly anything may be wrong.
+        Some((distance, word)) if 3 * distance <= name.len().min(6) => {
+            format!(" (do you mean {word}?)")
+        }
         _ => String::new(),
     };
-    format!("there is no function {name}{hint} There are: {}", known.join(", "))
+    format!("there is no function {name}{hint}; a product needs *. There are {}", known.join(", "))
 }

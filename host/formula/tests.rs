@@ -70,6 +70,8 @@ fn precedence_is_that_of_python() {
         ("product(i in 1..1: a)", 1.0),
         ("max(i in 0..5: (i - 2)^2*a)", 12.0),
         ("min(i in 0..5: i - a)", -3.0),
+        ("min(i in 0..3, j in 0..i: 10*i + j)", 10.0),
+        ("max(i in 0..3, j in i..2: 10*i + j)", 11.0),
         ("sum(i in 0..3, j in 0..=i: 10*i + j)", 0.0 + 10.0 + 11.0 + 20.0 + 21.0 + 22.0),
         ("sum(i in 0..3: if(i > 0 and a/i > 2, i, 10))", 10.0 + 1.0 + 10.0),
         ("2^100", 2.0_f64.powi(100)),
@@ -134,6 +136,8 @@ fn functions_are_those_of_the_device_crate() {
     assert_eq!(value("cos(2*pi)", &[("pi", 1.0)]), Real::cos(2.0));
     assert_eq!(value("e^2", &[("e", 3.0)]), 9.0);
     assert_eq!(value("log(e)", &[]), Real::ln(std::f64::consts::E));
+    // In backticks everything is a name.
+    assert_eq!(value("`in` + 2*`if`", &[("in", 1.0), ("if", 3.0)]), 7.0);
 }
 
 #[test]
@@ -201,13 +205,22 @@ fn choices_that_are_not_taken_need_make_no_sense() {
 #[test]
 fn mistakes_are_shown_where_they_are() {
     let shown = [
-        ("", "at column 1: expected a number, a name or \"(\", found the end\n  \n  ^"),
+        ("", "at column 1: the formula is empty\n  \n  ^"),
         ("a +", "at column 4: expected a number, a name or \"(\", found the end\n  a +\n     ^"),
-        ("a b", "at column 3: expected an operator or the end, found \"b\"\n  a b\n    ^"),
-        ("2a", "at column 2: expected an operator or the end, found \"a\"\n  2a\n   ^"),
+        (
+            "a b",
+            "at column 3: expected an operator or the end; a product needs *, found \"b\"\n  a b\n    ^",
+        ),
+        (
+            "2a",
+            "at column 2: expected an operator or the end; a product needs *, found \"a\"\n  2a\n   ^",
+        ),
         ("(a", "at column 3: expected \")\", found the end\n  (a\n    ^"),
         ("a) + b", "at column 2: expected an operator or the end, found \")\"\n  a) + b\n   ^"),
-        ("a = b", "at column 3: '=' means nothing in a formula\n  a = b\n    ^"),
+        (
+            "a = b",
+            "at column 3: '=' means nothing in a formula; two numbers are compared by ==\n  a = b\n    ^",
+        ),
         ("atan2(a)", "at column 1: atan2 takes 2 numbers, not 1\n  atan2(a)\n  ^^^^^^^^"),
         ("sqrt()", "at column 1: sqrt takes one number, not 0\n  sqrt()\n  ^^^^^^"),
         ("a + 1/0", "at column 5: this divides by zero\n  a + 1/0\n      ^^^"),
@@ -237,7 +250,15 @@ fn mistakes_are_shown_where_they_are() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     let parts = [
-        ("sqr(a)", "there is no function sqr; do you mean sqrt?"),
+        (
+            "sqr(a)",
+            "there is no function sqr (do you mean sqrt?); a product needs *. There are sqrt",
+        ),
+        ("Sin(a)", "(do you mean sin?)"),
+        ("f(a)", "there is no function f; a product needs *. There are"),
+        ("a/0", "this divides by zero"),
+        ("b % (1 - 1)", "this divides by zero"),
+        ("`sin`(a)", "expected an operator or the end; a product needs *"),
         ("sum(a)", "expected a range, as in sum(i in 0..n: x[i])"),
         ("sum(i in 0: i)", "expected \"..\" and the range's end, as in 0..n"),
         ("sum(i in 0..a: i)", "the end of a range must be a whole number"),

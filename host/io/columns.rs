@@ -112,9 +112,9 @@ impl Of {
 pub struct Wanted {
     /// The arguments; empty for all columns that are neither target nor weight.
     pub x: Vec<Column>,
-    /// If there are any, and [`Wanted::x`] is empty: only columns with these names are arguments, those
-    /// of them that there are. Without names in the file, a single argument is called `x`, and several
-    /// `x1`, `x2` and so on.
+    /// The names in a formula, or none. If [`Wanted::x`] is empty, only columns with these names are
+    /// arguments, those of them that there are. Without names in the file, a single argument is called
+    /// `x`, and several `x1`, `x2` and so on.
     pub among: Vec<String>,
     /// The target; by default the last column that is not the weight.
     pub y: Option<Column>,
@@ -248,9 +248,9 @@ impl Sources {
             if all.is_empty() {
                 all.extend(others.map(plain));
             }
-            if !wanted.among.is_empty() {
-                all = Self::among(&wanted.among, all, names.is_some(), &y.name)?;
-            }
+        }
+        if !wanted.among.is_empty() && !all.is_empty() {
+            all = Self::among(wanted, all, names, &y.name)?;
         }
         if all.is_empty() {
             return Err(format!(
@@ -264,31 +264,57 @@ impl Sources {
         Ok(Self { all, arguments, row_names: passed_over })
     }
 
-    /// The arguments that have some of these names.
+    /// Of the arguments, those that a formula names. What it names that is a column, but none of them,
+    /// would become a parameter.
     fn among(
-        wanted: &[String],
+        wanted: &Wanted,
         mut all: Vec<Source>,
-        named: bool,
+        names: Option<&[String]>,
         target: &str,
     ) -> Result<Vec<Source>, String> {
-        if wanted.iter().any(|name| name == target) {
+        let named = &wanted.among;
+        if named.iter().any(|name| name == target) {
             return Err(format!(
                 "{} is the target, and the formula names it: choose another target by --y, or \
                  another name",
                 quoted(target)
             ));
         }
-        if !named {
+        if names.is_none() {
             let several = all.len() > 1;
-            for (nth, source) in all.iter_mut().enumerate() {
+            for (nth, source) in all.iter_mut().enumerate().filter(|(_, one)| one.of.is_none()) {
                 source.name = if several { format!("x{}", nth + 1) } else { "x".to_owned() };
             }
         }
-        let known = all.iter().map(|source| source.name.clone()).collect::<Vec<_>>();
-        all.retain(|source| wanted.contains(&source.name));
-        match all.is_empty() {
-            true => Err(format!("the formula names none of its arguments; {}", listed(&known))),
-            false => Ok(all),
+        let is_argument = |name: &String| all.iter().any(|source| source.name == *name);
+        let mut columns = named.iter().filter(|name| names.is_some_and(|all| all.contains(name)));
+        if let Some(other) = columns.find(|name| !is_argument(name)) {
+            return Err(format!(
+                "the formula names the column {}, which is no argument: leave out --x, or name it \
+                 there; a weight is none",
+                quoted(other)
+            ));
+        }
+        let is_plain = |name: &str| {
+            let mut letters = name.chars();
+            letters.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+                && letters.all(|c| c.is_alphanumeric() || c == '_')
+        };
+        let typed = |name: &String| match is_plain(name) {
+            true => name.clone(),
+            false => format!("`{name}`"),
+        };
+        let known: Vec<String> = all.iter().map(|source| typed(&source.name)).collect();
+        // Those that were asked for stay.
+        if wanted.x.is_empty() {
+            all.retain(|source| named.contains(&source.name));
+        }
+        match all.iter().any(|source| named.contains(&source.name)) {
+            true => Ok(all),
+            false => Err(format!(
+                "the formula names none of its arguments; there are {}",
+                known.join(", ")
+            )),
         }
     }
 

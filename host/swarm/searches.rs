@@ -399,6 +399,13 @@ impl Run<'_> {
         let agreement = Some(self.agreement());
         let Course { best: (fitness, position), evaluations, rounds, ended, history, .. } =
             self.course;
+        if evaluations == 0 && stopped == StopReason::Time {
+            return Err(Error::Option {
+                option: "seconds",
+                value: self.options.stop.seconds.unwrap_or(0.0).to_string(),
+                accepted: "long enough for a first generation".to_owned(),
+            });
+        }
         if evaluations == 0 && stopped == StopReason::Evaluations {
             let least = Schedule::smallest(self.problem.dims()) * self.lanes;
             return Err(Error::Option {

@@ -137,6 +137,37 @@ fn what_makes_no_sense_is_refused() {
     );
 }
 
+/// Far from where parameters are looked for if nothing is known of them.
+#[test]
+fn places_and_widths_are_looked_for_where_the_data_are() {
+    let mut missed = Vec::new();
+    for nth in 0..12_u32 {
+        let (height, middle, width) = (
+            80.0 + 9.0 * error(nth),
+            400.0 + f64::from(nth) * 40.0,
+            15.0 + f64::from(nth % 4) * 9.0,
+        );
+        let at = |x: f64| height * (-((x - middle) / width).powi(2)).exp() + 5.0 + 0.01 * x;
+        let rows = (0..120)
+            .map(|row| 300.0 + 6.0 * f64::from(row))
+            .map(|x| (x, at(x) + 0.5 * error(nth + x as u32)));
+        let fitted = of("h*exp(-((x-m)/s)^2) + b + c*x", Data::pairs(rows).unwrap()).run().unwrap();
+        if (fitted.value("m").unwrap() - middle).abs() > 1.0 {
+            missed.push((middle, width, fitted.value));
+        }
+    }
+    assert!(missed.is_empty(), "{missed:?}");
+}
+
+#[test]
+fn a_row_in_which_a_formula_is_not_finite_is_named() {
+    let data = || Data::pairs([(1.0, 2.0), (0.0, 3.0), (2.0, 2.5), (3.0, 2.0)]).unwrap();
+    for text in ["a*log(x) + b", "a/x + b"] {
+        let why = of(text, data()).run().unwrap_err().to_string();
+        assert!(why.contains("in row 2 of 4, with x = 0, it is not finite"), "{text}: {why}");
+    }
+}
+
 fn written(folder: &tempfile::TempDir, name: &str, text: &str) -> String {
     let path = folder.path().join(name);
     fs::write(&path, text).unwrap();
@@ -173,6 +204,20 @@ fn columns_are_named_on_the_command_line() {
     );
     fails(&format!("fit {table} --formula a*area+price"), &["\"price\" is the target"]);
     fails(&format!("fit {table} --formula area*2"), &["has no parameters"]);
+    // A column that is no argument is not taken for a parameter.
+    let picked = format!("fit {table} --x area --y price --formula a*area+b*age");
+    fails(&picked, &["names the column \"age\", which is no argument"]);
+    let weighted = format!("fit {table} --y price --weight n --formula a*area+b*n");
+    fails(&weighted, &["names the column \"n\", which is no argument"]);
+    let report = json(&format!("fit {plain} --x 2 --formula a+b*x"));
+    assert_eq!(report["columns"][0], "x");
+    let report = json(&format!("fit {plain} --x 2 --x 1 --formula a+b*x2"));
+    assert!((value(&report, 1) - 2.5).abs() < 0.5, "{report}");
+    // One called as a constant is.
+    let constant = written(&folder, "e.csv", "e,dose (mg),y\n1,2,5\n2,1,7\n3,5,11\n4,1,13\n");
+    let report = json(&format!("fit {constant} --formula a*e+c"));
+    assert_eq!(report["columns"], serde_json::json!(["e", "y"]));
+    fails(&format!("fit {constant} --formula a*dose"), &["there are e, `dose (mg)`"]);
     fails(&format!("fit {table} --formula a*area+"), &["at column 8: expected a number"]);
     fails(
         &format!("fit {table} --formula a*area --bounds q=0,1"),
