@@ -1,6 +1,6 @@
 //! A formula as a model.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use flockwork_device::{
     fit::{
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Result,
     backend::{Evaluator, Judged, Number, Simd, dispatched},
-    formula::{Formula, LANES, PARTS, Program, Row, run},
+    formula::{Formula, LANES, PARTS, Program, Row, Runs, run},
 };
 #[cfg(feature = "cuda")]
 use crate::{
@@ -100,8 +100,7 @@ macro_rules! in_precision {
                 setup: Setup<$type>,
                 _: &Arc<[f64]>,
             ) -> Box<dyn Evaluator<$type>> {
-                let program = self.$program.clone();
-                Box::new(OnRows { program, simd, setup, idle: Mutex::new(Vec::new()) })
+                Box::new(OnRows { runs: Runs::new(self.$program.clone()), simd, setup })
             }
 
             #[cfg(feature = "cuda")]
@@ -121,34 +120,30 @@ in_precision!(f32: single, f64: double);
 
 /// A formula over rows of data, with particles in SIMD lanes.
 struct OnRows<T> {
-    program: Program<T>,
+    runs: Runs<T>,
     simd: Simd,
     setup: Setup<T>,
-    /// Rows of the program that nobody is using, their constants in place.
-    idle: Mutex<Vec<Vec<Row<T>>>>,
 }
 
 impl<T: Number> Evaluator<T> for OnRows<T> {
     fn evaluate(&self, view: &View<T>, mut tile: Judged<'_, T>) {
-        let Self { program, simd, setup, idle } = self;
+        let Self { runs, simd, setup } = self;
         gather(&setup.fixed, view, tile.positions, tile.image);
         let (parameters, particles) = (&**tile.image, tile.particles);
         let bytes = setup.numbers.len() / setup.rows.max(1) * size_of::<T>();
-        let idle = || idle.lock().unwrap_or_else(PoisonError::into_inner);
         let sums = over_groups(setup.rows, bytes, &|first, count| {
-            let taken = idle().pop();
-            let mut rows = taken.unwrap_or_else(|| program.rows());
             let mut sums = [[T::ZERO; LANES]; PARTS];
-            let parts = particles.div_ceil(LANES);
-            group(*simd, program, setup, (parameters, parts), (first, count), &mut rows, &mut sums);
-            idle().push(rows);
+            let point = (parameters, particles.div_ceil(LANES));
+            runs.with_rows(|rows| {
+                group(*simd, &runs.program, setup, point, (first, count), rows, &mut sums);
+            });
             *sums.as_flattened().as_array().expect("a tile")
         });
         judge(view, &mut tile, &sums);
     }
 
     fn terms(&self, _: &View<T>) -> usize {
-        self.setup.rows.saturating_mul(self.program.each.len().div_ceil(4).max(1))
+        self.setup.rows.saturating_mul(self.runs.program.each.len().div_ceil(4).max(1))
     }
 }
 
@@ -190,10 +185,9 @@ fn group_inlined<T: Number>(
             to[..parts].fill(Lanes([number; LANES]));
         }
         run(&program.each, rows, parts);
-        let weight = setup.weights.get(row).map(|&weight| move |_: usize| weight);
         let target = Lanes([numbers[columns]; LANES]);
         for (sum, &predicted) in chunk.iter_mut().zip(&rows[program.result]).take(parts) {
-            *sum = setup.loss.add(*sum, [target - predicted], weight);
+            *sum = setup.add(*sum, target - predicted, row);
         }
         if (row + 1 - first).is_multiple_of(CHUNK) || row + 1 == first + count {
             for (tree, sum) in trees.iter_mut().zip(&mut chunk).take(parts) {
@@ -250,8 +244,7 @@ fn single_inlined(
         let predicted = rows[program.result].iter().flat_map(|part| part.0);
         let targets = numbers.iter().skip(columns).step_by(columns + 1);
         for ((row, predicted), target) in (begin..end).zip(predicted).zip(targets) {
-            let weight = setup.weights.get(row).map(|&weight| move |_: usize| weight);
-            chunk = setup.loss.add(chunk, [target - predicted], weight);
+            chunk = setup.add(chunk, target - predicted, row);
         }
         if (end - first).is_multiple_of(CHUNK) || end == first + count {
             tree.push(chunk);

@@ -39,6 +39,15 @@ pub struct Setup<T> {
     pub fixed: Arc<[Option<T>]>,
 }
 
+impl<T: Scalar> Setup<T> {
+    /// A sum and the loss of one row more, at these residuals.
+    #[inline(always)]
+    pub fn add<V: Real<Scalar = T>>(&self, sum: V, residual: V, row: usize) -> V {
+        let weight = self.weights.get(row).map(|&weight| move |_: usize| weight);
+        self.loss.add(sum, [residual], weight)
+    }
+}
+
 /// A view of the rows.
 struct Held<'a, T> {
     columns: usize,
@@ -380,8 +389,7 @@ pub(super) fn plain<T: Scalar>(
         for row in row..end {
             let numbers = &data[row * (columns + 1)..][..=columns];
             let residual = numbers[columns] - predict(parameters, &numbers[..columns]);
-            let weight = setup.weights.get(row).map(|&weight| move |_: usize| weight);
-            sum = setup.loss.add(sum, [T::nearest(residual)], weight);
+            sum = setup.add(sum, T::nearest(residual), row);
         }
         tree.push(sum);
         row = end;

@@ -257,11 +257,8 @@ impl Fit {
         if self.formula().is_none() || !matches!(why, Error::NoFiniteFitness { .. }) {
             return why;
         }
-        let points = [0.3, 0.55, 0.8].map(|share| -> Vec<f64> {
-            let value =
-                |one: &Sought| one.fixed.unwrap_or(one.lower + share * (one.upper - one.lower));
-            self.sought.iter().map(value).collect()
-        });
+        let points = [0.3, 0.55, 0.8]
+            .map(|share| -> Vec<f64> { self.sought.iter().map(|one| one.at(share)).collect() });
         let is_finite = |&row: &usize| {
             let arguments = self.data.arguments(row);
             points.iter().any(|point| self.predict(point, arguments).is_finite())

@@ -109,8 +109,6 @@ pub(super) struct Sought {
     pub given: bool,
     /// How its default bounds widen.
     widens: Widens,
-    /// Whether it is of a formula, about which nothing is known.
-    anywhere: bool,
 }
 
 /// How default bounds widen when a fit ends at one.
@@ -126,25 +124,30 @@ enum Widens {
     Upwards,
     /// By a power of ten, and from zero to this far below it: what decays may also grow.
     ThroughZero(f64),
+    /// Not at all: a descent goes beyond them. They only say where a search begins.
+    Unbounded,
 }
 
 impl Sought {
     fn bounded(name: String, lower: f64, upper: f64) -> Self {
         let reach = (lower, upper);
-        let (given, widens, anywhere) = (false, Widens::Never, false);
-        Self { name, lower, upper, fixed: None, reach, given, widens, anywhere }
+        Self { name, lower, upper, fixed: None, reach, given: false, widens: Widens::Never }
     }
 
     /// Of which nothing is known.
     fn anywhere(name: String) -> Self {
         let reach = (f64::NEG_INFINITY, f64::INFINITY);
-        let widens = Widens::ByScale;
-        Self { reach, widens, anywhere: true, ..Self::bounded(name, -UNKNOWN, UNKNOWN) }
+        Self { reach, widens: Widens::Unbounded, ..Self::bounded(name, -UNKNOWN, UNKNOWN) }
     }
 
     /// Whether nothing is known of it.
     pub fn is_anywhere(&self) -> bool {
-        self.anywhere && !self.given
+        self.widens == Widens::Unbounded && !self.given
+    }
+
+    /// Its value, or so far from its lower to its upper bound.
+    pub fn at(&self, share: f64) -> f64 {
+        self.fixed.unwrap_or(self.lower + share * (self.upper - self.lower))
     }
 
     fn bound(&mut self, lower: f64, upper: f64) {
@@ -166,7 +169,7 @@ impl Sought {
             Widens::ByScale => {
                 (if lower >= 0.0 { 0.0 } else { open.0 }, if upper <= 0.0 { 0.0 } else { open.1 })
             }
-            Widens::ByPlace | Widens::ThroughZero(_) => open,
+            Widens::ByPlace | Widens::ThroughZero(_) | Widens::Unbounded => open,
             Widens::Upwards => (lower, open.1),
         }
     }
@@ -184,7 +187,7 @@ impl Sought {
         }
         let apart = upper - lower;
         let (lower, upper) = match self.widens {
-            Widens::Never => return None,
+            Widens::Never | Widens::Unbounded => return None,
             Widens::ThroughZero(most) if x == 0.0 => (-most, upper),
             Widens::ByScale | Widens::ThroughZero(_) => (
                 if lower > 0.0 { lower / 10.0 } else { 10.0 * lower },
@@ -355,9 +358,7 @@ impl Fit {
     /// or if it names the target.
     pub fn from_formula(formula: &Formula, data: Data) -> Result<Self> {
         let unsuitable = |why| Error::Unsuitable { objective: formula::NAME.to_owned(), why };
-        let Some((target, columns)) = data.names().split_last() else {
-            return Err(unsuitable("has no data"));
-        };
+        let (target, columns) = data.names().split_last().expect("the target has a name");
         let names = formula.names();
         if names.contains(&&**target) {
             return Err(unsuitable("names the target; rename the column or the parameter"));

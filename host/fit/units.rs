@@ -119,8 +119,7 @@ impl Fit {
     fn is_the_same(&self, other: &Self, units: Units) -> bool {
         let place = |fit: &Self, nth: usize| -> Vec<f64> {
             let within = |(j, sought): (usize, &super::statement::Sought)| {
-                let share = [0.375, 0.5, 0.625, 0.75][(nth + j) % 4];
-                sought.fixed.unwrap_or(sought.lower + share * (sought.upper - sought.lower))
+                sought.at([0.375, 0.5, 0.625, 0.75][(nth + j) % 4])
             };
             fit.sought.iter().enumerate().map(within).collect()
         };

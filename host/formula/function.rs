@@ -14,7 +14,7 @@ use super::{Formula, Program, run};
 #[cfg(feature = "cuda")]
 use crate::backend::{Cuda, Plan, Swarm};
 use crate::{
-    Result,
+    Error, Result,
     backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
     memory,
 };
@@ -60,6 +60,10 @@ impl Function for Written {
         Some(self.dims)
     }
 
+    fn why_on_cpu(&self) -> (&'static str, Error) {
+        ("formulas are evaluated there", Error::OnlyOnCpu { function: "a formula" })
+    }
+
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
@@ -72,12 +76,12 @@ macro_rules! in_precision {
     ($($type:ty: $program:ident),*) => { $(
         impl FunctionIn<$type> for Written {
             fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<$type>> {
-                Box::new(OnRows::new(self.$program.clone(), simd))
+                Box::new(OnRows { runs: Runs::new(self.$program.clone()), simd })
             }
 
             #[cfg(feature = "cuda")]
             fn on_gpu(&self, _: &Cuda, _: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
-                Err(crate::Error::OnlyOnCpu { function: "a formula" })
+                Err(self.why_on_cpu().1)
             }
         }
     )* };
@@ -101,33 +105,45 @@ impl<S: Scalar> Program<S> {
     }
 }
 
-/// A formula over tiles of particles.
-struct OnRows<T> {
-    program: Program<T>,
-    simd: Simd,
+/// A program, and the rows that it was run on, for whoever runs it next: several threads do at once.
+pub(crate) struct Runs<T> {
+    pub program: Program<T>,
     /// Rows that nobody is using, their constants in place.
     idle: Mutex<Vec<Vec<Row<T>>>>,
 }
 
-impl<T: Number> OnRows<T> {
-    fn new(program: Program<T>, simd: Simd) -> Self {
-        Self { program, simd, idle: Mutex::new(Vec::new()) }
+impl<T: Number> Runs<T> {
+    pub fn new(program: Program<T>) -> Self {
+        Self { program, idle: Mutex::new(Vec::new()) }
     }
-}
 
-impl<T: Number> Evaluator<T> for OnRows<T> {
-    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+    /// Does something with rows that have the constants in their places.
+    pub fn with_rows<R>(&self, work: impl FnOnce(&mut [Row<T>]) -> R) -> R {
         // Rows are as good as new whatever happened to those who had them.
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
         let mut rows = taken.unwrap_or_else(|| self.program.rows());
-        evaluate(self.simd, &self.program, view, tile, &mut rows);
+        let result = work(&mut rows);
         idle().push(rows);
+        result
+    }
+}
+
+/// A formula over tiles of particles.
+struct OnRows<T> {
+    runs: Runs<T>,
+    simd: Simd,
+}
+
+impl<T: Number> Evaluator<T> for OnRows<T> {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        let Self { runs, simd } = self;
+        runs.with_rows(|rows| evaluate(*simd, &runs.program, view, tile, rows));
     }
 
     fn terms(&self, _: &View<T>) -> usize {
         // A term of an objective takes a few operations.
-        self.program.once.len().div_ceil(4)
+        self.runs.program.once.len().div_ceil(4)
     }
 }
 

@@ -53,7 +53,7 @@ use std::{fmt, str::FromStr, sync::Arc};
 use flockwork_device::math::Scalar;
 
 use crate::{Error, Result};
-pub(crate) use function::{LANES, NAME, PARTS, Row, Written};
+pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Written};
 use lower::{Names, Variables};
 pub(crate) use machine::run;
 pub(crate) use program::Program;
