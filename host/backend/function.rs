@@ -70,7 +70,14 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         schedule: SearchSchedule,
     ) -> Result<Box<dyn Lanes>> {
         let _ = (gpu, plan, schedule);
-        Err(Error::NotRegistered { objective: self.info().name })
+        Err(self.why_on_cpu().1)
+    }
+
+    /// Why a function without GPU kernels is evaluated on the CPU, and the error for who asks for a GPU.
+    #[doc(hidden)]
+    fn why_on_cpu(&self) -> (&'static str, Error) {
+        let error = Error::NotRegistered { objective: self.info().name };
+        ("the function has no GPU kernels", error)
     }
 
     /// The function as [`Any`], for callers that know its type.
@@ -179,7 +186,7 @@ impl<T: Number> FunctionIn<T> for Closure {
 
     #[cfg(feature = "cuda")]
     fn on_gpu(&self, _: &Cuda, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
-        Err(Error::NotRegistered { objective: self.name.clone() })
+        Err(self.why_on_cpu().1)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What a command is called where a function's name stands.
-const NAME: &str = "command";
+pub(crate) const NAME: &str = "command";
 
 /// A command whose variables are known.
 pub(crate) struct Commanded {
@@ -64,6 +64,10 @@ impl Function for Commanded {
         u32::try_from(self.dims).ok()
     }
 
+    fn why_on_cpu(&self) -> (&'static str, Error) {
+        ("commands run there", Error::OnlyOnCpu { function: "a command" })
+    }
+
     fn as_any(&self) -> Option<&dyn Any> {
         Some(self)
     }
@@ -94,6 +98,6 @@ impl<T: Number> FunctionIn<T> for Commanded {
 
     #[cfg(feature = "cuda")]
     fn on_gpu(&self, _: &Cuda, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
-        Err(Error::OnlyOnCpu { function: "a command" })
+        Err(self.why_on_cpu().1)
     }
 }

@@ -64,7 +64,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use function::Commanded;
+pub(crate) use function::{Commanded, NAME};
 use template::Word;
 
 use crate::{Error, Result, names::named};

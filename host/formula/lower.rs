@@ -57,6 +57,7 @@ impl Names<'_> {
     fn known(&self) -> String {
         let mut known: Vec<String> = match self.variables {
             Variables::Named(names) => names.to_vec(),
+            Variables::Elements(0) => vec!["n".to_owned()],
             Variables::Elements(count) => vec![format!("x[0] to x[{}]", count - 1), "n".to_owned()],
         };
         known.extend(self.columns.iter().cloned());
@@ -213,10 +214,13 @@ impl<'a, S: Scalar> Lower<'a, S> {
         };
         match u32::try_from(at).ok().filter(|&at| at < count) {
             Some(at) => Ok(Value::Number(self.graph.input(at))),
-            None => self.mistake(
-                id,
-                format!("there is no x[{at}]: n is {count}, so the last is x[{}]", count - 1),
-            ),
+            None => {
+                let last = match count {
+                    0 => String::new(),
+                    _ => format!(", so the last is x[{}]", count - 1),
+                };
+                self.mistake(id, format!("there is no x[{at}]: n is {count}{last}"))
+            }
         }
     }
 

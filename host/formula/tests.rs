@@ -249,6 +249,9 @@ fn mistakes_are_shown_where_they_are() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+    let nowhere = |text: &str| Formula::parse(text).unwrap().at_point(&[]).unwrap_err().to_string();
+    assert!(nowhere("x[0]").contains("there is no x[0]: n is 0\n"), "{}", nowhere("x[0]"));
+    assert!(nowhere("a + x[0]").contains("a has no meaning here; there are n, pi, e"));
     let parts = [
         (
             "sqr(a)",

@@ -17,7 +17,7 @@ use crate::backend::{
 };
 use crate::{
     Error, Result,
-    command::{Command, Commanded, Tally},
+    command::{self, Command, Commanded, Tally},
     formula::{self, Formula, Written},
     io::Table,
     memory,
@@ -232,15 +232,8 @@ impl Problem {
         function: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
     ) -> Result<Self> {
         let batch: Arc<Batch> = Arc::new(function);
-        let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+        let dims = at_least_one(&lower, "a closure")?;
         let closure = Closure { name: "closure".to_owned(), dims, batch };
-        if dims == 0 {
-            return Err(Error::Dimensions {
-                objective: "a closure".to_owned(),
-                dims,
-                accepted: "1 or more".to_owned(),
-            });
-        }
         let named = closure.info();
         Self::of_function(Arc::new(closure), named, dims, (0.0, 1.0), Vec::new())?
             .with_bounds(lower, upper)
@@ -264,7 +257,7 @@ impl Problem {
     /// if bounds are invalid.
     pub fn from_formula(formula: &Formula, variables: &[(&str, f64, f64)]) -> Result<Self> {
         let (names, lower, upper) = apart(variables)?;
-        Self::of_written(formula, Some(names), lower, upper)
+        Self::made(lower, upper, formula::NAME, |dims| Written::new(formula, Some(names), dims))
     }
 
     /// A formula of `x[0]`, `x[1]` and so on, as many as there are bounds; it is evaluated on the CPU.
@@ -283,24 +276,18 @@ impl Problem {
     /// If the formula has other names or makes no sense in so many dimensions, or if bounds are
     /// invalid.
     pub fn from_formula_of_x(formula: &Formula, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
-        Self::of_written(formula, None, lower, upper)
+        Self::made(lower, upper, formula::NAME, |dims| Written::new(formula, None, dims))
     }
 
-    fn of_written(
-        formula: &Formula,
-        names: Option<Vec<String>>,
+    /// A problem from a function that is made for its number of dimensions, at least one.
+    fn made<F: Function + 'static>(
         lower: Vec<f64>,
         upper: Vec<f64>,
+        name: &str,
+        make: impl FnOnce(usize) -> Result<F>,
     ) -> Result<Self> {
-        if lower.is_empty() {
-            return Err(Error::Dimensions {
-                objective: formula::NAME.to_owned(),
-                dims: 0,
-                accepted: "1 or more".to_owned(),
-            });
-        }
-        let written = Written::new(formula, names, lower.len())?;
-        Self::from_function(Arc::new(written), lower, upper)
+        at_least_one(&lower, name)?;
+        Self::from_function(Arc::new(make(lower.len())?), lower, upper)
     }
 
     /// A command whose variables have these names and bounds: see [`crate::command`].
@@ -324,7 +311,7 @@ impl Problem {
     /// [`Error::Command`].
     pub fn from_command(command: &Command, variables: &[(&str, f64, f64)]) -> Result<Self> {
         let (names, lower, upper) = apart(variables)?;
-        Self::of_commanded(Commanded::new(command, Some(names), lower.len())?, lower, upper)
+        Self::made(lower, upper, command::NAME, |dims| Commanded::new(command, Some(names), dims))
     }
 
     /// A command of `x[0]`, `x[1]` and so on, as many as there are bounds: see [`crate::command`].
@@ -345,11 +332,7 @@ impl Problem {
     /// # Errors
     /// If the command has other names or lacks one of these, or if bounds are invalid.
     pub fn from_command_of_x(command: &Command, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
-        Self::of_commanded(Commanded::new(command, None, lower.len())?, lower, upper)
-    }
-
-    fn of_commanded(commanded: Commanded, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
-        Self::from_function(Arc::new(commanded), lower, upper)
+        Self::made(lower, upper, command::NAME, |dims| Commanded::new(command, None, dims))
     }
 
     /// The same problem with a changed command, which has no answers yet; any other problem as it is.
@@ -391,14 +374,7 @@ impl Problem {
         if choice == Choice::Cpu || self.function.has_kernels() {
             return AnyBackend::select(choice, threads);
         }
-        let (reason, refused) = if self.written().is_some() {
-            ("formulas are evaluated there", Error::OnlyOnCpu { function: "a formula" })
-        } else if self.commanded().is_some() {
-            ("commands run there", Error::OnlyOnCpu { function: "a command" })
-        } else {
-            let objective = self.named.name.clone();
-            ("the function has no GPU kernels", Error::NotRegistered { objective })
-        };
+        let (reason, refused) = self.function.why_on_cpu();
         if choice == Choice::Auto { AnyBackend::cpu(threads, reason) } else { Err(refused) }
     }
 
@@ -494,11 +470,7 @@ impl Problem {
         upper: Vec<f64>,
     ) -> Result<Self> {
         let named = function.info();
-        let dims = u32::try_from(lower.len()).unwrap_or(u32::MAX);
-        if dims == 0 {
-            let accepted = "1 or more".to_owned();
-            return Err(Error::Dimensions { objective: named.name, dims, accepted });
-        }
+        let dims = at_least_one(&lower, &named.name)?;
         Self::of_function(function, named, dims, (0.0, 1.0), Vec::new())?.with_bounds(lower, upper)
     }
 
@@ -922,6 +894,17 @@ impl std::fmt::Debug for Problem {
             .field("shift_seed", &self.shift_seed)
             .field("rotation_seed", &self.rotation_seed())
             .finish_non_exhaustive()
+    }
+}
+
+/// The number of dimensions of a box.
+fn at_least_one(lower: &[f64], name: &str) -> Result<u32> {
+    match u32::try_from(lower.len()).unwrap_or(u32::MAX) {
+        0 => {
+            let (objective, accepted) = (name.to_owned(), "1 or more".to_owned());
+            Err(Error::Dimensions { objective, dims: 0, accepted })
+        }
+        dims => Ok(dims),
     }
 }
 
