@@ -622,6 +622,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         if !self.problem.function().can_be_cut_short() {
             return Ok(None);
         }
+        self.note_records()?;
+        self.note_best()?;
         Ok(Some((self.state.clone(), self.swarm.snapshot()?)))
     }
 
@@ -641,8 +643,6 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let mut batch = 1;
         let mut told = self.state.history.len();
         let mut last_saved: Option<Instant> = None;
-        self.note_records()?;
-        self.note_best()?;
         let mut kept = self.kept()?;
         let stopped = loop {
             self.note_records()?;

@@ -125,6 +125,24 @@ struct Header {
     frames: Vec<FrameHeader>,
 }
 
+impl Header {
+    /// Of a run that has done nothing yet.
+    fn of(saved: &Saved, problem: &Problem, options: &Options) -> Self {
+        Self {
+            problem: Statement::of(problem),
+            options: options.clone(),
+            ledger: Ledger::default(),
+            polisher: None,
+            course: None,
+            iteration: 0,
+            is_new: false,
+            note: saved.note.clone(),
+            samples: 0,
+            frames: Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct FrameHeader {
     iteration: u32,
@@ -140,14 +158,9 @@ pub(super) fn write<T: Number>(
     snapshot: &Snapshot<T>,
 ) -> Result<()> {
     let header = Header {
-        problem: Statement::of(problem),
-        options: options.clone(),
         ledger: state.ledger.clone(),
         polisher: state.polisher.clone(),
-        course: None,
         iteration: snapshot.iteration,
-        is_new: false,
-        note: saved.note.clone(),
         samples: state.history.len(),
         frames: state
             .frames
@@ -157,6 +170,7 @@ pub(super) fn write<T: Number>(
                 particles: frame.positions.len() / problem.lower().len(),
             })
             .collect(),
+        ..Header::of(saved, problem, options)
     };
     let best = &snapshot.bests[0];
     let ledger = &state.ledger;
@@ -210,18 +224,7 @@ pub(super) fn write<T: Number>(
 
 /// Writes a run that has not evaluated its first points yet.
 pub(super) fn write_new(saved: &Saved, problem: &Problem, options: &Options) -> Result<()> {
-    let header = Header {
-        problem: Statement::of(problem),
-        options: options.clone(),
-        ledger: Ledger::default(),
-        polisher: None,
-        course: None,
-        iteration: 0,
-        is_new: true,
-        note: saved.note.clone(),
-        samples: 0,
-        frames: Vec::new(),
-    };
+    let header = Header { is_new: true, ..Header::of(saved, problem, options) };
     let (counts, samples) = sampled(&[]);
     let sections = [Section::new("sample_counts", &counts), Section::new("samples", &samples)];
     checkpoint::write(&saved.path, &header, &sections)
@@ -243,16 +246,10 @@ pub(super) fn write_searches(
     lanes: &[Vec<f64>],
 ) -> Result<()> {
     let header = Header {
-        problem: Statement::of(problem),
-        options: options.clone(),
-        ledger: Ledger::default(),
-        polisher: None,
         course: Some(course.clone()),
         iteration: course.rounds,
-        is_new: false,
-        note: saved.note.clone(),
         samples: course.history.len(),
-        frames: Vec::new(),
+        ..Header::of(saved, problem, options)
     };
     let mut numbers = vec![course.effort, course.allowance, course.best_before, course.best.0];
     numbers.extend(&course.best.1);
@@ -358,7 +355,8 @@ impl Checkpoint {
     }
 
     /// The problem, if its function is built in and not defined by data, or is a [`Formula`] or a
-    /// [`Command`](crate::command::Command). Otherwise build the problem yourself and pass it to [`Checkpoint::resume`].
+    /// [`Command`](crate::command::Command). Otherwise build the problem yourself and pass it to
+    /// [`Checkpoint::resume`].
     ///
     /// # Errors
     /// If the function is a closure, a fit or your own objective type, or is defined by data.

@@ -394,26 +394,35 @@ impl Run<'_> {
         course.rounds += 1;
     }
 
+    /// Which limit is too low, if nothing could be evaluated within it.
+    fn too_low(&self, stopped: StopReason) -> Option<Error> {
+        if self.course.evaluations > 0 {
+            return None;
+        }
+        let (option, value, accepted) = match stopped {
+            StopReason::Time => {
+                let seconds = self.options.stop.seconds.unwrap_or(0.0);
+                let accepted = "long enough for a first generation".to_owned();
+                ("seconds", seconds.to_string(), accepted)
+            }
+            StopReason::Evaluations => {
+                let least = Schedule::smallest(self.problem.dims()) * self.lanes;
+                let accepted = format!("at least the {least} of a first generation of each search");
+                ("evaluations", self.most().to_string(), accepted)
+            }
+            _ => return None,
+        };
+        Some(Error::Option { option, value, accepted })
+    }
+
     fn outcome(self, stopped: StopReason, plan: &Plan<f64>) -> Result<Outcome> {
+        if let Some(error) = self.too_low(stopped) {
+            return Err(error);
+        }
         let elapsed = self.called.elapsed() - self.startup;
         let agreement = Some(self.agreement());
         let Course { best: (fitness, position), evaluations, rounds, ended, history, .. } =
             self.course;
-        if evaluations == 0 && stopped == StopReason::Time {
-            return Err(Error::Option {
-                option: "seconds",
-                value: self.options.stop.seconds.unwrap_or(0.0).to_string(),
-                accepted: "long enough for a first generation".to_owned(),
-            });
-        }
-        if evaluations == 0 && stopped == StopReason::Evaluations {
-            let least = Schedule::smallest(self.problem.dims()) * self.lanes;
-            return Err(Error::Option {
-                option: "evaluations",
-                value: self.options.stop.evaluations.unwrap_or(0).to_string(),
-                accepted: format!("at least the {least} of a first generation of each search"),
-            });
-        }
         if !fitness.is_finite() {
             return Err(no_best::<f64>(self.problem, fitness, evaluations));
         }
