@@ -34,6 +34,8 @@ struct Shared {
     names: Option<Vec<String>>,
     words: Vec<Word<Place>>,
     directory: Option<PathBuf>,
+    /// How many programs run at a time: to ask the system takes long.
+    jobs: usize,
     state: Mutex<State>,
     /// There is something to do, or nothing more.
     work: Condvar,
@@ -71,9 +73,9 @@ enum Halt {
 
 impl Pool {
     pub fn new(command: Command, names: Option<Vec<String>>, words: Vec<Word<Place>>) -> Self {
-        let directory = command.directory.clone();
+        let (directory, jobs) = (command.directory.clone(), command.usual_jobs());
         let (state, work, done) = (Mutex::default(), Condvar::new(), Condvar::new());
-        let shared = Arc::new(Shared { command, names, words, directory, state, work, done });
+        let shared = Arc::new(Shared { command, names, words, directory, jobs, state, work, done });
         Self { shared, threads: Mutex::default() }
     }
 
@@ -186,7 +188,7 @@ impl Pool {
         if !threads.is_empty() {
             return;
         }
-        for _ in 0..self.shared.command.usual_jobs() {
+        for _ in 0..self.shared.jobs {
             let shared = Arc::clone(&self.shared);
             let thread = thread::Builder::new().name("command".to_owned());
             match thread.spawn(move || shared.work()) {
@@ -288,7 +290,7 @@ impl Shared {
                 return None;
             }
             if state.halt.is_none() && !state.queue.is_empty() {
-                let share = state.queue.len().div_ceil(self.command.usual_jobs());
+                let share = state.queue.len().div_ceil(self.jobs);
                 return Some(state.queue.drain(..share.min(most)).collect());
             }
             state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
