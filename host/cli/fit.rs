@@ -29,6 +29,7 @@ use super::{
     parse::{choice, positive, whole},
     progress::Bar,
     records::{not_over, seconds},
+    shown::Shown,
     swarm::SwarmArguments,
 };
 
@@ -614,22 +615,6 @@ fn digits(value: f64, error: f64, usual: usize) -> usize {
     let unit = (0.02 * error).log10();
     let needed = (value.abs().log10().floor() - unit).floor() + 2.0;
     usual.max(needed.clamp(0.0, ALL) as usize)
-}
-
-/// A number to be printed with a fixed count of significant digits.
-struct Shown(f64);
-
-impl std::fmt::Display for Shown {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let digits = f.precision().unwrap_or(6);
-        let exponent = if self.0 == 0.0 { 0 } else { self.0.abs().log10().floor() as i32 };
-        let text = if (-4..9).contains(&exponent) {
-            format!("{:.*}", (digits as i32 - 1 - exponent).max(0) as usize, self.0)
-        } else {
-            format!("{:.*e}", digits - 1, self.0)
-        };
-        f.pad_integral(true, "", &text)
-    }
 }
 
 struct Report<'a> {

@@ -39,6 +39,7 @@ mod progress;
 mod records;
 mod report;
 mod resume;
+mod shown;
 mod swarm;
 
 use std::io::{self, Write};

@@ -172,6 +172,12 @@ fn variable(text: &str) -> Result<NamedVariable, String> {
     Ok(NamedVariable { name: name.to_owned(), lower, upper, whole })
 }
 
+/// The arguments to give for variables with these names.
+fn asked_for<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let each: Vec<_> = names.map(|name| format!("--var {name}=LOWER,UPPER")).collect();
+    each.join(" ")
+}
+
 /// Arguments that say where a function's data are.
 #[derive(Args)]
 pub struct DataArguments {
@@ -281,8 +287,7 @@ impl ProblemArguments {
     fn written(&self, text: &str) -> anyhow::Result<Problem> {
         let formula = Formula::parse(text)?;
         if formula.has_elements() {
-            let given = self.dims.map(|dims| dims as usize);
-            let Some(n) = given.or(Some(self.bounds.len()).filter(|&count| count > 1)) else {
+            let Some(n) = self.count() else {
                 bail!("a formula of x[0], x[1] and so on needs their number: --dims N");
             };
             if self.bounds.is_empty() {
@@ -293,34 +298,33 @@ impl ProblemArguments {
             return Ok(Problem::from_formula_of_x(&formula, vec![lower; n], vec![upper; n])?);
         }
         let given: Vec<&str> = self.variables.iter().map(|variable| &*variable.name).collect();
-        let missing: Vec<String> = formula
-            .names()
-            .into_iter()
-            .filter(|name| !given.contains(name))
-            .map(|name| format!("--var {name}=LOWER,UPPER"))
-            .collect();
+        let names = formula.names();
+        let missing = asked_for(names.iter().copied().filter(|name| !given.contains(name)));
         if !missing.is_empty() && (self.dims.is_some() || !self.bounds.is_empty()) {
             bail!(
-                "--dims and --bounds are for a formula of x[0], x[1] and so on; this one has {}: {}",
-                formula.names().join(", "),
-                missing.join(" ")
+                "--dims and --bounds are for a formula of x[0], x[1] and so on; this one has {}: \
+                 {missing}",
+                names.join(", ")
             );
         }
         if !missing.is_empty() {
-            bail!("variables of the formula need bounds: {}", missing.join(" "));
+            bail!("variables of the formula need bounds: {missing}");
         }
         // A variable may be called as a constant is.
         if let Some(other) = given.iter().find(|name| !formula.mentioned().contains(name)) {
-            bail!(
-                "--var {other} is not in the formula, whose variables are {}",
-                formula.names().join(", ")
-            );
+            bail!("--var {other} is not in the formula, whose variables are {}", names.join(", "));
         }
         if given.is_empty() {
             bail!("the formula has no variables: it is {:e}", formula.at(&[])?);
         }
         let problem = Problem::from_formula(&formula, &self.named_bounds())?;
         Ok(problem.with_variables(self.kinds())?)
+    }
+
+    /// The number of elements of x, if it was given.
+    fn count(&self) -> Option<usize> {
+        let dims = self.dims.map(|dims| dims as usize);
+        dims.or(Some(self.bounds.len()).filter(|&count| count > 1))
     }
 
     /// The variables' names and bounds.
@@ -351,14 +355,11 @@ impl ProblemArguments {
             let problem = Problem::from_command(&command, &self.named_bounds())?;
             return Ok(problem.with_variables(self.kinds())?);
         }
-        let given = self.dims.map(|dims| dims as usize);
-        let count = given.or(Some(self.bounds.len()).filter(|&count| count > 1));
-        let (Some(n), Some(&(lower, upper))) = (count, self.bounds.first()) else {
+        let (Some(n), Some(&(lower, upper))) = (self.count(), self.bounds.first()) else {
             let is_named = |name: &&str| *name != "x" && !name.starts_with("x[");
-            let names = command.names().into_iter().filter(is_named);
-            let missing: Vec<_> = names.map(|name| format!("--var {name}=LOWER,UPPER")).collect();
+            let missing = asked_for(command.names().into_iter().filter(is_named));
             match missing.is_empty() {
-                false => bail!("variables of the command need bounds: {}", missing.join(" ")),
+                false => bail!("variables of the command need bounds: {missing}"),
                 true => bail!(
                     "a command needs its variables: --var NAME=LOWER,UPPER for each {{NAME}} in it, or \
                      --dims N and --bounds LOWER,UPPER for {{x[0]}}, {{x[1]}} and so on"

@@ -11,6 +11,8 @@ use flockwork::{
 };
 use serde_json::{Value, json};
 
+use super::shown::Shown;
+
 /// A run's problem, options and back end.
 pub struct Run<'a> {
     pub problem: &'a Problem,
@@ -170,7 +172,7 @@ impl Run<'_> {
                 }
                 None => format!("best value  {:e}", outcome.value),
             },
-            format!("at          {}", point(Some(problem), &outcome.position)),
+            format!("at          {}", point(problem, &outcome.position)),
         ];
         if let Some(Agreement { ended, agreeing }) = outcome.agreement {
             lines.insert(
@@ -184,7 +186,7 @@ impl Run<'_> {
         lines.extend(outside);
         lines.extend(self.failures());
         if let Some(position) = known.and_then(|known| known.position) {
-            lines.push(format!("{sought} at  {}", point(None, &position)));
+            lines.push(format!("{sought} at  {}", point(problem, &position)));
         }
         if !files.is_empty() {
             let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
@@ -202,12 +204,12 @@ impl Run<'_> {
 
 /// The first coordinates of a point; JSON has them all. Of a problem whose variables have names, all
 /// with their names.
-fn point(problem: Option<&Problem>, position: &[f64]) -> String {
+fn point(problem: &Problem, position: &[f64]) -> String {
     const SHOWN: usize = 8;
-    if let Some((problem, names)) = problem.and_then(|problem| Some((problem, problem.names()?))) {
+    if let Some(names) = problem.names() {
         let shown = |(nth, (name, x)): (usize, (&String, &f64))| {
             let whole = problem.variables()[nth] == Variable::Integer;
-            format!("{name} = {}", if whole { format!("{x}") } else { significant(*x) })
+            if whole { format!("{name} = {x}") } else { format!("{name} = {:.7}", Shown(*x)) }
         };
         let named = names.iter().zip(position).enumerate().map(shown);
         return named.collect::<Vec<_>>().join(", ");
@@ -217,13 +219,4 @@ fn point(problem: Option<&Problem>, position: &[f64]) -> String {
         text.push(format!("... ({} more, see --json)", position.len() - SHOWN));
     }
     format!("({})", text.join(", "))
-}
-
-/// A number with seven significant digits, whatever its size.
-fn significant(x: f64) -> String {
-    let digits = if x == 0.0 { 0 } else { x.abs().log10().floor() as i32 };
-    match digits {
-        -4..=6 => format!("{x:.*}", (6 - digits) as usize),
-        _ => format!("{x:.6e}"),
-    }
 }

@@ -311,10 +311,7 @@ impl Sources {
         }
         match all.iter().any(|source| named.contains(&source.name)) {
             true => Ok(all),
-            false => Err(format!(
-                "the formula names none of its arguments; there are {}",
-                known.join(", ")
-            )),
+            false => Err(format!("the formula names none of its arguments; {}", listed(&known))),
         }
     }
 
