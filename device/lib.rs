@@ -29,6 +29,7 @@
 extern crate std;
 
 pub mod fit;
+pub mod formula;
 pub mod gpu;
 pub mod kernel;
 #[cfg(feature = "lineage")]

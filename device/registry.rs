@@ -38,7 +38,8 @@ use crate::{
             sums::Sums,
         },
     },
-    for_each_model, for_each_objective,
+    for_each_model, for_each_objective, for_each_template,
+    formula::kernel::Operations,
     kernel::{Facts, Kernel, Name, same},
     objective::{self, Info, Objective},
     paths::kernels::{
@@ -102,6 +103,7 @@ macro_rules! for_each_plain_family {
                 swarm_arrange: Arrange,
                 survey_tiles: SurveyTiles,
                 survey_swarm: SurveySwarm,
+                formula_operations: Operations,
                 fit_judge: Judge,
                 fit_ceiling: Ceiling,
                 fit_squares_4_by_2: Squares4By2,
@@ -233,6 +235,7 @@ macro_rules! assert_all_names {
     )* };
 }
 for_each_objective!(assert_all_names);
+for_each_template!(assert_all_names);
 
 macro_rules! assert_model_names {
     ([$($family:ident: $kernel:ident),*] $module:ident: $model:ident) => { $(
@@ -353,6 +356,8 @@ macro_rules! export {
 
 #[cfg(target_arch = "nvptx64")]
 for_each_objective!(export);
+#[cfg(target_arch = "nvptx64")]
+for_each_template!(export);
 
 #[cfg(target_arch = "nvptx64")]
 macro_rules! export_model_families {
@@ -495,6 +500,7 @@ pub fn for_each_facts(mut visit: impl FnMut(Facts)) {
         )* };
     }
     for_each_objective!(visit_all);
+    for_each_template!(visit_all);
     macro_rules! visit_models {
         ($($module:ident: $model:ident,)*) => { $(
             for_each_model_family!(model_facts visit, $model);
@@ -586,7 +592,7 @@ pub fn is_registered<O: Objective>() -> bool {
             [$( TypeId::of::<objective::$objective>() ),*].contains(&sought)
         };
     }
-    for_each_objective!(any)
+    for_each_objective!(any) || for_each_template!(any)
 }
 
 /// Whether `M` is one of the built-in models: whether the kernels that bear its name are its own.

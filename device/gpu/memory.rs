@@ -89,6 +89,13 @@ impl<T> ReadOnly<T> {
         self.length == 0
     }
 
+    /// Where its elements lie.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    pub(crate) const fn address(&self) -> *const T {
+        self.pointer
+    }
+
     /// The buffer without its first `start` elements; empty if there are no more.
     #[inline(always)]
     pub const fn skip(self, start: usize) -> Self {

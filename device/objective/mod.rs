@@ -69,6 +69,8 @@ macro_rules! declare {
 }
 for_each_objective!(declare);
 
+pub use crate::formula::template::{FormulaAll, FormulaNext, FormulaOwn};
+
 /// A function to minimise, or to maximise: [`Info::goal`].
 ///
 /// It is written as *terms* that are combined and then *finished*: Rastrigin is a sum over
@@ -239,6 +241,13 @@ impl<S: Scalar> Context<S> {
     #[inline(always)]
     pub fn data_length(&self) -> usize {
         self.data.len()
+    }
+
+    /// Where the function's data lie.
+    #[cfg(target_arch = "nvptx64")]
+    #[inline(always)]
+    pub(crate) fn data_address(&self) -> *const S {
+        self.data.address()
     }
 
     /// Number `index` of the function's data; NaN beyond the last.

@@ -1,7 +1,7 @@
 //! An NVIDIA GPU.
 
 use std::{
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    cuda::{Batch, Buffer, Capability, Event, Gpu, LoadedKernel, Pinned, Replays, Stream},
+    cuda::{Batch, Buffer, Capability, Event, Filling, Gpu, LoadedKernel, Pinned, Replays, Stream},
     kernels::IMAGES,
 };
 
@@ -196,7 +196,19 @@ impl Cuda {
             return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
         check_name(&plan, O::INFO.name)?;
-        let (machine, threads) = (self.machine()?, self.asked.threads);
+        self.filled_lanes_of(objective, None, plan, schedule)
+    }
+
+    /// As [`Self::lanes_of`], with this written into the kernels; the caller has checked the plan.
+    pub(crate) fn filled_lanes_of<O: Objective>(
+        &self,
+        objective: O,
+        filling: Option<Arc<dyn Filling>>,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn Lanes>> {
+        let machine = GpuMachine { filling, ..self.machine()? };
+        let threads = self.asked.threads;
         Ok(Box::new(KernelLanes::new(machine, objective, plan, schedule, threads)?))
     }
 
@@ -211,8 +223,18 @@ impl Cuda {
             return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
         }
         check_name(&plan, O::INFO.name)?;
+        self.filled_swarm_of(objective, None, plan)
+    }
+
+    /// As [`Self::swarm_of`], with this written into the kernels; the caller has checked the plan.
+    pub(crate) fn filled_swarm_of<O: Objective, T: Number>(
+        &self,
+        objective: O,
+        filling: Option<Arc<dyn Filling>>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
         let threads = self.block_threads(plan.particles);
-        let machine = GpuMachine::new(&self.gpu)?;
+        let machine = GpuMachine { filling, ..GpuMachine::new(&self.gpu)? };
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))
     }
 }
@@ -229,6 +251,8 @@ pub(crate) struct GpuMachine {
     /// The launches being batched, if any.
     batch: Mutex<Option<Batch>>,
     replays: Mutex<Replays>,
+    /// What is written into the function's kernels, if it is made at run time.
+    filling: Option<Arc<dyn Filling>>,
     gpu: Gpu,
 }
 
@@ -248,7 +272,8 @@ impl GpuMachine {
         let (beside, copies) = (OnceLock::new(), OnceLock::new());
         let (batch, replays) = (Mutex::default(), Mutex::default());
         let (stream, gpu) = (gpu.stream()?, gpu.clone());
-        Ok(Self { stream, beside, copies, memory: None, batch, replays, gpu })
+        let (memory, filling) = (None, None);
+        Ok(Self { stream, beside, copies, memory, batch, replays, filling, gpu })
     }
 
     /// The launches being batched, if any.
@@ -303,7 +328,7 @@ impl Machine for GpuMachine {
     type Pinned = Option<Pinned>;
 
     fn load<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        Ok(self.gpu.kernel::<K>()?)
+        self.load_for(None, Constants::NONE)
     }
 
     fn load_for<K: Kernel>(
@@ -311,7 +336,8 @@ impl Machine for GpuMachine {
         threads: Option<u32>,
         constants: Constants,
     ) -> Result<LoadedKernel<K>> {
-        Ok(self.gpu.kernel_for::<K>(threads, constants)?)
+        let filling = self.filling.as_deref().filter(|_| !K::NAME.objective.is_empty());
+        Ok(self.gpu.kernel_for::<K>(threads, constants, filling)?)
     }
 
     fn upload<T: Pod>(&self, elements: &[T]) -> Result<Buffer<T>> {

@@ -54,7 +54,7 @@ pub(crate) use spread::Spread;
 pub use strategy::{Cooperation, Strategy};
 pub(crate) use swarm::check_function;
 #[cfg(feature = "cuda")]
-use swarm::check_name;
+pub(crate) use swarm::check_name;
 pub use swarm::{Best, Record, Snapshot, Swarm};
 use swarm::{
     by_particle, check_advance, check_begun, check_better, check_implant, check_points,

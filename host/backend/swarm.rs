@@ -488,7 +488,7 @@ pub(crate) fn check_function<T: Scalar>(plan: &Plan<T>, function: &dyn Function)
 }
 
 /// Whether a plan is for a function of this name.
-pub(super) fn check_name<T: Scalar>(plan: &Plan<T>, name: &str) -> Result<()> {
+pub(crate) fn check_name<T: Scalar>(plan: &Plan<T>, name: &str) -> Result<()> {
     if plan.objective == name {
         return Ok(());
     }

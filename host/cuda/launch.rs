@@ -11,7 +11,7 @@ use flockwork_device::kernel::{Constants, Kernel, Name};
 use super::driver::call;
 use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
 use super::gpu::Gpu;
-use super::module::{Information, Loaded};
+use super::module::{Filling, Information, Loaded};
 use super::stream::Stream;
 
 /// Kernel `K`, loaded on a GPU. Cheap to clone; a launch costs little more than the driver's own.
@@ -51,25 +51,28 @@ impl Gpu {
     /// # Errors
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
     /// [`CudaError::Arguments`], or an error from the driver.
-    pub fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        self.kernel_for(None, Constants::NONE)
+    pub(crate) fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
+        self.kernel_for(None, Constants::NONE, None)
     }
 
     /// Loads the kernel with these [specialization constants](Kernel::constants), for launches with
     /// the same words in their arguments. If `threads` is given, blocks have at most that many
     /// threads (rounded up to a multiple of 128), and each gets as many registers as that allows.
+    /// `filling` is written into it.
     ///
     /// # Errors
     /// As [`Gpu::kernel`].
-    pub fn kernel_for<K: Kernel>(
+    pub(crate) fn kernel_for<K: Kernel>(
         &self,
         threads: Option<u32>,
         constants: Constants,
+        filling: Option<&dyn Filling>,
     ) -> Result<LoadedKernel<K>> {
         let threads = threads
             .map(|threads| threads.next_multiple_of(128))
             .filter(|&threads| K::LAUNCH.threads.is_some_and(|most| threads < most));
-        let loaded = self.load(K::NAME, size_of::<K::Arguments>(), threads, constants)?;
+        let passed = size_of::<K::Arguments>();
+        let loaded = self.load(K::NAME, passed, (threads, constants, filling))?;
         Ok(LoadedKernel { loaded, _kernel: PhantomData })
     }
 
@@ -78,10 +81,9 @@ impl Gpu {
         &self,
         name: Name,
         passed: usize,
-        threads: Option<u32>,
-        constants: Constants,
+        (threads, constants, filling): (Option<u32>, Constants, Option<&dyn Filling>),
     ) -> Result<Arc<Loaded>> {
-        let loaded = self.modules().get(&name.to_string(), threads, constants)?;
+        let loaded = self.modules().get(&name.to_string(), threads, constants, filling)?;
         if let Some(taken) = loaded.parameter
             && taken != passed
         {

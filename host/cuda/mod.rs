@@ -58,4 +58,5 @@ pub(crate) use event::Event;
 pub(crate) use gpu::Gpu;
 pub(crate) use graph::{Batch, Replays};
 pub(crate) use launch::LoadedKernel;
+pub(crate) use module::Filling;
 pub(crate) use stream::Stream;

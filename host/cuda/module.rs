@@ -113,8 +113,17 @@ pub(super) struct Modules {
 type Slot = Mutex<Option<Arc<Loaded>>>;
 
 /// A kernel's name; the most threads of its blocks, if it is compiled for fewer than it declares;
-/// and its specialization constants.
-type Key = (String, Option<u32>, Constants);
+/// its specialization constants; and what is written into it.
+type Key = (String, Option<u32>, Constants, Option<Arc<str>>);
+
+/// What is written into a kernel before the driver compiles it.
+pub(crate) trait Filling: Send + Sync {
+    /// What tells it from others.
+    fn key(&self) -> Arc<str>;
+
+    /// The text of the kernel's module with it. `kernel` has the texts of other kernels.
+    fn fill(&self, text: &str, kernel: &dyn Fn(&str) -> Option<String>) -> String;
+}
 
 impl Modules {
     pub(super) fn new(image: &'static Image, device: &Device, context: Arc<Context>) -> Self {
@@ -128,10 +137,12 @@ impl Modules {
         name: &str,
         threads: Option<u32>,
         constants: Constants,
+        filling: Option<&dyn Filling>,
     ) -> Result<Arc<Loaded>> {
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            slots.entry((name.to_owned(), threads, constants)).or_default().clone()
+            let key = (name.to_owned(), threads, constants, filling.map(Filling::key));
+            slots.entry(key).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*slot {
@@ -141,6 +152,9 @@ impl Modules {
             name: name.to_owned(),
             target: Capability::of_target(self.image.target),
         })?;
+        if let Some(filling) = filling {
+            text = filling.fill(&text, &|name| self.image.text(name));
+        }
         if let Some(threads) = threads {
             text = text::narrowed(&text, threads);
         }

@@ -6,13 +6,22 @@ use std::{
 };
 
 use flockwork_device::{
-    math::{Lanes, Real, Scalar},
+    formula::defined,
+    math::{Lanes, Scalar},
     swarm::{layout::TILE, view::View},
 };
 
-use super::{Formula, Program, run};
+use super::{Formula, Layout, Program, run};
 #[cfg(feature = "cuda")]
-use crate::backend::{Cuda, Plan, Swarm};
+use {
+    super::Filling,
+    crate::{
+        backend::{self, Cuda, Plan, SearchSchedule, Swarm, check_name},
+        cuda,
+    },
+    flockwork_device::objective::{FormulaAll, FormulaNext, FormulaOwn, Reach},
+    std::sync::Arc,
+};
 use crate::{
     Error, Result,
     backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
@@ -27,13 +36,24 @@ pub(crate) struct Written {
     dims: u32,
     single: Program<f32>,
     double: Program<f64>,
+    /// Whether it is small enough for a GPU's kernels.
+    has_kernels: bool,
 }
+
+/// The most operations of a formula in a GPU's kernel: the driver compiles each.
+const MOST_OPERATIONS: usize = 4096;
+/// The most coordinates that a thread holds.
+const MOST_HELD: u32 = 128;
 
 impl Written {
     pub fn new(formula: &Formula, names: Option<Vec<String>>, dims: usize) -> Result<Self> {
         let double: Program<f64> = formula.program(names.as_deref(), dims, &[])?;
         memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
+        let layout: Layout<f64> = formula.layout(names.as_deref(), dims)?;
+        let has_kernels =
+            layout.operations() <= MOST_OPERATIONS && layout.held() <= MOST_HELD;
         Ok(Self {
+            has_kernels,
             formula: formula.clone(),
             dims: u32::try_from(dims).unwrap_or(u32::MAX),
             single: formula.program(names.as_deref(), dims, &[])?,
@@ -51,6 +71,24 @@ impl Written {
     }
 }
 
+#[cfg(feature = "cuda")]
+impl Written {
+    /// How it is laid out on a GPU, what is written into the kernels, and the plan with its data.
+    fn for_gpu<T: Number>(
+        &self,
+        plan: Plan<T>,
+    ) -> Result<(Layout<T>, Arc<dyn cuda::Filling>, Plan<T>)> {
+        if !self.has_kernels {
+            return Err(self.why_on_cpu().1);
+        }
+        check_name(&plan, NAME)?;
+        let layout: Layout<T> = self.formula.layout(self.names(), self.dims as usize)?;
+        let filling = Arc::new(Filling::new(&layout));
+        let data = layout.data().to_vec();
+        Ok((layout, filling, Plan { data, ..plan }))
+    }
+}
+
 impl Function for Written {
     fn info(&self) -> Named {
         Named { name: NAME.to_owned(), info: None }
@@ -60,8 +98,28 @@ impl Function for Written {
         Some(self.dims)
     }
 
+    fn has_kernels(&self) -> bool {
+        self.has_kernels
+    }
+
     fn why_on_cpu(&self) -> (&'static str, Error) {
-        ("formulas are evaluated there", Error::OnlyOnCpu { function: "a formula" })
+        ("the formula is too long for a GPU", Error::OnlyOnCpu { function: "so long a formula" })
+    }
+
+    #[cfg(feature = "cuda")]
+    fn lanes_on_gpu(
+        &self,
+        gpu: &Cuda,
+        plan: Plan<f64>,
+        schedule: SearchSchedule,
+    ) -> Result<Box<dyn backend::Lanes>> {
+        let (layout, filling, plan) = self.for_gpu(plan)?;
+        let filling = Some(filling);
+        match layout.reach() {
+            Reach::Own => gpu.filled_lanes_of(FormulaOwn, filling, plan, schedule),
+            Reach::Next => gpu.filled_lanes_of(FormulaNext, filling, plan, schedule),
+            Reach::All => gpu.filled_lanes_of(FormulaAll, filling, plan, schedule),
+        }
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -80,8 +138,14 @@ macro_rules! in_precision {
             }
 
             #[cfg(feature = "cuda")]
-            fn on_gpu(&self, _: &Cuda, _: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
-                Err(self.why_on_cpu().1)
+            fn on_gpu(&self, gpu: &Cuda, plan: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
+                let (layout, filling, plan) = self.for_gpu(plan)?;
+                let filling = Some(filling);
+                match layout.reach() {
+                    Reach::Own => gpu.filled_swarm_of(FormulaOwn, filling, plan),
+                    Reach::Next => gpu.filled_swarm_of(FormulaNext, filling, plan),
+                    Reach::All => gpu.filled_swarm_of(FormulaAll, filling, plan),
+                }
             }
         }
     )* };
@@ -145,12 +209,6 @@ impl<T: Number> Evaluator<T> for OnRows<T> {
         // A term of an objective takes a few operations.
         self.runs.program.once.len().div_ceil(4)
     }
-}
-
-/// NaN where a value is infinite: a logarithm of zero is no best value.
-#[inline(always)]
-fn defined<V: Real>(value: V) -> V {
-    V::select(value.abs().less(V::of(f64::INFINITY)), value, V::of(f64::NAN))
 }
 
 dispatched! {

@@ -1,13 +1,14 @@
 //! A formula's expressions as values, once it is known what its names mean and how many variables
 //! there are. Ranges are written out, whole numbers calculated exactly.
 
-use flockwork_device::{math::Scalar, objective::sum::run_length};
+use flockwork_device::{formula::Unary, math::Scalar, objective::sum::run_length};
 
 use super::{
     machine::Binary,
     mistake::Mistake,
+    layout::{Layout, Sum},
     program::{Graph, Place, Program},
-    syntax::{CONSTANTS, Function, Id, Join, Node, Operator, Syntax, Unary},
+    syntax::{CONSTANTS, Function, Id, Join, Node, Operator, Syntax},
 };
 
 /// The most operations that a formula may take, its ranges written out.
@@ -68,12 +69,16 @@ impl Names<'_> {
 
 /// The formula as instructions.
 pub(super) fn program<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Program<S>, Mistake> {
-    let mut lower = Lower { syntax, names, graph: Graph::new(), indices: Vec::new(), steps: 0 };
-    let root = syntax.root();
-    let value = lower.value(root)?;
-    let place = lower.number(value);
+    let (lower, place) = Lower::all(syntax, names)?;
     let variables = names.variables();
     Ok(lower.graph.program(place, variables, variables + names.columns.len() as u32))
+}
+
+/// The formula for a GPU; there are no columns.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+pub(super) fn layout<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Layout<S>, Mistake> {
+    let (lower, place) = Lower::all(syntax, names)?;
+    Ok(lower.graph.layout(place, names.variables(), &lower.sums))
 }
 
 /// What an expression is.
@@ -92,10 +97,21 @@ struct Lower<'a, S> {
     graph: Graph<S>,
     /// What runs over ranges here, and where it is.
     indices: Vec<(&'a str, i64)>,
+    /// The sums over ranges that are in no other range.
+    sums: Vec<Sum>,
     steps: usize,
 }
 
 impl<'a, S: Scalar> Lower<'a, S> {
+    /// The values of the whole formula, and which is its own.
+    fn all(syntax: &'a Syntax, names: Names<'a>) -> Result<(Self, Place), Mistake> {
+        let (indices, sums) = (Vec::new(), Vec::new());
+        let mut lower = Self { syntax, names, graph: Graph::new(), indices, sums, steps: 0 };
+        let value = lower.value(syntax.root())?;
+        let place = lower.number(value);
+        Ok((lower, place))
+    }
+
     fn mistake<T>(&self, id: Id, why: impl Into<String>) -> Result<T, Mistake> {
         let mut why = why.into();
         if !self.indices.is_empty() {
@@ -499,7 +515,13 @@ impl<'a, S: Scalar> Lower<'a, S> {
             self.indices.pop();
             values.push(value?);
         }
-        Ok(self.joined(*join, &values))
+        let value = self.joined(*join, &values);
+        if *join == Join::Sum && self.indices.is_empty() && count > 0 {
+            let terms = values.iter().map(|&value| self.number(value)).collect();
+            let value = self.number(value);
+            self.sums.push(Sum { value, terms });
+        }
+        Ok(value)
     }
 
     /// Values put together in the order that objectives' terms are.

@@ -1,29 +1,18 @@
 //! What a program's operations do, in whatever numbers: one, those of a tile side by side, or numbers
 //! with derivatives.
 
-use flockwork_device::math::Real;
+use flockwork_device::{
+    formula::{Unary, choose},
+    math::Real,
+};
 
-use super::{program::Instruction, syntax::Unary};
+pub(super) use flockwork_device::formula::{Binary, one, two};
 
-/// An operation of two numbers. Truths are 0 and 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Binary {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Power,
-    Atan2,
-    Least,
-    Greatest,
-    Less,
-    LessOrEqual,
-    Equal,
-}
+use super::program::Instruction;
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Negative,
     One(Unary),
     Two(Binary),
@@ -31,80 +20,15 @@ pub(super) enum Operation {
     Choose,
 }
 
-#[inline(always)]
-pub(super) fn one<V: Real>(operation: Unary, a: V) -> V {
-    match operation {
-        Unary::Sqrt => a.sqrt(),
-        Unary::Abs => a.abs(),
-        Unary::Sign => {
-            let (zero, one) = (V::of(0.0), V::of(1.0));
-            // What is left is zero or NaN.
-            V::select(zero.less(a), one, V::select(a.less(zero), -one, a * zero))
+impl Operation {
+    /// How many operands it has.
+    pub fn operands(self) -> usize {
+        match self {
+            Self::Negative | Self::One(_) => 1,
+            Self::Two(_) => 2,
+            Self::Choose => 3,
         }
-        Unary::Floor => a.floor(),
-        Unary::Ceil => a.ceil(),
-        Unary::Round => a.round(),
-        Unary::Exp => a.exp(),
-        Unary::ExpM1 => a.exp_m1(),
-        Unary::Ln => a.ln(),
-        Unary::Ln1p => a.ln_1p(),
-        Unary::Log2 => a.log2(),
-        Unary::Log10 => a.log10(),
-        Unary::Sin => a.sin(),
-        Unary::Cos => a.cos(),
-        Unary::Tan => a.tan(),
-        Unary::Asin => a.asin(),
-        Unary::Acos => a.acos(),
-        Unary::Atan => a.atan(),
-        Unary::Sinh => a.sinh(),
-        Unary::Cosh => a.cosh(),
-        Unary::Tanh => a.tanh(),
-        Unary::Erf => a.erf(),
-        Unary::Gamma => a.gamma(),
-        Unary::SinPi => a.sin_pi(),
-        Unary::CosPi => a.cos_pi(),
     }
-}
-
-#[inline(always)]
-pub(super) fn two<V: Real>(operation: Binary, a: V, b: V) -> V {
-    let truth = |mask| V::select(mask, V::of(1.0), V::of(0.0));
-    match operation {
-        Binary::Add => a + b,
-        Binary::Subtract => a - b,
-        Binary::Multiply => a * b,
-        Binary::Divide => a / b,
-        Binary::Power => a.pow(b),
-        Binary::Atan2 => a.atan2(b),
-        // `least` and `greatest` are the second if either is NaN.
-        Binary::Least => V::select(a.less(b), a, V::select(is_number(a), b, a)),
-        Binary::Greatest => V::select(b.less(a), a, V::select(is_number(a), b, a)),
-        Binary::Less => truth(a.less(b)),
-        Binary::LessOrEqual => V::select(a.less(b), V::of(1.0), equal(a, b)),
-        Binary::Equal => equal(a, b),
-    }
-}
-
-#[inline(always)]
-pub(super) fn choose<V: Real>(condition: V, yes: V, no: V) -> V {
-    V::select(V::of(0.0).less(condition), yes, no)
-}
-
-/// Where it is not NaN.
-#[inline(always)]
-fn is_number<V: Real>(a: V) -> V::Mask {
-    // -infinity is less, infinity is more.
-    let infinity = V::of(f64::INFINITY);
-    let one = V::of(1.0);
-    let below = V::select(a.less(infinity), one, -one);
-    V::of(0.0).less(V::select(one.less(a), one, below))
-}
-
-#[inline(always)]
-fn equal<V: Real>(a: V, b: V) -> V {
-    let (zero, one) = (V::of(0.0), V::of(1.0));
-    let both = V::select(is_number(a), V::select(is_number(b), one, zero), zero);
-    V::select(a.less(b), zero, V::select(b.less(a), zero, both))
 }
 
 /// Runs instructions on the first parts of the rows, each of which holds `WIDE` times as many numbers as

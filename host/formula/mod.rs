@@ -38,13 +38,19 @@
 //! `sqrt(-1)` and `log(0)`. A comparison with NaN is false, but for `!=`.
 
 mod function;
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+mod layout;
 mod lexer;
 mod lower;
 mod machine;
 mod mistake;
 mod parser;
 mod program;
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+mod ptx;
 mod syntax;
+#[cfg(test)]
+mod ptx_tests;
 #[cfg(test)]
 mod tests;
 
@@ -54,8 +60,11 @@ use flockwork_device::math::Scalar;
 
 use crate::{Error, Result};
 pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Written};
+pub(crate) use layout::Layout;
 use lower::{Names, Variables};
 pub(crate) use machine::run;
+#[cfg(any(feature = "cuda", test))]
+use ptx::Filling;
 pub(crate) use program::Program;
 use syntax::{CONSTANTS, Node, Syntax};
 
@@ -185,6 +194,19 @@ impl Formula {
     /// dimensions.
     pub fn at_point(&self, x: &[f64]) -> Result<f64> {
         Ok(self.program::<f64>(None, x.len(), &[])?.at(x))
+    }
+
+    /// The formula for a GPU, for variables of these names, or for so many elements of x.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+    pub(crate) fn layout<S: Scalar>(
+        &self,
+        names: Option<&[String]>,
+        elements: usize,
+    ) -> Result<Layout<S>> {
+        let elements = u32::try_from(elements).unwrap_or(u32::MAX);
+        let variables = names.map_or(Variables::Elements(elements), Variables::Named);
+        lower::layout(&self.syntax, Names { variables, columns: &[] })
+            .map_err(|mistake| mistake.in_text(&self.text))
     }
 
     /// The instructions for variables of these names, or for so many elements of x; columns stand

@@ -3,7 +3,7 @@
 use super::{
     lexer::{Token, tokens},
     mistake::{Mistake, Span},
-    syntax::{COMPARES, Function, Id, Join, Node, Operator, Syntax, Unary},
+    syntax::{COMPARES, Function, Id, Join, Node, Operator, Syntax},
 };
 
 /// The longest text.
@@ -343,7 +343,7 @@ impl Parser {
 }
 
 fn unknown_function(name: &str) -> String {
-    let mut known: Vec<&str> = Unary::NAMES.iter().map(|(word, _)| *word).collect();
+    let mut known: Vec<&str> = Function::of_one().map(|(word, _)| word).collect();
     known.extend(Function::OTHERS.iter().map(|(word, ..)| *word));
     known.extend(["sum", "product", "if"]);
     let small = name.to_lowercase();

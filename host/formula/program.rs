@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 
-use flockwork_device::math::{Real, Scalar};
+use flockwork_device::{
+    formula::Unary,
+    math::{Real, Scalar},
+};
 
-use super::{
-    machine::{
-        self,
-        Binary::{Add, Divide, Multiply, Subtract},
-        Operation,
-    },
-    syntax::Unary,
+use super::machine::{
+    self,
+    Binary::{Add, Divide, Multiply, Subtract},
+    Operation,
 };
 
 /// In place of the degree of what is no polynomial.
@@ -21,7 +21,7 @@ pub(super) type Place = u32;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug)]
-enum Value<S> {
+pub(super) enum Value<S> {
     Constant(S),
     /// A variable or a column.
     Input(u32),
@@ -38,7 +38,7 @@ pub(super) struct Graph<S> {
 }
 
 /// In place of an operand that an operation does not have.
-const NONE: Place = Place::MAX;
+pub(super) const NONE: Place = Place::MAX;
 
 impl<S: Scalar> Graph<S> {
     pub fn new() -> Self {
@@ -70,6 +70,11 @@ impl<S: Scalar> Graph<S> {
     pub fn input(&mut self, nth: u32) -> Place {
         let values = &mut self.values;
         *self.inputs.entry(nth).or_insert_with(|| Self::push(values, Value::Input(nth)))
+    }
+
+    /// The value at a place.
+    pub fn value(&self, place: Place) -> Value<S> {
+        self.values[place as usize]
     }
 
     /// The value at a place, if it is constant.
@@ -160,7 +165,7 @@ pub(crate) struct Program<S> {
 impl<S: Scalar> Graph<S> {
     /// The instructions that compute a value. `inputs` are `variables` and behind them columns.
     pub fn program(&self, root: Place, variables: u32, inputs: u32) -> Program<S> {
-        let order = self.order(root);
+        let order = self.order(root, None);
         // Which depend on columns.
         let mut varies = vec![false; self.values.len()];
         for &place in &order {
@@ -235,7 +240,7 @@ impl<S: Scalar> Graph<S> {
     /// Which of the first inputs a value depends on linearly, all of them at once, the other inputs
     /// being held: the first of those that are multiplied by each other.
     pub fn linear(&self, root: Place, variables: u32) -> Vec<bool> {
-        let order = self.order(root);
+        let order = self.order(root, None);
         let mut linear = vec![false; variables as usize];
         for nth in 0..variables as usize {
             linear[nth] = true;
@@ -267,8 +272,8 @@ impl<S: Scalar> Graph<S> {
     }
 
     /// The values that one needs, and itself, operands before what is computed of them: depth first, so
-    /// that few are at hand at a time.
-    fn order(&self, root: Place) -> Vec<Place> {
+    /// that few are at hand at a time. `given` counts as one that needs no others.
+    pub fn order(&self, root: Place, given: Option<Place>) -> Vec<Place> {
         let mut order = Vec::new();
         let mut seen = vec![false; self.values.len()];
         let mut stack = vec![(root, false)];
@@ -281,7 +286,9 @@ impl<S: Scalar> Graph<S> {
                 continue;
             }
             stack.push((place, true));
-            if let Value::Computed(_, from) = self.values[place as usize] {
+            if let Value::Computed(_, from) = self.values[place as usize]
+                && Some(place) != given
+            {
                 let mut from: Vec<Place> = operands(&from).collect();
                 from.reverse();
                 stack.extend(from.into_iter().map(|from| (from, false)));
@@ -291,7 +298,8 @@ impl<S: Scalar> Graph<S> {
     }
 }
 
-fn operands(from: &[Place; 3]) -> impl Iterator<Item = Place> {
+/// The operands that an operation has.
+pub(super) fn operands(from: &[Place; 3]) -> impl Iterator<Item = Place> {
     from.iter().copied().filter(|&place| place != NONE)
 }
 

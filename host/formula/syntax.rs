@@ -1,5 +1,7 @@
 //! What a formula says, before its names mean anything.
 
+use flockwork_device::formula::Unary;
+
 use super::mistake::Span;
 
 /// A place in [`Syntax::nodes`].
@@ -132,47 +134,8 @@ pub(super) enum Function {
     Greatest,
 }
 
-macro_rules! unary {
-    ($($name:ident $(= $word:literal)+,)*) => {
-        /// A function of one number.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(super) enum Unary {
-            $($name),*
-        }
-
-        impl Unary {
-            /// The functions' names, and others that they have.
-            pub const NAMES: &[(&str, Self)] = &[$($(($word, Self::$name)),+),*];
-        }
-    };
-}
-unary! {
-    Sqrt = "sqrt",
-    Abs = "abs",
-    Sign = "sign",
-    Floor = "floor",
-    Ceil = "ceil",
-    Round = "round",
-    Exp = "exp",
-    ExpM1 = "expm1",
-    Ln = "log" = "ln",
-    Ln1p = "log1p",
-    Log2 = "log2",
-    Log10 = "log10",
-    Sin = "sin",
-    Cos = "cos",
-    Tan = "tan",
-    Asin = "asin",
-    Acos = "acos",
-    Atan = "atan",
-    Sinh = "sinh",
-    Cosh = "cosh",
-    Tanh = "tanh",
-    Erf = "erf",
-    Gamma = "gamma",
-    SinPi = "sinpi",
-    CosPi = "cospi",
-}
+/// Functions of one number that have another name besides their [`Unary::word`].
+const OTHER_NAMES: [(&str, Unary); 1] = [("ln", Unary::Ln)];
 
 impl Function {
     /// Functions of several numbers: name, what it is, and how many numbers it takes at least and at
@@ -184,10 +147,15 @@ impl Function {
         ("max", Self::Greatest, 1, usize::MAX),
     ];
 
+    /// The names of functions of one number.
+    pub fn of_one() -> impl Iterator<Item = (&'static str, Unary)> {
+        Unary::ALL.iter().map(|&function| (function.word(), function)).chain(OTHER_NAMES)
+    }
+
     /// A function by its name, and how many numbers it takes at least and at most.
     pub fn named(name: &str) -> Option<(Self, usize, usize)> {
-        let one = Unary::NAMES.iter().find(|(word, _)| *word == name);
-        let one = one.map(|&(_, function)| (Self::One(function), 1, 1));
+        let one = Self::of_one().find(|(word, _)| *word == name);
+        let one = one.map(|(_, function)| (Self::One(function), 1, 1));
         let other = || Self::OTHERS.iter().find(|(word, ..)| *word == name);
         one.or_else(|| other().map(|&(_, function, least, most)| (function, least, most)))
     }

@@ -1,0 +1,345 @@
+//! Objective functions with holes.
+//!
+//! The host chooses the template that suits a formula ([`Reach`]), and fills its holes:
+//!
+//! | hole | in | given | what is written |
+//! |---|---|---|---|
+//! | `term` | [`FormulaOwn`], [`FormulaNext`] | `x`, and `y`, the next coordinate, or else `x` again; `index`; `data`, an address | a term of the sum |
+//! | `take` | [`FormulaAll`] | `x`, `y`, `z`, `w`: four coordinates, zero beyond the last; `index`, which four; `sum`, from `take` to `take` | takes note of them |
+//! | `finish` | all | `sum`: the terms' sum, or what `take` yields | the value |
+//!
+//! What is given are registers with these names behind `%hole_`; the result is put into `%hole_to`. What
+//! stands in a hole until it is filled makes a plain function of the template, which the emulator, the
+//! CPU and a GPU compute alike: the sum of x_d^2, of x_d x_(d+1), and of x_d.
+
+#[cfg(target_arch = "nvptx64")]
+use core::any::TypeId;
+
+use crate::{
+    gpu::warp::Shuffle,
+    math::{Partial, Real},
+    objective::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point, Reach},
+};
+
+/// Calls the macro `$callback` with the list of all templates: `name: Type,` each.
+#[macro_export]
+macro_rules! for_each_template {
+    ($callback:ident) => {
+        $callback! {
+            formula_own: FormulaOwn,
+            formula_next: FormulaNext,
+            formula_all: FormulaAll,
+        }
+    };
+}
+
+/// A sum of terms, of which the sum of none adds nothing at all: 0 would make +0 of -0.
+///
+/// ```
+/// use flockwork_device::{formula::template::Joined, math::Partial};
+///
+/// assert!(Joined::none().combine(Joined(-0.0_f64)).0.is_sign_negative());
+/// assert_eq!(Joined(1.0).combine(Joined(2.0)), Joined(3.0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Joined<T>(pub T);
+
+impl<T: Real> Shuffle for Joined<T> {
+    const WORDS: u32 = T::WORDS;
+
+    #[inline(always)]
+    fn map_words(self, f: impl FnMut(u32) -> u32) -> Self {
+        Self(self.0.map_words(f))
+    }
+}
+
+impl<T: Real> Partial for Joined<T> {
+    #[inline(always)]
+    fn none() -> Self {
+        Self(T::of(-0.0))
+    }
+
+    #[inline(always)]
+    fn combine(self, next: Self) -> Self {
+        Self(self.0 + next.0)
+    }
+}
+
+/// What all templates say of themselves.
+const INFO: Info = Info {
+    name: "",
+    formula: "",
+    source: "written in at run time",
+    interval: (-1.0, 1.0),
+    dimensions: Dimensions::AtLeast(1),
+    goal: Goal::Minimise,
+    optimum: Optimum::Unknown,
+    data: Data::None,
+};
+
+/// Formulas may take many registers.
+const HINTS: Hints = Hints { bounded_step: false, ..Hints::DEFAULT };
+
+/// A formula whose sum has a term for each coordinate.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct FormulaOwn;
+
+/// A formula whose sum has a term for each pair of neighbours.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct FormulaNext;
+
+/// Any other formula.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct FormulaAll;
+
+impl Objective for FormulaOwn {
+    const INFO: Info = Info { name: "formula_own", formula: "sum of x_d^2", ..INFO };
+    const HINTS: Hints = HINTS;
+
+    type Partial<T: Real> = Joined<T>;
+
+    #[inline(always)]
+    fn term<T: Real>(
+        &self,
+        index: u32,
+        x: &impl Point<T>,
+        context: &Context<T::Scalar>,
+    ) -> Joined<T> {
+        let x = x.at(index);
+        Joined(term([x, x], index, context))
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, Joined(sum): Joined<T>, _: &Context<T::Scalar>) -> T {
+        finish(sum)
+    }
+}
+
+impl Objective for FormulaNext {
+    const INFO: Info = Info {
+        name: "formula_next",
+        formula: "sum of x_d x_(d+1)",
+        dimensions: Dimensions::AtLeast(2),
+        ..INFO
+    };
+    const REACH: Reach = Reach::Next;
+    const HINTS: Hints = HINTS;
+
+    type Partial<T: Real> = Joined<T>;
+
+    #[inline(always)]
+    fn term<T: Real>(
+        &self,
+        index: u32,
+        x: &impl Point<T>,
+        context: &Context<T::Scalar>,
+    ) -> Joined<T> {
+        Joined(term([x.at(index), x.at(index + 1)], index, context))
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, Joined(sum): Joined<T>, _: &Context<T::Scalar>) -> T {
+        finish(sum)
+    }
+}
+
+impl Objective for FormulaAll {
+    const INFO: Info = Info { name: "formula_all", formula: "sum of x_d", ..INFO };
+    const REACH: Reach = Reach::All;
+    const HINTS: Hints = HINTS;
+
+    type Partial<T: Real> = Joined<T>;
+
+    #[inline(always)]
+    fn terms<S: crate::math::Scalar>(&self, _: &Context<S>) -> u32 {
+        1
+    }
+
+    #[inline(always)]
+    fn term<T: Real>(
+        &self,
+        _: u32,
+        x: &impl Point<T>,
+        context: &Context<T::Scalar>,
+    ) -> Joined<T> {
+        let at = |dimension| if dimension < context.dims { x.at(dimension) } else { T::of(0.0) };
+        let mut sum = T::of(0.0);
+        for index in 0..context.dims.div_ceil(4) {
+            sum = take([0, 1, 2, 3].map(|ahead| at(4 * index + ahead)), index, sum);
+        }
+        // Here, since another thread may be given the term.
+        Joined(finish(sum))
+    }
+
+    #[inline(always)]
+    fn finish<T: Real>(&self, Joined(value): Joined<T>, _: &Context<T::Scalar>) -> T {
+        value
+    }
+}
+
+/// `f` of these numbers, which on a GPU are of this type: nothing else calculates there.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn of_type<T: Real, S: Real, const COUNT: usize>(
+    numbers: [T; COUNT],
+    f: impl FnOnce([S; COUNT]) -> S,
+) -> Option<T> {
+    if TypeId::of::<T>() != TypeId::of::<S>() {
+        return None;
+    }
+    // SAFETY: they are of one and the same type.
+    unsafe {
+        let numbers = core::mem::transmute_copy::<[T; COUNT], [S; COUNT]>(&numbers);
+        Some(core::mem::transmute_copy::<S, T>(&f(numbers)))
+    }
+}
+
+macro_rules! holes {
+    ($module:ident, $type:ident, $bits:ident, $class:ident, $word:literal) => {
+        #[cfg(target_arch = "nvptx64")]
+        mod $module {
+            use core::arch::asm;
+
+            /// A term of the coordinates `x` and `y`.
+            #[inline(always)]
+            pub fn term([x, y]: [$type; 2], index: u32, data: *const $type) -> $type {
+                let to: $bits;
+                // SAFETY: calculates with registers; what the host writes here reads `data` besides,
+                // which nobody writes.
+                unsafe {
+                    asm!(
+                        "{{",
+                        ".reg .b32 %hole_index;",
+                        ".reg .b64 %hole_data;",
+                        concat!(".reg .", $word, " %hole_x, %hole_y, %hole_to;"),
+                        "mov.b32 %hole_index,{index};",
+                        "mov.b64 %hole_data,{data};",
+                        concat!("mov.", $word, " %hole_x,{x};"),
+                        concat!("mov.", $word, " %hole_y,{y};"),
+                        ".reg .pred %hole_term_begins;",
+                        concat!("mul.rn.", stringify!($type), " %hole_to,%hole_x,%hole_y;"),
+                        ".reg .pred %hole_term_ends;",
+                        concat!("mov.", $word, " {to},%hole_to;"),
+                        "}}",
+                        index = in(reg32) index,
+                        data = in(reg64) data as u64,
+                        x = in($class) x.to_bits(),
+                        y = in($class) y.to_bits(),
+                        to = lateout($class) to,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
+                }
+                $type::from_bits(to)
+            }
+
+            /// Takes note of four coordinates.
+            #[inline(always)]
+            pub fn take([x, y, z, w, sum]: [$type; 5], index: u32) -> $type {
+                let to: $bits;
+                // SAFETY: calculates with registers, some of which the host adds; so it is not pure.
+                unsafe {
+                    asm!(
+                        "{{",
+                        ".reg .b32 %hole_index;",
+                        concat!(
+                            ".reg .", $word,
+                            " %hole_x, %hole_y, %hole_z, %hole_w, %hole_sum, %hole_to;"
+                        ),
+                        "mov.b32 %hole_index,{index};",
+                        concat!("mov.", $word, " %hole_x,{x};"),
+                        concat!("mov.", $word, " %hole_y,{y};"),
+                        concat!("mov.", $word, " %hole_z,{z};"),
+                        concat!("mov.", $word, " %hole_w,{w};"),
+                        concat!("mov.", $word, " %hole_sum,{sum};"),
+                        ".reg .pred %hole_take_begins;",
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_sum,%hole_x;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_y;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_z;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_w;"),
+                        ".reg .pred %hole_take_ends;",
+                        concat!("mov.", $word, " {to},%hole_to;"),
+                        "}}",
+                        index = in(reg32) index,
+                        x = in($class) x.to_bits(),
+                        y = in($class) y.to_bits(),
+                        z = in($class) z.to_bits(),
+                        w = in($class) w.to_bits(),
+                        sum = in($class) sum.to_bits(),
+                        to = lateout($class) to,
+                        options(nomem, nostack, preserves_flags)
+                    );
+                }
+                $type::from_bits(to)
+            }
+
+            /// The value.
+            #[inline(always)]
+            pub fn finish([sum]: [$type; 1]) -> $type {
+                let to: $bits;
+                // SAFETY: as `take`.
+                unsafe {
+                    asm!(
+                        "{{",
+                        concat!(".reg .", $word, " %hole_sum, %hole_to;"),
+                        concat!("mov.", $word, " %hole_sum,{sum};"),
+                        ".reg .pred %hole_finish_begins;",
+                        concat!("mov.", $word, " %hole_to,%hole_sum;"),
+                        ".reg .pred %hole_finish_ends;",
+                        concat!("mov.", $word, " {to},%hole_to;"),
+                        "}}",
+                        sum = in($class) sum.to_bits(),
+                        to = lateout($class) to,
+                        options(nomem, nostack, preserves_flags)
+                    );
+                }
+                $type::from_bits(to)
+            }
+        }
+    };
+}
+holes!(single, f32, u32, reg32, "b32");
+holes!(double, f64, u64, reg64, "b64");
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn term<T: Real>(seen: [T; 2], index: u32, context: &Context<T::Scalar>) -> T {
+    let data = context.data_address();
+    of_type(seen, |seen| single::term(seen, index, data.cast()))
+        .or_else(|| of_type(seen, |seen| double::term(seen, index, data.cast())))
+        .unwrap_or(seen[0])
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn take<T: Real>([x, y, z, w]: [T; 4], index: u32, sum: T) -> T {
+    of_type([x, y, z, w, sum], |seen| single::take(seen, index))
+        .or_else(|| of_type([x, y, z, w, sum], |seen| double::take(seen, index)))
+        .unwrap_or(sum)
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn finish<T: Real>(sum: T) -> T {
+    of_type([sum], single::finish).or_else(|| of_type([sum], double::finish)).unwrap_or(sum)
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn term<T: Real>([x, y]: [T; 2], _: u32, _: &Context<T::Scalar>) -> T {
+    x * y
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn take<T: Real>([x, y, z, w]: [T; 4], _: u32, sum: T) -> T {
+    sum + x + y + z + w
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn finish<T: Real>(sum: T) -> T {
+    sum
+}
