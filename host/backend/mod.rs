@@ -18,6 +18,7 @@ mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
 pub(crate) mod emulated;
+pub(crate) mod feasible;
 mod fixed;
 pub(crate) mod function;
 pub(crate) mod function_kernels;

@@ -66,7 +66,11 @@ pub fn conduct(
         run.text(&outcome, &written, kept.as_deref())
     };
     super::print(&report)?;
-    logged.and(drawn)
+    logged.and(drawn)?;
+    if !outcome.is_feasible() {
+        bail!("no point was found that satisfies all constraints");
+    }
+    Ok(())
 }
 
 /// Draws the pictures asked for and adds each one drawn to `written`.

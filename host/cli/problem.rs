@@ -44,6 +44,15 @@ pub struct ProblemArguments {
         conflicts_with_all = ["dims", "bounds"]
     )]
     variables: Vec<NamedVariable>,
+    /// A constraint, given once for each: a comparison by <=, <, >=, > or ==, such as 'a*b <= 3', or
+    /// several joined by `and`, of the variables, or of x[0], x[1] and so on if these have no names.
+    /// Points that satisfy all are better than any others, which are told apart by their violation. The
+    /// run ends with descents by an augmented Lagrangian; it is on the CPU.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    subject_to: Vec<String>,
+    /// By how much the sides of a constraint with == may differ [default: 0.0001].
+    #[arg(long, value_name = "TOLERANCE", requires = "subject_to", value_parser = tolerance)]
+    equal_within: Option<f64>,
     /// Number of dimensions [default: that of the data, or 2, or the fewest the function takes].
     #[arg(long, short = 'd', value_parser = whole::<u32>)]
     dims: Option<u32>,
@@ -116,6 +125,11 @@ fn jobs(text: &str) -> Result<usize, String> {
 
 /// Each is a process, and a thread that waits for it.
 const MOST_JOBS: usize = 4096;
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|&value: &f64| value > 0.0 && value.is_finite());
+    value.ok_or_else(|| "expected a number above 0".to_owned())
+}
 
 fn timeout(text: &str) -> Result<f64, String> {
     seconds(text)
@@ -284,7 +298,7 @@ impl ProblemArguments {
     }
 
     /// The formula's problem, without what every problem may have beside.
-    fn written(&self, text: &str) -> anyhow::Result<Problem> {
+    fn written(&self, text: &str, constraints: &[Formula]) -> anyhow::Result<Problem> {
         let formula = Formula::parse(text)?;
         if formula.has_elements() {
             let Some(n) = self.count() else {
@@ -298,7 +312,12 @@ impl ProblemArguments {
             return Ok(Problem::from_formula_of_x(&formula, vec![lower; n], vec![upper; n])?);
         }
         let given: Vec<&str> = self.variables.iter().map(|variable| &*variable.name).collect();
-        let names = formula.names();
+        let mut names = formula.names();
+        for name in constraints.iter().flat_map(Formula::names) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let missing = asked_for(names.iter().copied().filter(|name| !given.contains(name)));
         if !missing.is_empty() && (self.dims.is_some() || !self.bounds.is_empty()) {
             bail!(
@@ -311,7 +330,10 @@ impl ProblemArguments {
             bail!("variables of the formula need bounds: {missing}");
         }
         // A variable may be called as a constant is.
-        if let Some(other) = given.iter().find(|name| !formula.mentioned().contains(name)) {
+        let is_mentioned = |name: &&&str| {
+            [&formula].into_iter().chain(constraints).any(|own| own.mentioned().contains(*name))
+        };
+        if let Some(other) = given.iter().find(|name| !is_mentioned(name)) {
             bail!("--var {other} is not in the formula, whose variables are {}", names.join(", "));
         }
         if given.is_empty() {
@@ -372,6 +394,29 @@ impl ProblemArguments {
 
     /// Builds the problem; `seed` is the run's.
     pub fn problem(&self, function: Option<&str>, seed: u64) -> anyhow::Result<Problem> {
+        let constraint =
+            |text: &String| Formula::parse(text).with_context(|| format!("--subject-to {text:?}"));
+        let constraints = self.subject_to.iter().map(constraint);
+        let constraints = constraints.collect::<anyhow::Result<Vec<_>>>()?;
+        let mut problem = self.objective(function, seed, &constraints)?;
+        for constraint in &constraints {
+            problem = problem
+                .subject_to(constraint)
+                .with_context(|| format!("--subject-to {:?}", constraint.text()))?;
+        }
+        match self.equal_within {
+            Some(tolerance) => Ok(problem.equal_within(tolerance)?),
+            None => Ok(problem),
+        }
+    }
+
+    /// The problem without its constraints.
+    fn objective(
+        &self,
+        function: Option<&str>,
+        seed: u64,
+        constraints: &[Formula],
+    ) -> anyhow::Result<Problem> {
         let CommandArguments { command, protocol, jobs, timeout } = &self.command;
         let about_programs = [
             ("--jobs", jobs.jobs.is_some()),
@@ -384,7 +429,7 @@ impl ProblemArguments {
             bail!("{option} is about the programs of --command, which is not given");
         }
         if let Some(text) = &self.formula {
-            return self.finished(self.written(text)?, seed);
+            return self.finished(self.written(text, constraints)?, seed);
         }
         if let Some(text) = &self.command.command {
             return self.finished(self.command.jobs.apply(self.commanded(text)?)?, seed);

@@ -7,7 +7,10 @@ use flockwork::{
     command::Command,
     formula::Formula,
     objective::Goal,
-    swarm::{Agreement, Edge, Options, Outcome, Precision, Problem, StopReason, Variable},
+    swarm::{
+        Agreement, Constraint, Edge, Options, Outcome, Precision, Problem, Relation, StopReason,
+        Variable,
+    },
 };
 use serde_json::{Value, json};
 
@@ -67,6 +70,7 @@ impl Run<'_> {
             "function": problem.name(),
             "formula": problem.formula().map(Formula::text),
             "command": problem.command().map(Command::text),
+            "subject_to": problem.constraint_texts(),
             "names": problem.names(),
             "goal": sought(problem.goal()),
             "dims": problem.dims(),
@@ -91,6 +95,9 @@ impl Run<'_> {
         let mut object = self.statement();
         object["evaluations_per_second"] = json!(outcome.evaluations_per_second());
         object["result"] = json!(outcome);
+        if !outcome.constraints.is_empty() {
+            object["feasible"] = json!(outcome.is_feasible());
+        }
         if let Some(tally) = self.problem.tally() {
             object["programs"] = json!(tally);
         }
@@ -165,6 +172,9 @@ impl Run<'_> {
             ),
             format!("ended       {}{restarts}", outcome.stopped.sentence()),
             match &known {
+                _ if !outcome.is_feasible() => {
+                    "best value  none: no point was found that satisfies all constraints".to_owned()
+                }
                 Some(known) => {
                     let within = if outside.is_some() { " in the box" } else { "" };
                     let (value, known) = (outcome.value, known.value);
@@ -172,7 +182,10 @@ impl Run<'_> {
                 }
                 None => format!("best value  {:e}", outcome.value),
             },
-            format!("at          {}", point(problem, &outcome.position)),
+            match outcome.is_feasible() {
+                true => format!("at          {}", point(problem, &outcome.position)),
+                false => format!("closest at  {}", point(problem, &outcome.position)),
+            },
         ];
         if let Some(Agreement { ended, agreeing }) = outcome.agreement {
             lines.insert(
@@ -183,6 +196,9 @@ impl Run<'_> {
                 },
             );
         }
+        let mut constraints = outcome.constraints.iter().map(limit);
+        lines.extend(constraints.next().map(|first| format!("subject to  {first}")));
+        lines.extend(constraints.map(|next| format!("            {next}")));
         lines.extend(outside);
         lines.extend(self.failures());
         if let Some(position) = known.and_then(|known| known.position) {
@@ -200,6 +216,22 @@ impl Run<'_> {
         }
         lines.join("\n") + "\n"
     }
+}
+
+/// A constraint at the best point.
+fn limit(constraint: &Constraint) -> String {
+    let Constraint { text, relation, left, right, active, violation, .. } = constraint;
+    let what = match violation {
+        violation if violation.is_nan() => "without a value".to_owned(),
+        0.0 if *relation == Relation::Equal => {
+            format!("satisfied within {:e}", (left - right).abs())
+        }
+        0.0 if *active => "active".to_owned(),
+        0.0 => "not active".to_owned(),
+        _ => format!("violated by {violation:e}"),
+    };
+    let sign = relation.sign();
+    format!("{text}: {:.7} {sign} {:.7}, {what}", Shown(*left), Shown(*right))
 }
 
 /// The first coordinates of a point; JSON has them all. Of a problem whose variables have names, all

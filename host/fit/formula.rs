@@ -12,14 +12,13 @@ use flockwork_device::{
 };
 
 use super::{
-    dual::{DIRECTIONS, Dual},
     model::{AnyModel, ModelIn},
     rows::{Setup, gather, judge, over_groups},
 };
 use crate::{
     Result,
     backend::{Evaluator, Judged, Number, Simd, dispatched},
-    formula::{Formula, LANES, PARTS, Program, Row, Runs, run},
+    formula::{DIRECTIONS, Dual, Formula, LANES, PARTS, Program, Row, Runs, run},
 };
 #[cfg(feature = "cuda")]
 use crate::{

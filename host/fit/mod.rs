@@ -34,7 +34,6 @@
 //! ```
 
 mod data;
-mod dual;
 mod fitted;
 mod formula;
 mod gpu;

@@ -12,8 +12,10 @@ use flockwork_device::{
     swarm::{layout::TILE, view::View},
 };
 
-use super::dual::{DIRECTIONS, Dual};
-use crate::backend::{Evaluator, Judged, Simd, dispatched};
+use crate::{
+    backend::{Evaluator, Judged, Simd, dispatched},
+    formula::{DIRECTIONS, Dual},
+};
 
 /// Particles and rows that a model which gains by it is evaluated for at once. Their residuals stay
 /// in registers, and a parameter or a number of a row is loaded once for all of them.

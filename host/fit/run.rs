@@ -1216,6 +1216,7 @@ fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome
         value,
         found: value,
         position,
+        constraints: Vec::new(),
         iterations: 0,
         evaluations: 0,
         restarts: 0,

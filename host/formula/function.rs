@@ -7,11 +7,16 @@ use std::{
 
 use flockwork_device::{
     formula::defined,
-    math::{Lanes, Scalar},
-    swarm::{layout::TILE, view::View},
+    math::{Lanes, Real, Scalar},
+    objective::Goal,
+    swarm::{
+        layout::TILE,
+        settings::Variable,
+        view::{View, whole},
+    },
 };
 
-use super::{Formula, Layout, Program, run};
+use super::{Comparison, DIRECTIONS, Dual, Formula, Layout, Program, Scope, run};
 #[cfg(feature = "cuda")]
 use {
     super::Filling,
@@ -29,14 +34,16 @@ use crate::{
 };
 
 /// A formula whose variables are known.
+#[derive(Clone)]
 pub(crate) struct Written {
     formula: Formula,
     /// The variables' names; `None` for elements of x.
     names: Option<Vec<String>>,
     dims: u32,
+    is_constrained: bool,
     single: Program<f32>,
     double: Program<f64>,
-    /// Whether it is small enough for a GPU's kernels.
+    /// Whether it can be written into a GPU's kernels: it is small enough, and has no constraints.
     has_kernels: bool,
 }
 
@@ -59,7 +66,28 @@ impl Written {
             single: formula.program(names.as_deref(), dims, &[])?,
             double,
             names,
+            is_constrained: false,
         })
+    }
+
+    /// The same with constraints: see [`crate::backend::feasible`].
+    pub fn constrained(
+        &self,
+        goal: Goal,
+        constraints: &[Comparison],
+        tolerance: f64,
+    ) -> Result<Self> {
+        let scope = Scope { names: self.names(), dims: self.dims as usize };
+        let objective = (&self.formula, goal);
+        let double: Program<f64> = scope.constrained(objective, constraints, tolerance)?;
+        memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
+        let single = scope.constrained(objective, constraints, tolerance)?;
+        Ok(Self { single, double, is_constrained: true, has_kernels: false, ..self.clone() })
+    }
+
+    /// Its instructions.
+    pub fn program(&self) -> &Program<f64> {
+        &self.double
     }
 
     pub fn formula(&self) -> &Formula {
@@ -103,6 +131,10 @@ impl Function for Written {
     }
 
     fn why_on_cpu(&self) -> (&'static str, Error) {
+        if self.is_constrained {
+            let error = Error::OnlyOnCpu { function: "a formula with constraints" };
+            return ("formulas with constraints are evaluated there", error);
+        }
         ("the formula is too long for a GPU", Error::OnlyOnCpu { function: "so long a formula" })
     }
 
@@ -120,6 +152,10 @@ impl Function for Written {
             Reach::Next => gpu.filled_lanes_of(FormulaNext, filling, plan, schedule),
             Reach::All => gpu.filled_lanes_of(FormulaAll, filling, plan, schedule),
         }
+    }
+
+    fn is_constrained(&self) -> bool {
+        self.is_constrained
     }
 
     fn as_any(&self) -> Option<&dyn Any> {
@@ -246,4 +282,90 @@ fn evaluate_inlined<T: Number>(
         let judged = unsafe { view.fitness(value, &|dimension| at(dimension, part)) };
         fitness.copy_from_slice(&judged.0);
     }
+}
+
+/// How far the particles of a tile are from satisfying constraints.
+pub(crate) struct Violations<T> {
+    runs: Runs<T>,
+    simd: Simd,
+}
+
+impl<T: Number> Violations<T> {
+    pub fn new(program: Program<T>, simd: Simd) -> Self {
+        Self { runs: Runs::new(program), simd }
+    }
+
+    /// The value at positions as they are reported, a row of 64 for each dimension.
+    pub fn at(
+        &self,
+        view: &View<T>,
+        positions: &[T],
+        particles: usize,
+        violations: &mut [T; TILE],
+    ) {
+        let Self { runs, simd } = self;
+        let parts = particles.div_ceil(LANES);
+        runs.with_rows(|rows| {
+            for (dimension, row) in (0..view.dims).zip(&mut *rows) {
+                let lanes = positions[dimension as usize * TILE..][..TILE].chunks_exact(LANES);
+                for (seen, lanes) in row.iter_mut().zip(lanes).take(parts) {
+                    let position = Lanes(lanes.try_into().expect("so many lanes"));
+                    // SAFETY: a plan has bounds and a variable for each dimension of the positions.
+                    *seen = unsafe { told(view, dimension, position) };
+                }
+            }
+            run_on(*simd, &runs.program, rows, parts);
+            for (to, from) in violations.chunks_exact_mut(LANES).zip(&rows[runs.program.result]) {
+                to.copy_from_slice(&from.0);
+            }
+        });
+    }
+}
+
+/// A coordinate as it is reported.
+///
+/// # Safety
+/// `dimension` is below `dims`, and the buffers are as documented at [`View`].
+pub(crate) unsafe fn told<V: Real>(view: &View<V::Scalar>, dimension: u32, position: V) -> V {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let is_whole = !view.variables.is_empty()
+            && Variable::from_word(view.variables.at(dimension as usize)) == Variable::Integer;
+        if is_whole { whole(position, &view.bound(dimension)) } else { position }
+    }
+}
+
+dispatched! {
+    fn run_on<T: Number>(
+        program: &Program<T>,
+        rows: &mut [Row<T>],
+        parts: usize,
+    ) => run_on_inlined
+}
+
+#[inline(always)]
+fn run_on_inlined<T: Number>(program: &Program<T>, rows: &mut [Row<T>], parts: usize) {
+    run(&program.once, rows, parts);
+    run(&program.each, rows, parts);
+}
+
+/// A program's value and its derivatives along all inputs.
+pub(crate) fn derived(program: &Program<f64>, at: &[f64], slopes: &mut [f64]) -> f64 {
+    let mut value = f64::NAN;
+    let mut rows = vec![[Dual::constant(0.0)]; program.rows];
+    for (nth, slopes) in slopes.chunks_mut(DIRECTIONS).enumerate() {
+        program.place_constants(&mut rows);
+        for (input, (row, &x)) in rows.iter_mut().zip(at).enumerate() {
+            *row = [match input.checked_sub(nth * DIRECTIONS) {
+                Some(direction) => Dual::along(x, direction),
+                None => Dual::constant(x),
+            }];
+        }
+        run(&program.once, &mut rows, 1);
+        run(&program.each, &mut rows, 1);
+        let [result] = rows[program.result];
+        value = result.value;
+        slopes.copy_from_slice(&result.slope[..slopes.len()]);
+    }
+    value
 }

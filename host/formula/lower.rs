@@ -69,7 +69,8 @@ impl Names<'_> {
 
 /// The formula as instructions.
 pub(super) fn program<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Program<S>, Mistake> {
-    let (lower, place) = Lower::all(syntax, names)?;
+    let mut lower = Lower::new(syntax, names, Graph::new());
+    let place = lower.whole_formula()?;
     let variables = names.variables();
     Ok(lower.graph.program(place, variables, variables + names.columns.len() as u32))
 }
@@ -77,7 +78,8 @@ pub(super) fn program<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Pr
 /// The formula for a GPU; there are no columns.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
 pub(super) fn layout<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Layout<S>, Mistake> {
-    let (lower, place) = Lower::all(syntax, names)?;
+    let mut lower = Lower::new(syntax, names, Graph::new());
+    let place = lower.whole_formula()?;
     Ok(lower.graph.layout(place, names.variables(), &lower.sums))
 }
 
@@ -91,7 +93,7 @@ enum Value {
     Truth(Place),
 }
 
-struct Lower<'a, S> {
+pub(super) struct Lower<'a, S> {
     syntax: &'a Syntax,
     names: Names<'a>,
     graph: Graph<S>,
@@ -103,13 +105,24 @@ struct Lower<'a, S> {
 }
 
 impl<'a, S: Scalar> Lower<'a, S> {
-    /// The values of the whole formula, and which is its own.
-    fn all(syntax: &'a Syntax, names: Names<'a>) -> Result<(Self, Place), Mistake> {
-        let (indices, sums) = (Vec::new(), Vec::new());
-        let mut lower = Self { syntax, names, graph: Graph::new(), indices, sums, steps: 0 };
-        let value = lower.value(syntax.root())?;
-        let place = lower.number(value);
-        Ok((lower, place))
+    /// Adds values of a formula to a graph.
+    pub fn new(syntax: &'a Syntax, names: Names<'a>, graph: Graph<S>) -> Self {
+        Self { syntax, names, graph, indices: Vec::new(), sums: Vec::new(), steps: 0 }
+    }
+
+    pub fn into_graph(self) -> Graph<S> {
+        self.graph
+    }
+
+    /// The formula's value.
+    pub fn whole_formula(&mut self) -> Result<Place, Mistake> {
+        self.number_of(self.syntax.root())
+    }
+
+    /// The value of one of its expressions.
+    pub fn number_of(&mut self, id: Id) -> Result<Place, Mistake> {
+        let value = self.value(id)?;
+        Ok(self.number(value))
     }
 
     fn mistake<T>(&self, id: Id, why: impl Into<String>) -> Result<T, Mistake> {

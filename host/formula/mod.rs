@@ -37,6 +37,8 @@
 //! before the run. What is NaN or infinite is infinitely bad: so is what is not defined, such as
 //! `sqrt(-1)` and `log(0)`. A comparison with NaN is false, but for `!=`.
 
+mod constraint;
+mod dual;
 mod function;
 #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
 mod layout;
@@ -59,7 +61,11 @@ use std::{fmt, str::FromStr, sync::Arc};
 use flockwork_device::math::Scalar;
 
 use crate::{Error, Result};
-pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Written};
+pub use constraint::Relation;
+pub(crate) use constraint::{Comparison, Scope};
+
+pub(crate) use dual::{DIRECTIONS, Dual};
+pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Violations, Written, derived, told};
 pub(crate) use layout::Layout;
 use lower::{Names, Variables};
 pub(crate) use machine::run;

@@ -70,6 +70,12 @@ impl AskTell {
                 accepted: "left as it is where a swarm is asked and told".to_owned(),
             });
         }
+        if !problem.constraints().is_empty() {
+            return Err(Error::Unsuitable {
+                objective: problem.name().to_owned(),
+                why: "has constraints, which a swarm that is asked and told does not know of",
+            });
+        }
         let cpu = Cpu::new(0)?;
         let state = match options.precision_for(problem) {
             Precision::F32 => {

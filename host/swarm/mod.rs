@@ -29,6 +29,8 @@
 //! ```
 
 mod ask;
+mod constraints;
+mod descent;
 mod options;
 mod outcome;
 mod placement;
@@ -47,7 +49,9 @@ pub use crate::backend::{
     function::{Function, Named},
     number::Precision,
 };
+pub use crate::formula::Relation;
 pub use ask::AskTell;
+pub use constraints::Constraint;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use options::{
     Coefficients, Edge, Large, Mode, Neighbourhood, Options, Preset, Randomness, Restart, Rule,

@@ -612,7 +612,9 @@ impl Options {
         if self.searches.is_some() {
             return Precision::F64;
         }
-        let usual = if problem.is_built_in() { Precision::F32 } else { Precision::F64 };
+        // In f32 a point at the limit of a constraint may be beyond it in f64.
+        let single = problem.is_built_in() && problem.constraints().is_empty();
+        let usual = if single { Precision::F32 } else { Precision::F64 };
         self.precision.unwrap_or(usual)
     }
 

@@ -5,8 +5,8 @@ use std::{fmt, time::Duration};
 use flockwork_device::objective::Goal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Agreement;
-use crate::backend::Record;
+use super::{Agreement, Constraint, Problem};
+use crate::backend::{Record, feasible::most_feasible};
 
 /// The progress of a run.
 ///
@@ -33,7 +33,7 @@ pub struct Progress<'a> {
     pub iteration: u32,
     /// Iterations asked for.
     pub iterations: u32,
-    /// Best value so far; infinitely bad if there was none.
+    /// Best value so far; infinitely bad if there was none, or none that satisfies the constraints.
     pub value: f64,
     /// Points evaluated so far.
     pub evaluations: u64,
@@ -132,9 +132,11 @@ pub struct Sample {
     pub iteration: u32,
     /// Points evaluated until then.
     pub evaluations: u64,
-    /// The swarm's best value.
+    /// The swarm's best value; infinitely bad (null in JSON) if none satisfies the constraints.
+    #[serde(with = "maybe_nan")]
     pub best: f64,
-    /// The mean of the particles' finite personal bests; NaN (null in JSON) if none is finite.
+    /// The mean of the particles' finite personal bests; NaN (null in JSON) if none is finite, or if one
+    /// violates a constraint.
     #[serde(with = "maybe_nan")]
     pub mean: f64,
     /// The particles' root mean square distance from the best, in each dimension as a share of the
@@ -147,7 +149,7 @@ pub struct Sample {
 }
 
 /// JSON has no NaN and no infinity: they are written as null.
-mod maybe_nan {
+pub(super) mod maybe_nan {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
@@ -170,19 +172,45 @@ impl Sample {
         record: &Record,
         (iteration, evaluations): (u32, u64),
         (particles, dims): (u32, u32),
-        goal: Goal,
+        worth: Worth,
     ) -> Self {
-        let sign = sign(goal);
         let coordinates = f64::from(particles) * f64::from(dims);
         let sums = &record.sums;
         Self {
             iteration,
             evaluations,
-            best: sign * record.best,
-            mean: sign * (sums.fitness / sums.finite),
+            best: worth.value(record.best),
+            mean: worth.mean(sums.fitness / sums.finite),
             spread: (sums.distance / coordinates).sqrt(),
             velocity: (sums.speed / coordinates).sqrt(),
         }
+    }
+}
+
+/// What fitness says of a problem's values.
+#[derive(Clone, Copy)]
+pub(super) struct Worth {
+    sign: f64,
+    /// Greater fitness stands for the violation of constraints.
+    most: f64,
+}
+
+impl Worth {
+    /// Of fitness in this precision.
+    pub fn of<T>(problem: &Problem) -> Self {
+        let is_free = problem.constraints().is_empty();
+        let most = if is_free { f64::INFINITY } else { most_feasible::<T>() };
+        Self { sign: sign(problem.goal()), most }
+    }
+
+    /// The value of a fitness: infinitely bad where it stands for a violation.
+    pub fn value(self, fitness: f64) -> f64 {
+        self.sign * if fitness > self.most { f64::INFINITY } else { fitness }
+    }
+
+    /// The mean of values: NaN where some stand for a violation.
+    fn mean(self, fitness: f64) -> f64 {
+        if fitness > self.most { f64::NAN } else { self.sign * fitness }
     }
 }
 
@@ -239,13 +267,19 @@ pub struct Frame {
 pub struct Outcome {
     /// The best value found: the lowest, or the highest if the goal is to maximise. After a run in
     /// f32 it is evaluated again in f64 at the same position, so that it is never better than the
-    /// function can be; a closure's is the value it returned, rounded.
+    /// function can be; a closure's is the value it returned, rounded. NaN (null in JSON) if no point
+    /// was found that satisfies the constraints.
+    #[serde(with = "maybe_nan")]
     pub value: f64,
     /// The same in the run's precision, as in the history, the frames and the target.
     #[serde(skip)]
     pub found: f64,
-    /// The position of that value. Integer variables are whole numbers.
+    /// The position of that value, or where the constraints are violated least. Integer variables are
+    /// whole numbers.
     pub position: Vec<f64>,
+    /// The constraints at that position, if there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<Constraint>,
     /// Iterations done after the start, including those of swarms before a restart.
     pub iterations: u32,
     /// Points evaluated.
@@ -285,8 +319,11 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
 /// An [`Outcome`] as it is written.
 #[derive(Deserialize)]
 struct Written {
+    #[serde(with = "maybe_nan")]
     value: f64,
     position: Vec<f64>,
+    #[serde(default)]
+    constraints: Vec<Constraint>,
     iterations: u32,
     evaluations: u64,
     restarts: u32,
@@ -309,6 +346,7 @@ impl From<Written> for Outcome {
             value,
             found: value,
             position,
+            constraints: written.constraints,
             iterations,
             evaluations,
             restarts,
@@ -324,6 +362,22 @@ impl From<Written> for Outcome {
 }
 
 impl Outcome {
+    /// Whether the position satisfies all constraints; so it does if there are none.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+    ///
+    /// let problem = Problem::from_formula(&Formula::parse("a^2")?, &[("a", -1.0, 1.0)])?;
+    /// let never = problem.subject_to(&Formula::parse("a >= 2")?)?;
+    /// let outcome = Search::new(never).evaluations(2000).run()?;
+    /// assert!(!outcome.is_feasible() && outcome.value.is_nan());
+    /// assert_eq!((outcome.position[0], outcome.constraints[0].violation), (1.0, 1.0));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn is_feasible(&self) -> bool {
+        self.constraints.iter().all(|constraint| constraint.violation == 0.0)
+    }
+
     /// Points evaluated per second, without the start.
     pub fn evaluations_per_second(&self) -> f64 {
         self.evaluations_timed as f64 / self.elapsed.as_secs_f64().max(1e-9)

@@ -11,6 +11,7 @@ use flockwork_device::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::constraints::{Constrained, Constraints};
 use crate::backend::{
     AnyBackend, Choice,
     function::{Batch, Closure, Function, Named, Typed},
@@ -18,7 +19,7 @@ use crate::backend::{
 use crate::{
     Error, Result,
     command::{self, Command, Commanded, Tally},
-    formula::{self, Formula, Written},
+    formula::{self, Formula, Relation, Scope, Written},
     io::Table,
     memory,
 };
@@ -41,7 +42,11 @@ use crate::{
 /// ```
 #[derive(Clone)]
 pub struct Problem {
+    /// The function with its constraints.
     function: Arc<dyn Function>,
+    /// The function alone.
+    objective: Arc<dyn Function>,
+    constraints: Arc<Constraints>,
     named: Named,
     goal: Goal,
     /// The box before a shift moved it.
@@ -352,7 +357,8 @@ impl Problem {
         if let Some(commanded) = self.commanded() {
             let command = change(commanded.command().clone());
             let names = commanded.names().map(<[String]>::to_vec);
-            self.function = Arc::new(Commanded::new(&command, names, self.lower.len())?);
+            self.objective = Arc::new(Commanded::new(&command, names, self.lower.len())?);
+            self.compose();
         }
         Ok(self)
     }
@@ -380,7 +386,7 @@ impl Problem {
 
     /// The command and its variables, if the function is one.
     pub(crate) fn commanded(&self) -> Option<&Commanded> {
-        self.function.as_any()?.downcast_ref()
+        self.objective.as_any()?.downcast_ref()
     }
 
     /// The command, if the function is one.
@@ -417,7 +423,7 @@ impl Problem {
 
     /// The formula and its variables, if the function is one.
     pub(crate) fn written(&self) -> Option<&Written> {
-        self.function.as_any()?.downcast_ref()
+        self.objective.as_any()?.downcast_ref()
     }
 
     /// The formula, if the function is one.
@@ -497,6 +503,160 @@ impl Problem {
         Self { function: change(Arc::clone(&self.function)), ..self.clone() }
     }
 
+    /// Adds constraints: a comparison by `<=`, `<`, `>=`, `>` or `==`, or several joined by `and`, of the
+    /// problem's variables, or of `x[0]`, `x[1]` and so on if these have no names. They stand for a
+    /// position as it is reported, so a shift moves the function but no constraint.
+    ///
+    /// A point that satisfies all constraints is better than any that does not; of two that do not, the
+    /// one that violates them less, in total, is better (Deb 2000). Where they are violated the function
+    /// need not be defined, and closures and commands are not called. A run ends with descents by an
+    /// augmented Lagrangian, which make it exact what is at its limit. They are evaluated on the CPU.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+    ///
+    /// let formula = Formula::parse("width*height")?;
+    /// let problem = Problem::from_formula(&formula, &[("width", 0.0, 9.0), ("height", 0.0, 9.0)])?
+    ///     .maximised()
+    ///     .subject_to(&Formula::parse("2*(width + height) <= 12 and width >= 2*height")?)?;
+    /// let outcome = Search::new(problem).seed(1).run()?;
+    /// assert!((outcome.value - 8.0).abs() < 1e-9 && outcome.is_feasible());
+    /// assert!(outcome.constraints.iter().all(|constraint| constraint.active));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # References
+    /// K. Deb: "An efficient constraint handling method for genetic algorithms", Computer Methods in
+    /// Applied Mechanics and Engineering 186 (2000).
+    ///
+    /// # Errors
+    /// If the formula is no comparison, or has other names.
+    pub fn subject_to(mut self, constraint: &Formula) -> Result<Self> {
+        let constraints = (*self.constraints).clone();
+        self.constraints = Arc::new(constraints.with_formula(constraint, self.scope())?);
+        self.compose();
+        Ok(self)
+    }
+
+    /// Adds constraints that a closure calculates: a value for each of these names, which is to compare
+    /// with 0 as stated. It gets a position as it is reported, and runs on several threads at once.
+    /// Otherwise as [`Problem::subject_to`].
+    ///
+    /// ```
+    /// use flockwork::swarm::{Problem, Relation, Search};
+    ///
+    /// // The point of a disc that is farthest to the upper right.
+    /// let problem = Problem::from_fn(vec![-2.0; 2], vec![2.0; 2], |x| -x[0] - x[1])?
+    ///     .subject_to_fn(&[("disc", Relation::AtMost)], |x, values| {
+    ///         values[0] = x[0] * x[0] + x[1] * x[1] - 1.0;
+    ///     })?;
+    /// let outcome = Search::new(problem).evaluations(20_000).run()?;
+    /// assert!((outcome.value + 2.0_f64.sqrt()).abs() < 1e-6 && outcome.is_feasible());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are no names.
+    pub fn subject_to_fn(
+        mut self,
+        names: &[(&str, Relation)],
+        values: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
+    ) -> Result<Self> {
+        if names.is_empty() {
+            return Err(Error::Option {
+                option: "the names of constraints",
+                value: "an empty list".to_owned(),
+                accepted: "a name for each value that the closure calculates".to_owned(),
+            });
+        }
+        let constraints = (*self.constraints).clone();
+        self.constraints = Arc::new(constraints.with_closure(names, Arc::new(values)));
+        self.compose();
+        Ok(self)
+    }
+
+    /// Sets by how much the sides of an equality may differ; the default is 1e-4.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+    ///
+    /// let formula = Formula::parse("a^2 + b^2")?;
+    /// let problem = Problem::from_formula(&formula, &[("a", -1.0, 1.0), ("b", -1.0, 1.0)])?
+    ///     .subject_to(&Formula::parse("a + 2*b == 1")?)?
+    ///     .equal_within(1e-9)?;
+    /// let outcome = Search::new(problem).seed(1).evaluations(20_000).run()?;
+    /// assert!((outcome.value - 0.2).abs() < 1e-8 && outcome.is_feasible());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it is not above 0 and finite.
+    pub fn equal_within(mut self, tolerance: f64) -> Result<Self> {
+        if !(tolerance > 0.0 && tolerance.is_finite()) {
+            return Err(Error::Option {
+                option: "the tolerance of equalities",
+                value: tolerance.to_string(),
+                accepted: "more than 0".to_owned(),
+            });
+        }
+        let constraints = (*self.constraints).clone();
+        self.constraints = Arc::new(constraints.with_tolerance(tolerance, self.scope())?);
+        self.compose();
+        Ok(self)
+    }
+
+    /// The constraints' texts, or the names that they were given.
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, objective::Sphere, swarm::Problem};
+    ///
+    /// let problem = Problem::new(Sphere, 2)?;
+    /// let problem = problem.subject_to(&Formula::parse("x[0] >= 1 and x[1] < x[0]")?)?;
+    /// assert_eq!(problem.constraint_texts(), ["x[0] >= 1", "x[1] < x[0]"]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn constraint_texts(&self) -> Vec<&str> {
+        (0..self.constraints.len()).map(|nth| self.constraints.text(nth)).collect()
+    }
+
+    /// What the names of its formulas mean.
+    fn scope(&self) -> Scope<'_> {
+        Scope { names: self.names(), dims: self.lower.len() }
+    }
+
+    /// Makes the function that is searched from the objective and its constraints.
+    fn compose(&mut self) {
+        if self.constraints.is_empty() {
+            self.function = Arc::clone(&self.objective);
+            return;
+        }
+        // One program where both are formulas of the same variables.
+        let is_moved = self.shift.iter().any(|&shift| shift != 0.0);
+        let written = self.written().filter(|_| !is_moved && self.constraints.are_written());
+        let (constraints, tolerance) =
+            (self.constraints.comparisons(), self.constraints.tolerance());
+        let composed =
+            written.and_then(|own| own.constrained(self.goal, &constraints, tolerance).ok());
+        self.function = match composed {
+            Some(composed) => Arc::new(composed),
+            None => Arc::new(Constrained {
+                inner: Arc::clone(&self.objective),
+                constraints: Arc::clone(&self.constraints),
+            }),
+        };
+    }
+
+    /// The constraints.
+    pub(crate) fn constraints(&self) -> &Constraints {
+        &self.constraints
+    }
+
+    /// The same without its constraints.
+    pub(crate) fn unconstrained(&self) -> Self {
+        let (function, constraints) = (Arc::clone(&self.objective), Arc::new(Constraints::none()));
+        Self { function, constraints, ..self.clone() }
+    }
+
     fn of_objective<O: Objective>(objective: O, dims: u32, data: Vec<f64>) -> Result<Self> {
         let info = O::INFO;
         if dims == 0 || !info.dimensions.contains(dims) {
@@ -524,7 +684,9 @@ impl Problem {
         let (lower, upper) = (vec![lower; n], vec![upper; n]);
         let goal = named.info.map_or(Goal::Minimise, |info| info.goal);
         Ok(Self {
+            objective: Arc::clone(&function),
             function,
+            constraints: Arc::new(Constraints::none()),
             named,
             goal,
             given: [lower.clone(), upper.clone()],
@@ -682,6 +844,13 @@ impl Problem {
     /// Draws the shift again, if there is one. It depends on box, goal and variables, and these may
     /// be set in any order.
     fn place_box(&mut self) {
+        self.draw_shift();
+        if !self.constraints.is_empty() {
+            self.compose();
+        }
+    }
+
+    fn draw_shift(&mut self) {
         [self.lower, self.upper] = self.given.clone();
         let Some(seed) = self.shift_seed else { return };
         let key = philox::key(seed);
@@ -746,7 +915,7 @@ impl Problem {
         self.place(0).is_some()
     }
 
-    /// The known optimum, if it lies in the box that is searched.
+    /// The known optimum, if it lies in the box that is searched and there are no constraints.
     ///
     /// ```
     /// use flockwork::{objective::Rosenbrock, swarm::Problem};
@@ -758,6 +927,9 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn optimum(&self) -> Option<KnownOptimum> {
+        if !self.constraints.is_empty() {
+            return None;
+        }
         let info = self.textbook()?;
         let optimum = &info.optimum;
         let value = optimum.value(self.dims())?;
@@ -805,7 +977,7 @@ impl Problem {
 
     /// Whether the function comes with this library.
     pub(crate) fn is_built_in(&self) -> bool {
-        self.named.info.is_some() && self.function.has_kernels()
+        self.named.info.is_some() && self.objective.has_kernels()
     }
 
     /// The function's name.

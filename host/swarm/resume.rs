@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{
-    Checkpoint, Outcome, Precision, Problem, Progress, Saved, run::Run, saved, searches,
+    Checkpoint, Outcome, Precision, Problem, Progress, Saved, descent, run::Run, saved, searches,
     state::PersonalBest,
 };
 use crate::{
@@ -64,12 +64,13 @@ impl Checkpoint {
             let resumed = Some(self.searches()?);
             let options = self.options();
             let outcome = searches::run(problem, options, backend, resumed, saved, observe)?;
-            return Ok((outcome, Vec::new()));
+            return Ok((descent::finish(problem, options, outcome)?, Vec::new()));
         }
-        match self.options().precision_for(problem) {
+        let (outcome, seen) = match self.options().precision_for(problem) {
             Precision::F32 => self.resume_in::<f32>(note, problem, backend, saved, observe),
             Precision::F64 => self.resume_in::<f64>(note, problem, backend, saved, observe),
-        }
+        }?;
+        Ok((descent::finish(problem, self.options(), outcome)?, seen))
     }
 
     fn resume_in<T: Number>(

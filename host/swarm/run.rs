@@ -19,8 +19,8 @@ use flockwork_device::{
 
 use super::{
     Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
-    Start, StopReason, Variation,
-    outcome::sign,
+    Start, StopReason, Variation, descent,
+    outcome::{Worth, sign},
     polish::{Polisher, Step},
     saved, searches, start,
     state::{Ledger, PersonalBest, State},
@@ -143,7 +143,8 @@ pub(super) fn run(
     let options = &options.settled_on(problem, backend);
     problem.function().begin(None, saved.as_ref().map(|saved| &*saved.path))?;
     if options.searches.is_some() {
-        return searches::run(problem, options, backend, None, saved, observe);
+        let outcome = searches::run(problem, options, backend, None, saved, observe)?;
+        return descent::finish(problem, options, outcome);
     }
     if let Some(saved) = &saved
         && problem.function().can_be_cut_short()
@@ -152,10 +153,11 @@ pub(super) fn run(
         options.check()?;
         saved::write_new(saved, problem, options)?;
     }
-    match options.precision_for(problem) {
+    let outcome = match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
-    }
+    };
+    descent::finish(problem, options, outcome?)
 }
 
 /// A run under way.
@@ -316,7 +318,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 self.evaluations_at(record.iteration),
             );
             let size = (self.state.ledger.particles, self.problem.dims());
-            self.state.history.push(Sample::new(&record, when, size, self.problem.goal()));
+            let worth = Worth::of::<T>(self.problem);
+            self.state.history.push(Sample::new(&record, when, size, worth));
         }
         Ok(())
     }
@@ -334,7 +337,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let Some((best, position)) = &self.state.ledger.best else { return Ok(()) };
         self.state.frames.push(Frame {
             iteration: self.iterations(),
-            best: sign(self.problem.goal()) * best,
+            best: Worth::of::<T>(self.problem).value(*best),
             best_position: position.clone(),
             positions: rounded(&snapshot.positions),
             velocities: rounded(&snapshot.velocities),
@@ -358,7 +361,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let iteration = self.swarm.iteration();
         let left = self.options.iterations - self.iterations().min(self.options.iterations);
         let (mut next, mut reason) = (left, StopReason::Iterations);
-        if let Some(most) = self.options.stop.evaluations {
+        if let Some(most) = self.most() {
             let left =
                 most.saturating_sub(self.evaluations()) / u64::from(self.state.ledger.particles);
             if left < u64::from(next) {
@@ -471,16 +474,22 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(again <= target)
     }
 
+    /// The most evaluations of the swarms.
+    fn most(&self) -> Option<u64> {
+        let most = self.options.stop.evaluations;
+        most.map(|most| descent::share_of_search(self.problem, most))
+    }
+
     /// Evaluations that the run may still spend.
     fn left(&self) -> u64 {
-        let most = self.options.stop.evaluations;
+        let most = self.most();
         most.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()))
     }
 
     fn sample(&self, record: &Record) -> Sample {
         let when = (self.iterations(), self.evaluations());
         let size = (self.state.ledger.particles, self.problem.dims());
-        Sample::new(record, when, size, self.problem.goal())
+        Sample::new(record, when, size, Worth::of::<T>(self.problem))
     }
 
     /// Whether the swarm pauses while its best is polished.
@@ -671,7 +680,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             let interrupted = observe(&Progress {
                 iteration: self.iterations(),
                 iterations: self.options.iterations,
-                value: sign(self.problem.goal()) * self.best(),
+                value: Worth::of::<T>(self.problem).value(self.best()),
                 evaluations: self.evaluations(),
                 restarts: self.state.ledger.restarts,
                 elapsed,
@@ -739,6 +748,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             value,
             found,
             position: reported(self.problem, &self.plan, &position),
+            constraints: Vec::new(),
             iterations,
             evaluations,
             restarts: self.state.ledger.restarts,
@@ -915,13 +925,14 @@ fn minimize_many_in<T: Number>(
         let own = records.iter().skip(nth).step_by(variations.len());
         let sample = |record: &Record| {
             let when = (record.iteration, evaluations(record.iteration));
-            Sample::new(record, when, size, problem.goal())
+            Sample::new(record, when, size, Worth::of::<T>(problem))
         };
         let position: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
         Outcome {
             value: sign(problem.goal()) * fitness,
             found: sign(problem.goal()) * best.value.to_f64(),
             position: reported(problem, &plan, &position),
+            constraints: Vec::new(),
             iterations: options.iterations,
             evaluations: evaluations_done,
             restarts: 0,
@@ -934,5 +945,10 @@ fn minimize_many_in<T: Number>(
             evaluations_timed: evaluations_done - evaluations(0),
         }
     };
-    Ok(bests.iter().zip(fitness).enumerate().map(outcome).collect())
+    let outcomes = bests.iter().zip(fitness).enumerate().map(outcome);
+    let finished = |(outcome, one): (Outcome, &Variation)| {
+        let options = Options { seed: one.seed, ..options.clone() };
+        descent::finish(problem, &options, outcome)
+    };
+    outcomes.zip(variations).map(finished).collect()
 }

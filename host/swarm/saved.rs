@@ -11,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{
     Frame, Options, Problem, Sample, Searches,
+    constraints::{self, Constraints},
     polish::Polisher,
     searches::Course,
     state::{Ledger, PersonalBest, State},
@@ -70,6 +71,12 @@ struct Statement {
     /// The function, if it is a command.
     #[serde(default)]
     command: Option<Stated>,
+    /// What it is subject to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    constraints: Vec<constraints::Stated>,
+    /// The tolerance of equalities, if there are constraints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    equal_within: Option<f64>,
 }
 
 /// A formula as a file stores it.
@@ -101,6 +108,10 @@ impl Statement {
                 names: written.names().map(<[String]>::to_vec),
             }),
             command: problem.commanded().map(Commanded::stated),
+            constraints: problem.constraints().stated(),
+            equal_within: Some(problem.constraints())
+                .filter(|constraints| !constraints.is_empty())
+                .map(Constraints::tolerance),
         }
     }
 }
@@ -421,7 +432,8 @@ impl Checkpoint {
         self.header.problem.formula.as_ref().map(|formula| &*formula.text)
     }
 
-    /// Gives a function's problem the bounds, variables, goal, shift and rotation that were saved.
+    /// Gives a function's problem the bounds, variables, goal, shift, rotation and constraints that were
+    /// saved.
     pub fn stated(&self, problem: Problem) -> Result<Problem> {
         let Statement { lower, upper, shift_seed, rotation_seed, variables, maximised, .. } =
             self.header.problem.clone();
@@ -431,8 +443,26 @@ impl Checkpoint {
         if let Some(seed) = shift_seed {
             problem = problem.shifted(seed)?;
         }
-        match rotation_seed {
-            Some(seed) => problem.rotated(seed),
+        if let Some(seed) = rotation_seed {
+            problem = problem.rotated(seed)?;
+        }
+        if !problem.constraints().is_empty() {
+            return Ok(problem);
+        }
+        for stated in &self.header.problem.constraints {
+            problem = match stated {
+                constraints::Stated::Formula(text) => problem.subject_to(&Formula::parse(text)?)?,
+                constraints::Stated::Closure(_) => {
+                    return Err(self.wrong(
+                        "the run is subject to constraints that a closure calculates, and a file \
+                         cannot hold it: state the problem again and resume with that"
+                            .to_owned(),
+                    ));
+                }
+            };
+        }
+        match self.header.problem.equal_within {
+            Some(tolerance) => problem.equal_within(tolerance),
             None => Ok(problem),
         }
     }
@@ -454,7 +484,7 @@ impl Checkpoint {
                 true => {
                     "model, bounds, data, weights, loss, fixed parameters or use of the Gram matrix"
                 }
-                false => "function, bounds, variables, goal, shift, rotation or data",
+                false => "function, bounds, variables, goal, shift, rotation, constraints or data",
             };
             return Err(self.wrong(format!(
                 "the run is about {:?} in {} dimensions; the problem it should go on with, {:?} in \

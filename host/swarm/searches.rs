@@ -17,8 +17,8 @@ use flockwork_device::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable,
-    outcome::sign,
+    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable, descent,
+    outcome::{Worth, sign},
     run::{LOOK_EVERY, no_best, reported},
     saved,
 };
@@ -237,12 +237,16 @@ impl Run<'_> {
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<Outcome> {
-        let sign = sign(self.problem.goal());
+        let worth = Worth::of::<f64>(self.problem);
         let seconds = self.options.stop.seconds;
         let is_late =
             |called: &Instant| seconds.is_some_and(|s| called.elapsed().as_secs_f64() >= s);
         // A fitness is never NaN.
-        let target = self.options.stop.target.map_or(f64::NEG_INFINITY, |target| sign * target);
+        let target = self
+            .options
+            .stop
+            .target
+            .map_or(f64::NEG_INFINITY, |target| sign(self.problem.goal()) * target);
         let mut told = self.course.history.len();
         let mut last_saved: Option<Instant> = None;
         let function = self.problem.function();
@@ -252,7 +256,7 @@ impl Run<'_> {
             let interrupted = observe(&Progress {
                 iteration: self.course.rounds,
                 iterations: self.options.iterations,
-                value: sign * self.course.best.0,
+                value: worth.value(self.course.best.0),
                 evaluations: self.course.evaluations,
                 restarts: self.course.ended.len() as u32,
                 elapsed,
@@ -344,7 +348,7 @@ impl Run<'_> {
             course.history.push(Sample::of_searches(
                 course.rounds,
                 course.evaluations,
-                sign(self.problem.goal()) * course.best.0,
+                Worth::of::<f64>(self.problem).value(course.best.0),
             ));
         }
     }
@@ -353,6 +357,9 @@ impl Run<'_> {
     fn agreement(&self) -> Agreement {
         let best = self.course.best.0;
         let rounding = 16.0 * f64::EPSILON * best.abs();
+        // Where a search began among violated constraints, nothing tells how values differ.
+        let least = if self.problem.constraints().is_empty() { 0.0 } else { ALIKE * best.abs() };
+        let rounding = rounding.max(least);
         let agrees = |ended: &&Ended| ended.value - best <= rounding.max(ALIKE * ended.spread);
         let agreeing = self.course.ended.iter().filter(agrees).count() as u32;
         Agreement { ended: self.course.ended.len() as u32, agreeing }
@@ -381,7 +388,8 @@ impl Run<'_> {
 
     /// The most evaluations of the run.
     fn most(&self) -> u64 {
-        self.options.stop.evaluations.unwrap_or(u64::MAX)
+        let most = self.options.stop.evaluations;
+        most.map_or(u64::MAX, |most| descent::share_of_search(self.problem, most))
     }
 
     fn begin_round(&mut self, allowance: f64) {
@@ -431,6 +439,7 @@ impl Run<'_> {
             value,
             found: value,
             position: reported(self.problem, plan, &position),
+            constraints: Vec::new(),
             iterations: rounds,
             evaluations,
             restarts: ended.len() as u32,

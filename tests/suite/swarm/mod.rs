@@ -4,6 +4,7 @@
 
 mod bbob;
 mod command;
+mod constraints;
 mod edges;
 mod few;
 mod formula;

@@ -9,11 +9,11 @@ use flockwork_device::{
 };
 
 /// The number of derivatives carried along with a value.
-pub(super) const DIRECTIONS: usize = 8;
+pub(crate) const DIRECTIONS: usize = 8;
 
 /// A value and its directional derivatives.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Dual {
+pub(crate) struct Dual {
     pub value: f64,
     pub slope: [f64; DIRECTIONS],
 }

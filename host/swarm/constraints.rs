@@ -1,0 +1,436 @@
+//! Constraints: what a problem is subject to, and whether a point satisfies it.
+
+use std::{any::Any, path::Path, sync::Arc};
+
+use flockwork_device::swarm::{layout::TILE, view::View};
+use serde::{Deserialize, Serialize};
+
+use super::outcome::maybe_nan;
+#[cfg(feature = "cuda")]
+use crate::backend::{Cuda, Plan, Swarm};
+use crate::{
+    Error, Result,
+    backend::{
+        Evaluator, Function, FunctionIn, Judged, Number, Simd,
+        feasible::{feasible, infeasible},
+        function::Named,
+    },
+    formula::{Comparison, Formula, Program, Relation, Scope, Violations, derived, told},
+};
+
+/// A constraint at the best point of a run.
+///
+/// ```
+/// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+///
+/// let formula = Formula::parse("(a - 1)^2 + (b - 2)^2")?;
+/// let problem = Problem::from_formula(&formula, &[("a", 0.0, 3.0), ("b", 0.0, 3.0)])?
+///     .subject_to(&Formula::parse("a + b <= 2")?)?;
+/// let outcome = Search::new(problem).seed(1).run()?;
+/// let [constraint] = &outcome.constraints[..] else { unreachable!("there is one") };
+/// assert_eq!((&*constraint.text, constraint.active), ("a + b <= 2", true));
+/// assert!((constraint.left - 2.0).abs() < 1e-9 && constraint.violation == 0.0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Constraint {
+    /// Its text, or the name that it was given.
+    pub text: String,
+    /// How its sides compare.
+    pub relation: Relation,
+    /// The value of its left side.
+    #[serde(with = "maybe_nan")]
+    pub left: f64,
+    /// The value of its right side; 0 for a closure's.
+    #[serde(with = "maybe_nan")]
+    pub right: f64,
+    /// Whether the point lies at its limit: the sides differ by at most a millionth. An equality is
+    /// always active.
+    pub active: bool,
+    /// By how much it is violated: 0 if it is satisfied, for an equality within the tolerance. NaN if a
+    /// side has no value.
+    #[serde(with = "maybe_nan")]
+    pub violation: f64,
+}
+
+/// Sides that differ by this share of the greater, or of 1, are at their limit.
+const ACTIVE: f64 = 1e-6;
+
+/// The tolerance of equalities unless it is given.
+pub(super) const TOLERANCE: f64 = 1e-4;
+
+/// Calculates the values of constraints at a point.
+pub(super) type Sides = dyn Fn(&[f64], &mut [f64]) + Send + Sync;
+
+/// A statement of constraints.
+#[derive(Clone)]
+enum Given {
+    Formula(Formula),
+    Closure { names: Vec<(String, Relation)>, sides: Arc<Sides> },
+}
+
+/// A statement of constraints as a file stores it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Stated {
+    Formula(String),
+    Closure(Vec<(String, Relation)>),
+}
+
+/// Where a constraint's value comes from.
+#[derive(Clone)]
+enum Piece {
+    Written(Comparison, [Program<f64>; 2]),
+    /// The place of its closure among the statements, and its own among the closure's.
+    Called(usize, usize),
+}
+
+/// All constraints of a problem.
+#[derive(Clone)]
+pub(crate) struct Constraints {
+    given: Vec<Given>,
+    pieces: Vec<Piece>,
+    /// Of equalities.
+    tolerance: f64,
+    /// The total violation of those that are formulas.
+    single: Option<Program<f32>>,
+    double: Option<Program<f64>>,
+}
+
+impl Constraints {
+    pub fn none() -> Self {
+        let (given, pieces) = (Vec::new(), Vec::new());
+        Self { given, pieces, tolerance: TOLERANCE, single: None, double: None }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    pub fn tolerance(&self) -> f64 {
+        self.tolerance
+    }
+
+    /// Whether all are formulas.
+    pub fn are_written(&self) -> bool {
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Written(..)))
+    }
+
+    pub fn comparisons(&self) -> Vec<Comparison> {
+        let written = |piece: &Piece| match piece {
+            Piece::Written(comparison, _) => Some(comparison.clone()),
+            Piece::Called(..) => None,
+        };
+        self.pieces.iter().filter_map(written).collect()
+    }
+
+    pub fn stated(&self) -> Vec<Stated> {
+        let stated = |given: &Given| match given {
+            Given::Formula(formula) => Stated::Formula(formula.text().to_owned()),
+            Given::Closure { names, .. } => Stated::Closure(names.clone()),
+        };
+        self.given.iter().map(stated).collect()
+    }
+
+    /// With those of a formula too.
+    pub fn with_formula(mut self, formula: &Formula, scope: Scope) -> Result<Self> {
+        for comparison in formula.comparisons()? {
+            let sides = scope.sides(&comparison)?;
+            self.pieces.push(Piece::Written(comparison, sides));
+        }
+        self.given.push(Given::Formula(formula.clone()));
+        self.compiled(scope)
+    }
+
+    pub fn with_closure(mut self, names: &[(&str, Relation)], sides: Arc<Sides>) -> Self {
+        let given = self.given.len();
+        self.pieces.extend((0..names.len()).map(|nth| Piece::Called(given, nth)));
+        let names = names.iter().map(|&(name, relation)| (name.to_owned(), relation));
+        self.given.push(Given::Closure { names: names.collect(), sides });
+        self
+    }
+
+    pub fn with_tolerance(mut self, tolerance: f64, scope: Scope) -> Result<Self> {
+        self.tolerance = tolerance;
+        self.compiled(scope)
+    }
+
+    fn compiled(mut self, scope: Scope) -> Result<Self> {
+        let written = self.comparisons();
+        if !written.is_empty() {
+            self.single = Some(scope.violation(&written, self.tolerance)?);
+            self.double = Some(scope.violation(&written, self.tolerance)?);
+        }
+        Ok(self)
+    }
+
+    pub fn relation(&self, nth: usize) -> Relation {
+        match &self.pieces[nth] {
+            Piece::Written(comparison, _) => comparison.relation,
+            Piece::Called(given, nth) => self.called(*given)[*nth].1,
+        }
+    }
+
+    fn called(&self, given: usize) -> &[(String, Relation)] {
+        match &self.given[given] {
+            Given::Closure { names, .. } => names,
+            Given::Formula(_) => &[],
+        }
+    }
+
+    pub fn text(&self, nth: usize) -> &str {
+        match &self.pieces[nth] {
+            Piece::Written(comparison, _) => &comparison.text,
+            Piece::Called(given, nth) => &self.called(*given)[*nth].0,
+        }
+    }
+
+    /// The values that closures have at a point, those of each formula left out.
+    fn values(&self, x: &[f64]) -> Vec<Vec<f64>> {
+        let values = |given: &Given| match given {
+            Given::Formula(_) => Vec::new(),
+            Given::Closure { names, sides } => {
+                let mut values = vec![f64::NAN; names.len()];
+                sides(x, &mut values);
+                values
+            }
+        };
+        self.given.iter().map(values).collect()
+    }
+
+    /// The sides of each constraint at a point.
+    fn sides(&self, x: &[f64]) -> Vec<[f64; 2]> {
+        let called = self.values(x);
+        let sides = |piece: &Piece| match piece {
+            Piece::Written(_, [left, right]) => [left.at(x), right.at(x)],
+            Piece::Called(given, nth) => [called[*given][*nth], 0.0],
+        };
+        self.pieces.iter().map(sides).collect()
+    }
+
+    /// The excess of each constraint at a point: see [`Relation::excess`].
+    pub fn excesses(&self, x: &[f64]) -> Vec<f64> {
+        let sides = self.sides(x).into_iter().enumerate();
+        sides.map(|(nth, [left, right])| self.relation(nth).excess(left, right)).collect()
+    }
+
+    /// The same, with derivatives along each coordinate: exact ones of formulas, and of closures those
+    /// that `points`, two for each coordinate, show.
+    pub fn derived(&self, x: &[f64], points: &[[Vec<f64>; 2]], slopes: &mut [f64]) -> Vec<f64> {
+        let dims = x.len();
+        let excesses = self.excesses(x);
+        let mut other = vec![0.0; dims];
+        for (piece, own) in self.pieces.iter().zip(slopes.chunks_exact_mut(dims)) {
+            if let Piece::Written(comparison, [left, right]) = piece {
+                derived(left, x, own);
+                derived(right, x, &mut other);
+                for (own, other) in own.iter_mut().zip(&other) {
+                    *own = comparison.relation.excess(*own, *other);
+                }
+            }
+        }
+        if self.are_written() {
+            return excesses;
+        }
+        for (d, [below, above]) in points.iter().enumerate() {
+            let apart = above[d] - below[d];
+            let (below, above) = (self.values(below), self.values(above));
+            for (nth, piece) in self.pieces.iter().enumerate() {
+                if let Piece::Called(given, own) = piece {
+                    let slope = (above[*given][*own] - below[*given][*own]) / apart;
+                    slopes[nth * dims + d] = self.relation(nth).excess(slope, 0.0);
+                }
+            }
+        }
+        excesses
+    }
+
+    /// What is to be said about each of them at a point.
+    pub fn at(&self, x: &[f64]) -> Vec<Constraint> {
+        let constraint = |(nth, [left, right]): (usize, [f64; 2])| {
+            let relation = self.relation(nth);
+            let near = (left - right).abs() <= ACTIVE * left.abs().max(right.abs()).max(1.0);
+            Constraint {
+                text: self.text(nth).to_owned(),
+                relation,
+                left,
+                right,
+                active: near || relation == Relation::Equal,
+                violation: relation.violation(relation.excess(left, right), self.tolerance),
+            }
+        };
+        self.sides(x).into_iter().enumerate().map(constraint).collect()
+    }
+
+    /// Whether a point satisfies all of them.
+    pub fn are_satisfied(&self, x: &[f64]) -> bool {
+        let excesses = self.excesses(x).into_iter().enumerate();
+        let is_satisfied = |(nth, excess): (usize, f64)| {
+            self.relation(nth).violation(excess, self.tolerance) == 0.0
+        };
+        excesses.map(is_satisfied).all(|is_satisfied| is_satisfied)
+    }
+
+    /// The total violation of those that are closures.
+    fn called_violation(&self, x: &[f64]) -> f64 {
+        let values = self.values(x);
+        let mut total = 0.0;
+        for (nth, piece) in self.pieces.iter().enumerate() {
+            if let Piece::Called(given, own) = piece {
+                let relation = self.relation(nth);
+                let excess = relation.excess(values[*given][*own], 0.0);
+                total += relation.violation(excess, self.tolerance);
+            }
+        }
+        total
+    }
+}
+
+/// A function with constraints. Where one is violated the function is not called.
+pub(crate) struct Constrained {
+    pub inner: Arc<dyn Function>,
+    pub constraints: Arc<Constraints>,
+}
+
+impl Function for Constrained {
+    fn info(&self) -> Named {
+        self.inner.info()
+    }
+
+    fn only_dims(&self) -> Option<u32> {
+        self.inner.only_dims()
+    }
+
+    fn why_on_cpu(&self) -> (&'static str, Error) {
+        let error = Error::OnlyOnCpu { function: "a problem with constraints" };
+        ("constraints are evaluated there", error)
+    }
+
+    fn is_constrained(&self) -> bool {
+        true
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.inner.as_any()
+    }
+
+    fn begin(&self, resumed: Option<&Path>, saved: Option<&Path>) -> Result<()> {
+        self.inner.begin(resumed, saved)
+    }
+
+    fn can_be_cut_short(&self) -> bool {
+        self.inner.can_be_cut_short()
+    }
+
+    fn was_cut_short(&self) -> Result<bool> {
+        self.inner.was_cut_short()
+    }
+
+    fn why_no_value(&self) -> Option<Error> {
+        self.inner.why_no_value()
+    }
+}
+
+macro_rules! in_precision {
+    ($($type:ty: $program:ident),*) => { $(
+        impl FunctionIn<$type> for Constrained {
+            fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<$type>> {
+                let program = self.constraints.$program.clone();
+                Box::new(OnTiles {
+                    inner: <$type>::of_function(&*self.inner).evaluator(simd),
+                    operations: program.as_ref().map_or(0, |program| program.once.len()),
+                    violations: program.map(|program| Violations::new(program, simd)),
+                    constraints: Arc::clone(&self.constraints),
+                })
+            }
+
+            #[cfg(feature = "cuda")]
+            fn on_gpu(&self, _: &Cuda, _: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
+                Err(self.why_on_cpu().1)
+            }
+        }
+    )* };
+}
+in_precision!(f32: single, f64: double);
+
+/// A function with constraints over tiles of particles.
+struct OnTiles<T> {
+    inner: Box<dyn Evaluator<T>>,
+    violations: Option<Violations<T>>,
+    operations: usize,
+    constraints: Arc<Constraints>,
+}
+
+impl<T: Number> OnTiles<T> {
+    /// How far each particle is from satisfying the constraints.
+    fn violations(&self, view: &View<T>, tile: &Judged<'_, T>) -> [T; TILE] {
+        let mut all = [T::ZERO; TILE];
+        if let Some(violations) = &self.violations {
+            violations.at(view, tile.positions, tile.particles, &mut all);
+        }
+        if self.constraints.are_written() {
+            return all;
+        }
+        let mut point = vec![0.0; view.dims as usize];
+        for (lane, all) in all.iter_mut().enumerate().take(tile.particles) {
+            for (d, x) in (0..view.dims).zip(&mut point) {
+                let position = tile.positions[d as usize * TILE + lane];
+                // SAFETY: a plan has bounds and a variable for each dimension of the positions.
+                *x = unsafe { told(view, d, position) }.to_f64();
+            }
+            *all = *all + T::nearest(self.constraints.called_violation(&point));
+        }
+        all
+    }
+}
+
+impl<T: Number> Evaluator<T> for OnTiles<T> {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        let violations = self.violations(view, &tile);
+        let Judged { positions, particles, fitness, image } = tile;
+        fitness.fill(T::INFINITY);
+        let mut satisfied = Vec::with_capacity(particles);
+        for lane in 0..particles {
+            let at = |d: u32| positions[d as usize * TILE + lane];
+            // SAFETY: as above.
+            let any = unsafe { view.fitness(T::ZERO, &at) };
+            // The value does not matter where the particle is invisible.
+            if any == T::INFINITY {
+                continue;
+            }
+            if violations[lane] <= T::ZERO {
+                satisfied.push(lane);
+            } else if T::ZERO < violations[lane] {
+                fitness[lane] = infeasible(violations[lane]);
+            }
+        }
+        if satisfied.is_empty() {
+            return;
+        }
+        // One behind the other, so that the function is called for them alone.
+        let mut some = vec![T::ZERO; positions.len()];
+        for (row, from) in some.chunks_exact_mut(TILE).zip(positions.chunks_exact(TILE)) {
+            row.fill(from[satisfied[0]]);
+            for (to, &lane) in row.iter_mut().zip(&satisfied) {
+                *to = from[lane];
+            }
+        }
+        let mut values = [T::INFINITY; TILE];
+        let particles = satisfied.len();
+        let tile = Judged { positions: &some, particles, fitness: &mut values, image };
+        self.inner.evaluate(view, tile);
+        for (lane, value) in satisfied.into_iter().zip(values) {
+            fitness[lane] = feasible(value);
+        }
+    }
+
+    fn terms(&self, view: &View<T>) -> usize {
+        let called = if self.constraints.are_written() { 0 } else { 1 << 16 };
+        self.inner.terms(view).saturating_add(self.operations.div_ceil(4) + called)
+    }
+}
