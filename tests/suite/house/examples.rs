@@ -1,5 +1,7 @@
 //! Every example runs and finds what it claims.
 
+#[path = "../../../examples/07_constraints.rs"]
+mod constraints;
 #[path = "../../../examples/01_first_run.rs"]
 mod first_run;
 #[path = "../../../examples/06_formula.rs"]
@@ -21,12 +23,12 @@ macro_rules! run {
         }
     )* };
 }
-run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, formula, }
+run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, formula, constraints, }
 
 /// No example is missing here.
 #[test]
 fn all_are_listed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let count = std::fs::read_dir(folder).unwrap().count();
-    assert_eq!(count, 6);
+    assert_eq!(count, 7);
 }

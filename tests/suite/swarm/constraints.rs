@@ -222,7 +222,7 @@ fn the_functions_of_cec_2006_come_to_their_published_optima() {
 fn g02_has_its_published_optimum() {
     let near = [
         3.162, 3.128, 3.095, 3.061, 3.028, 2.994, 2.959, 2.922, 0.495, 0.488, 0.482, 0.477, 0.471,
-        0.466, 0.461, 0.457, 0.452, 0.448, 0.444, 0.440,
+        0.466, 0.461, 0.457, 0.452, 0.448, 0.444, 0.445,
     ];
     let all = functions();
     let function = all.iter().find(|function| function.name == "g02").unwrap();
@@ -230,6 +230,8 @@ fn g02_has_its_published_optimum() {
         particles: 8,
         iterations: 20,
         start: Start::Points(vec![near.to_vec()]),
+        // A tenth of it is for descents.
+        stop: Stop { evaluations: Some(100_000), ..Stop::default() },
         ..Options::default()
     };
     let outcome = run(&function.problem(), &options).unwrap();
@@ -349,7 +351,7 @@ fn no_number_that_stands_for_a_violation_is_shown() {
     let sees = |progress: &Progress| {
         assert!(progress.value == f64::INFINITY, "{}", progress.value);
         for sample in progress.samples {
-            assert!(sample.best == f64::INFINITY && !(sample.mean > 1e9), "{sample:?}");
+            assert!(sample.best == f64::INFINITY && sample.mean.is_nan(), "{sample:?}");
         }
     };
     let searches = Search::new(never.clone()).evaluations(5000).history(1);
@@ -375,7 +377,8 @@ fn whole_numbers_and_built_in_functions_have_constraints_too() {
     let kinds = vec![Variable::Continuous, Variable::Continuous, Variable::Integer];
     let problem = problem.with_variables(kinds).unwrap();
     let outcome = Search::new(problem).run_on(&cpu(1), watch).unwrap();
-    assert_eq!(outcome.position[2], 5.0);
+    // With n = 4 the value is the same.
+    assert!([4.0, 5.0].contains(&outcome.position[2]), "{outcome:?}");
     assert!((outcome.value - 1.7).abs() < 1e-3 && outcome.is_feasible(), "{outcome:?}");
     // A shift moves the function, not the constraint.
     let sphere = Problem::named("sphere", 2).unwrap().shifted(3).unwrap();
@@ -395,28 +398,28 @@ fn the_program_takes_constraints() {
         let mut all = vec!["optimize", "--formula", "(a-1)^2 + (b+2)^2"];
         all.extend(plane);
         all.extend(more);
-        program(&all)
+        program().args(all).output().unwrap()
     };
-    let report = text(&optimize(&["--subject-to", "a*b >= -3", "--save", file]));
+    let report = text(&optimize(&["--subject-to", "a*b >= -3", "--save", file]).stdout);
     assert!(report.contains("subject to  a*b >= -3: -3.000000 >= -3.000000, active"), "{report}");
-    let resumed = text(&program(&["resume", file]));
+    let resumed = text(&program().args(["resume", file]).output().unwrap().stdout);
     let line =
         |report: &str| report.lines().find(|line| line.starts_with("at ")).unwrap().to_owned();
     assert_eq!(line(&resumed), line(&report));
 
     let mistaken = optimize(&["--subject-to", "a*b + 3"]);
-    let why = String::from_utf8_lossy(&mistaken.stderr).into_owned();
+    let why = text(&mistaken.stderr);
     assert!(
         why.contains("expected a constraint") && why.contains("\n  a*b + 3\n  ^^^^^^^"),
         "{why}"
     );
     let unknown = optimize(&["--subject-to", "c < 1"]);
-    let why = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    let why = text(&unknown.stderr);
     assert!(why.contains("--var c=LOWER,UPPER"), "{why}");
 
     let never = optimize(&["--subject-to", "a < 2", "--json"]);
     assert_eq!(never.status.code(), Some(1));
-    let why = String::from_utf8_lossy(&never.stderr).into_owned();
+    let why = text(&never.stderr);
     assert!(why.contains("no point was found that satisfies all constraints"), "{why}");
     let json: serde_json::Value = serde_json::from_slice(&never.stdout).unwrap();
     assert_eq!((&json["feasible"], &json["result"]["value"]), (&false.into(), &().into()));
