@@ -187,7 +187,8 @@ impl Run<'_> {
                 false => format!("closest at  {}", point(problem, &outcome.position)),
             },
         ];
-        if let Some(Agreement { ended, agreeing }) = outcome.agreement {
+        let agreement = outcome.agreement.filter(|_| outcome.is_feasible());
+        if let Some(Agreement { ended, agreeing }) = agreement {
             lines.insert(
                 5,
                 match ended {

@@ -81,7 +81,7 @@ pub(crate) enum Stated {
 /// Where a constraint's value comes from.
 #[derive(Clone)]
 enum Piece {
-    Written(Comparison, [Program<f64>; 2]),
+    Written(Comparison, Box<[Program<f64>; 2]>),
     /// The place of its closure among the statements, and its own among the closure's.
     Called(usize, usize),
 }
@@ -141,7 +141,7 @@ impl Constraints {
     pub fn with_formula(mut self, formula: &Formula, scope: Scope) -> Result<Self> {
         for comparison in formula.comparisons()? {
             let sides = scope.sides(&comparison)?;
-            self.pieces.push(Piece::Written(comparison, sides));
+            self.pieces.push(Piece::Written(comparison, Box::new(sides)));
         }
         self.given.push(Given::Formula(formula.clone()));
         self.compiled(scope)
@@ -207,7 +207,7 @@ impl Constraints {
     fn sides(&self, x: &[f64]) -> Vec<[f64; 2]> {
         let called = self.values(x);
         let sides = |piece: &Piece| match piece {
-            Piece::Written(_, [left, right]) => [left.at(x), right.at(x)],
+            Piece::Written(_, sides) => [sides[0].at(x), sides[1].at(x)],
             Piece::Called(given, nth) => [called[*given][*nth], 0.0],
         };
         self.pieces.iter().map(sides).collect()
@@ -226,9 +226,9 @@ impl Constraints {
         let excesses = self.excesses(x);
         let mut other = vec![0.0; dims];
         for (piece, own) in self.pieces.iter().zip(slopes.chunks_exact_mut(dims)) {
-            if let Piece::Written(comparison, [left, right]) = piece {
-                derived(left, x, own);
-                derived(right, x, &mut other);
+            if let Piece::Written(comparison, sides) = piece {
+                derived(&sides[0], x, own);
+                derived(&sides[1], x, &mut other);
                 for (own, other) in own.iter_mut().zip(&other) {
                     *own = comparison.relation.excess(*own, *other);
                 }
@@ -269,11 +269,11 @@ impl Constraints {
 
     /// Whether a point satisfies all of them.
     pub fn are_satisfied(&self, x: &[f64]) -> bool {
-        let excesses = self.excesses(x).into_iter().enumerate();
+        let mut excesses = self.excesses(x).into_iter().enumerate();
         let is_satisfied = |(nth, excess): (usize, f64)| {
             self.relation(nth).violation(excess, self.tolerance) == 0.0
         };
-        excesses.map(is_satisfied).all(|is_satisfied| is_satisfied)
+        excesses.all(is_satisfied)
     }
 
     /// The total violation of those that are closures.

@@ -145,7 +145,9 @@ fn descend(
     best: &mut (f64, Vec<f64>),
 ) -> Result<(u64, Vec<f64>)> {
     let mut descent = Descent::new(problem, most)?;
-    let mut ends = vec![descent.go(&best.1.clone(), judge, best)?];
+    let own = best.1.clone();
+    let near = descent.go(&own, true, judge, best)?;
+    let mut ends = vec![near.min(descent.go(&own, false, judge, best)?)];
     if is_late {
         return Ok((descent.evaluations, ends));
     }
@@ -175,7 +177,7 @@ fn descend(
                 point[d as usize] = descent.coordinate(d as usize, unit);
             }
         }
-        ends.push(descent.go(&point, judge, best)?);
+        ends.push(descent.go(&point, start % 3 != 1, judge, best)?);
         let is_better = best.0 < before - ALIKE * before.abs();
         since = if is_better { 0 } else { since + 1 };
     }
@@ -409,8 +411,15 @@ impl<'a> Descent<'a> {
         gap
     }
 
-    /// Descends from a point, and keeps what it finds if that is better. Returns the fitness there.
-    fn go(&mut self, start: &[f64], judge: &mut Judge, best: &mut (f64, Vec<f64>)) -> Result<f64> {
+    /// Descends from a point, and keeps what it finds if that is better. Returns the fitness there. A
+    /// descent that stays near begins with the multipliers that suit the point, and a great penalty.
+    fn go(
+        &mut self,
+        start: &[f64],
+        stays_near: bool,
+        judge: &mut Judge,
+        best: &mut (f64, Vec<f64>),
+    ) -> Result<f64> {
         start.clone_into(&mut self.base);
         let (lower, upper) = (self.problem.lower(), self.problem.upper());
         let unit = |&d: &usize| ((start[d] - lower[d]) / (upper[d] - lower[d])).clamp(0.0, 1.0);
@@ -421,14 +430,14 @@ impl<'a> Descent<'a> {
         let mut last = f64::INFINITY;
         for round in 0..ROUNDS {
             let here = self.slopes(&units)?;
-            if !here.values.fitness.is_finite() && round == 0 {
-                // It may be defined where the constraints are satisfied.
-                scale.fitness = 1.0;
-            }
             if round < SCALED {
                 self.rescale(&here, &mut scale, &mut weights);
             }
-            let accuracy = 1e-3_f64.max(1e-10) * 0.1_f64.powi(round.min(7));
+            if round == 0 && stays_near {
+                weights.penalty = NEAR_PENALTY;
+                self.suit(&units, &here, &scale, &mut weights);
+            }
+            let accuracy = 1e-3 * 0.1_f64.powi(round.min(7));
             self.inner(&mut units, &scale, &weights, accuracy)?;
             let values = self.values(&units)?;
             for (nth, multiplier) in weights.multipliers.iter_mut().enumerate() {
@@ -471,6 +480,40 @@ impl<'a> Descent<'a> {
             *best = (fitness, x);
         }
         Ok(fitness)
+    }
+
+    /// The multipliers of constraints at their limits for which the Lagrangian has the least slope.
+    fn suit(&self, units: &[f64], here: &Slopes, scale: &Scale, weights: &mut Weights) {
+        let n = units.len();
+        let is_near = |&nth: &usize| {
+            let excess = here.values.excesses[nth] / scale.excesses[nth];
+            self.is_equality(nth) || excess > -NEAR
+        };
+        let active: Vec<usize> = (0..self.relations.len()).filter(is_near).collect();
+        let moving: Vec<usize> = (0..n).filter(|&d| units[d] > 0.0 && units[d] < 1.0).collect();
+        let slope = |row: usize, d: usize| {
+            let nth = active[row];
+            here.excesses[nth * n + d] / scale.excesses[nth]
+        };
+        let a = active.len();
+        let mut matrix = vec![0.0; a * a];
+        let mut wanted = vec![0.0; a];
+        for row in 0..a {
+            for column in 0..a {
+                matrix[row * a + column] =
+                    moving.iter().map(|&d| slope(row, d) * slope(column, d)).sum();
+            }
+            matrix[row * a + row] += 1e-10;
+            let along = moving.iter().map(|&d| slope(row, d) * here.fitness[d]).sum::<f64>();
+            wanted[row] = -along / scale.fitness;
+        }
+        let Some(found) = solved(matrix, wanted) else { return };
+        for (&nth, multiplier) in active.iter().zip(found) {
+            let multiplier = if self.is_equality(nth) { multiplier } else { multiplier.max(0.0) };
+            if multiplier.is_finite() {
+                weights.multipliers[nth] = multiplier;
+            }
+        }
     }
 
     /// Divides by the greatest slopes here.
@@ -620,9 +663,9 @@ impl<'a> Descent<'a> {
                     !is_held
                 })
                 .collect();
-            for d in 0..n {
+            for (d, unit) in units.iter_mut().enumerate() {
                 if !moving.contains(&d) {
-                    units[d] = units[d].round();
+                    *unit = unit.round();
                 }
             }
             let gaps: Vec<f64> = active
@@ -687,7 +730,7 @@ impl<'a> Descent<'a> {
     }
 
     /// Steps across the constraints that are violated, the shortest way.
-    fn restore(&mut self, units: &mut Vec<f64>, scale: &Scale, weights: &Weights) -> Result<()> {
+    fn restore(&mut self, units: &mut [f64], scale: &Scale, weights: &Weights) -> Result<()> {
         let n = units.len();
         let mut margin = 0.0;
         for _ in 0..RESTORE_STEPS {
@@ -742,6 +785,10 @@ impl<'a> Descent<'a> {
 /// The first penalty of scaled constraints, and the greatest.
 const FIRST_PENALTY: f64 = 10.0;
 const MOST_PENALTY: f64 = 1e8;
+/// The first penalty of a descent that stays near, and how close constraints are to their limits there,
+/// scaled.
+const NEAR_PENALTY: f64 = 1e3;
+const NEAR: f64 = 1e-2;
 const MOST_MULTIPLIER: f64 = 1e8;
 /// The most updates of the multipliers.
 const ROUNDS: i32 = 25;

@@ -7,7 +7,7 @@ use flockwork::{
     backend::{Cpu, Simd},
     formula::Formula,
     swarm::{
-        Checkpoint, Constraint, Options, Outcome, Problem, Progress, Relation, Search, Start,
+        Checkpoint, Constraint, Options, Outcome, Problem, Progress, Relation, Search, Start, Stop,
         Variable,
     },
 };
@@ -97,7 +97,7 @@ fn functions() -> Vec<Function> {
                 "1000*sin(x[3] - 0.25) + 1000*sin(x[3] - x[2] - 0.25) + 1294.8 == 0",
             ],
             bounds: boxed(&[(2, 0.0, 1200.0), (2, -0.55, 0.55)]),
-            best: 5126.496_714_007_1,
+            best: 5_126.496_714_007_1,
         },
         Function {
             name: "g06",
@@ -107,7 +107,7 @@ fn functions() -> Vec<Function> {
                 "(x[0] - 6)^2 + (x[1] - 5)^2 - 82.81 <= 0",
             ],
             bounds: boxed(&[(1, 13.0, 100.0), (1, 0.0, 100.0)]),
-            best: -6961.813_875_580_15,
+            best: -6_961.813_875_580_15,
         },
         Function {
             name: "g07",
@@ -159,7 +159,7 @@ fn functions() -> Vec<Function> {
                 "-x[2]*x[7] + 1250000 + x[2]*x[4] - 2500*x[4] <= 0",
             ],
             bounds: boxed(&[(1, 100.0, 10_000.0), (2, 1000.0, 10_000.0), (5, 10.0, 1000.0)]),
-            best: 7049.248_020_528_67,
+            best: 7_049.248_020_528_67,
         },
         Function {
             name: "g11",
@@ -296,7 +296,7 @@ fn closures_have_the_same_fitness_as_formulas() {
     let parsed = Formula::parse("x[0]*x[1] <= 1 and x[0] + x[1] >= -2").unwrap();
     let mixed = closure.subject_to(&parsed).unwrap();
     let points: Vec<[f64; 2]> =
-        (0..200).map(|i| f64::from(i)).map(|i| [i.sin() * 3.0, i.cos() * 3.0]).collect();
+        (0..200).map(f64::from).map(|i| [i.sin() * 3.0, i.cos() * 3.0]).collect();
     let expected = fitness(&written, &points);
     assert!(expected.iter().any(|&own| own > 1e60) && expected.iter().any(|&own| own < 20.0));
     assert_eq!(fitness(&mixed, &points), expected);
