@@ -66,11 +66,10 @@ impl Run<'_> {
             Variable::Integer => "integer",
             Variable::Periodic => "periodic",
         };
-        json!({
+        let mut statement = json!({
             "function": problem.name(),
             "formula": problem.formula().map(Formula::text),
             "command": problem.command().map(Command::text),
-            "subject_to": problem.constraint_texts(),
             "names": problem.names(),
             "goal": sought(problem.goal()),
             "dims": problem.dims(),
@@ -88,7 +87,12 @@ impl Run<'_> {
                 "description": backend.description(),
                 "reason": backend.reason(),
             },
-        })
+        });
+        let constraints = problem.constraint_texts();
+        if !constraints.is_empty() {
+            statement["subject_to"] = json!(constraints);
+        }
+        statement
     }
 
     pub fn json(&self, outcome: &Outcome) -> String {
