@@ -1,7 +1,7 @@
 //! The file in which kernels are kept and embedded: PTX modules, compressed.
 //!
 //! The kernels of one program share most of their text, but the program loads them one by one. So the
-//! modules lie in chunks of about a megabyte of text, like beside like, and each chunk is compressed on
+//! modules lie in chunks of some two megabytes of text, like beside like, and each chunk is compressed on
 //! its own: a tenth of the bytes, and a few milliseconds to read a module.
 //!
 //! | bytes | content |

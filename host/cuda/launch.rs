@@ -46,22 +46,14 @@ pub(super) struct Shape {
 }
 
 impl Gpu {
-    /// Loads kernel `K`; the driver compiles it on its first use on this GPU.
-    ///
-    /// # Errors
-    /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
-    /// [`CudaError::Arguments`], or an error from the driver.
-    pub(crate) fn kernel<K: Kernel>(&self) -> Result<LoadedKernel<K>> {
-        self.kernel_for(None, Constants::NONE, None)
-    }
-
-    /// Loads the kernel with these [specialization constants](Kernel::constants), for launches with
-    /// the same words in their arguments. If `threads` is given, blocks have at most that many
+    /// Loads kernel `K` with these [specialization constants](Kernel::constants), for launches with the
+    /// same words in their arguments; the driver compiles it on its first use on this GPU. If `threads` is given, blocks have at most that many
     /// threads (rounded up to a multiple of 128), and each gets as many registers as that allows.
     /// `filling` is written into it.
     ///
     /// # Errors
-    /// As [`Gpu::kernel`].
+    /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
+    /// [`CudaError::Arguments`], or an error from the driver.
     pub(crate) fn kernel_for<K: Kernel>(
         &self,
         threads: Option<u32>,
