@@ -159,12 +159,7 @@ impl Objective for FormulaAll {
     }
 
     #[inline(always)]
-    fn term<T: Real>(
-        &self,
-        _: u32,
-        x: &impl Point<T>,
-        context: &Context<T::Scalar>,
-    ) -> Joined<T> {
+    fn term<T: Real>(&self, _: u32, x: &impl Point<T>, context: &Context<T::Scalar>) -> Joined<T> {
         let at = |dimension| if dimension < context.dims { x.at(dimension) } else { T::of(0.0) };
         let mut sum = T::of(0.0);
         for index in 0..context.dims.div_ceil(4) {

@@ -30,7 +30,7 @@ use super::{
 #[command(next_help_heading = "Problem")]
 pub struct ProblemArguments {
     /// A formula in place of a function's name, such as '(a-1)^2 + abs(b)' or, for any number of
-    /// dimensions, 'sum(i in 0..n: x[i]^2 - cos(2*pi*x[i]))'; it is evaluated on the CPU.
+    /// dimensions, 'sum(i in 0..n: x[i]^2 - cos(2*pi*x[i]))'.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "data")]
     formula: Option<String>,
     #[command(flatten)]

@@ -17,6 +17,11 @@ use flockwork_device::{
 };
 
 use super::{Comparison, DIRECTIONS, Dual, Formula, Layout, Program, Scope, run};
+use crate::{
+    Error, Result,
+    backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
+    memory,
+};
 #[cfg(feature = "cuda")]
 use {
     super::Filling,
@@ -26,11 +31,6 @@ use {
     },
     flockwork_device::objective::{FormulaAll, FormulaNext, FormulaOwn, Reach},
     std::sync::Arc,
-};
-use crate::{
-    Error, Result,
-    backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
-    memory,
 };
 
 /// A formula whose variables are known.
@@ -57,8 +57,7 @@ impl Written {
         let double: Program<f64> = formula.program(names.as_deref(), dims, &[])?;
         memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
         let layout: Layout<f64> = formula.layout(names.as_deref(), dims)?;
-        let has_kernels =
-            layout.operations() <= MOST_OPERATIONS && layout.held() <= MOST_HELD;
+        let has_kernels = layout.operations() <= MOST_OPERATIONS && layout.held() <= MOST_HELD;
         Ok(Self {
             has_kernels,
             formula: formula.clone(),

@@ -40,10 +40,7 @@ pub(crate) enum Layout<S> {
         finish: Code<S>,
     },
     /// A function of all coordinates.
-    Point {
-        code: Code<S>,
-        dims: u32,
-    },
+    Point { code: Code<S>, dims: u32 },
 }
 
 impl<S: Scalar> Layout<S> {
@@ -90,12 +87,10 @@ pub(super) struct Sum {
 impl<S: Scalar> Graph<S> {
     /// The layout of a value, of so many inputs. `sums` are what may be dealt out.
     pub fn layout(&self, root: Place, inputs: u32, sums: &[Sum]) -> Layout<S> {
-        sums.iter()
-            .find_map(|sum| self.dealt(root, inputs, sum))
-            .unwrap_or_else(|| {
-                let code = self.code(root, None).expect("inputs are allowed");
-                Layout::Point { code, dims: inputs }
-            })
+        sums.iter().find_map(|sum| self.dealt(root, inputs, sum)).unwrap_or_else(|| {
+            let code = self.code(root, None).expect("inputs are allowed");
+            Layout::Point { code, dims: inputs }
+        })
     }
 
     /// The layout as a function of this sum, if it is one.
@@ -220,7 +215,8 @@ impl<'a, S: Scalar> Alike<'a, S> {
 
     /// What these values are, each in its term.
     fn alike(&mut self, parts: &[Part]) -> Option<Found<S>> {
-        let value = |part: Part| part.map_or(Value::Constant(S::of(1.0)), |at| self.graph.value(at));
+        let value =
+            |part: Part| part.map_or(Value::Constant(S::of(1.0)), |at| self.graph.value(at));
         let constants: Option<Vec<S>> = parts
             .iter()
             .map(|&part| match value(part) {

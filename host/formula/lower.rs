@@ -4,9 +4,9 @@
 use flockwork_device::{formula::Unary, math::Scalar, objective::sum::run_length};
 
 use super::{
+    layout::{Layout, Sum},
     machine::Binary,
     mistake::Mistake,
-    layout::{Layout, Sum},
     program::{Graph, Place, Program},
     syntax::{CONSTANTS, Function, Id, Join, Node, Operator, Syntax},
 };

@@ -50,9 +50,9 @@ mod parser;
 mod program;
 #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
 mod ptx;
-mod syntax;
 #[cfg(test)]
 mod ptx_tests;
+mod syntax;
 #[cfg(test)]
 mod tests;
 
@@ -69,9 +69,9 @@ pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Violations, Written, de
 pub(crate) use layout::Layout;
 use lower::{Names, Variables};
 pub(crate) use machine::run;
+pub(crate) use program::Program;
 #[cfg(any(feature = "cuda", test))]
 use ptx::Filling;
-pub(crate) use program::Program;
 use syntax::{CONSTANTS, Node, Syntax};
 
 /// A formula: see the [module's description](self) for what may stand in it.

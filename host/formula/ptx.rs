@@ -25,7 +25,11 @@ const MOST_COPIED: usize = 4000;
 pub(super) enum Line {
     Text(String),
     /// An operation of the kernels: its result and its operands.
-    Operation { word: &'static str, to: String, from: Vec<String> },
+    Operation {
+        word: &'static str,
+        to: String,
+        from: Vec<String>,
+    },
 }
 
 /// A formula for the kernels of a template, in one precision.
@@ -35,7 +39,7 @@ pub(crate) struct Filling {
     precision: &'static str,
     /// The declaration of what is held from hole to hole.
     registers: String,
-    holes: Vec<(&'static str, Vec<Line>)>,
+    pub(super) holes: Vec<(&'static str, Vec<Line>)>,
 }
 
 impl Filling {
@@ -49,7 +53,10 @@ impl Filling {
                 writer.table(term, *terms);
                 let to = writer.code(term);
                 writer.result(&to);
-                vec![("term", writer.lines()), ("finish", finished(finish, &|_| "%hole_sum".into()))]
+                vec![
+                    ("term", writer.lines()),
+                    ("finish", finished(finish, &|_| "%hole_sum".into())),
+                ]
             }
             Layout::Point { code, dims } => {
                 registers = format!(".reg .{} %held<{dims}>;", Writer::<S>::WORD);
@@ -79,7 +86,8 @@ impl Filling {
         }
         let called = functions.called();
         if let Some(entry) = filled.find(".visible .entry") {
-            if let Some(body) = filled[entry..].find("\n{\n").filter(|_| !self.registers.is_empty()) {
+            if let Some(body) = filled[entry..].find("\n{\n").filter(|_| !self.registers.is_empty())
+            {
                 filled.insert_str(entry + body + "\n{\n".len(), &format!("{}\n", self.registers));
             }
             filled.insert_str(entry, &called);
@@ -135,7 +143,8 @@ impl<'a> Functions<'a> {
             let text = &rest[line..];
             let end = text.find("\n}\n").map_or(text.len(), |end| end + 3);
             let body = text.find("\n{\n").filter(|&body| body < end);
-            let declared = text.find("\n;\n").filter(|&declared| body.is_none_or(|body| declared < body));
+            let declared =
+                text.find("\n;\n").filter(|&declared| body.is_none_or(|body| declared < body));
             if let Some(declared) = declared {
                 rest = &text[declared..];
                 continue;
@@ -186,10 +195,17 @@ impl<'a> Functions<'a> {
         if self.is_called(word) {
             let _ = writeln!(text, ".param .{bits} %to;");
             for (nth, from) in from.iter().enumerate() {
-                let _ = writeln!(text, ".param .{bits} %from{nth};\nst.param.{bits} [%from{nth}],{from};");
+                let _ = writeln!(
+                    text,
+                    ".param .{bits} %from{nth};\nst.param.{bits} [%from{nth}],{from};"
+                );
             }
             let names: Vec<String> = (0..from.len()).map(|nth| format!("%from{nth}")).collect();
-            let _ = writeln!(text, "call.uni (%to),{name},({});\nld.param.{bits} {to},[%to];\n}}", names.join(","));
+            let _ = writeln!(
+                text,
+                "call.uni (%to),{name},({});\nld.param.{bits} {to},[%to];\n}}",
+                names.join(",")
+            );
             return text;
         }
         let body = self.body(word);
@@ -359,8 +375,10 @@ impl<'a, S: Scalar> Writer<'a, S> {
                 Node::Given(nth) => (self.given)(nth),
                 Node::Datum(column) => self.columns[column as usize].clone(),
                 Node::Computed(operation, from) => {
-                    let from: Vec<String> =
-                        from[..operation.operands()].iter().map(|&from| places[from].clone()).collect();
+                    let from: Vec<String> = from[..operation.operands()]
+                        .iter()
+                        .map(|&from| places[from].clone())
+                        .collect();
                     self.computed(operation, from)
                 }
             };

@@ -1,19 +1,16 @@
 //! The PTX of formulas, without a GPU: its layout, its text, and what it calculates.
 
-use std::{collections::HashMap, fs, path::Path};
+use std::collections::HashMap;
+#[cfg(feature = "cuda")]
+use std::{fs, path::Path};
 
 use flockwork_device::{
-    formula::{Binary, Unary, one, two},
+    formula::{Binary, Unary, defined, one, template::Joined, two},
     math::Scalar,
     objective::{Reach, sum::Fold},
 };
 
-use super::{
-    Filling, Formula, Layout,
-    layout::Node,
-    machine::Operation,
-    ptx::Line,
-};
+use super::{Filling, Formula, Layout, layout::Node, ptx::Line, run};
 
 const RASTRIGIN: &str = "10*n + sum(i in 0..n: x[i]^2 - 10*cos(2*pi*x[i]))";
 const ROSENBROCK: &str = "sum(i in 0..n-1: 100*(x[i+1] - x[i]^2)^2 + (1 - x[i])^2)";
@@ -74,13 +71,203 @@ fn sums_of_like_terms_are_dealt_out() {
 
 #[test]
 fn what_differs_from_term_to_term_is_a_table() {
-    let Layout::Sum { data, term, .. } = layout::<f64>("sum(i in 0..n: (i + 1)*x[i]^2/(2 + i))", 3) else {
+    let Layout::Sum { data, term, .. } = layout::<f64>("sum(i in 0..n: (i + 1)*x[i]^2/(2 + i))", 3)
+    else {
         panic!("no sum")
     };
     assert_eq!(data, [1.0, 2.0, 3.0, 2.0, 3.0, 4.0]);
     let columns = term.0.iter().filter(|node| matches!(node, Node::Datum(_))).count();
     assert_eq!(columns, 2);
     assert!(layout::<f64>(RASTRIGIN, 9).data().is_empty());
+}
+
+/// What the lines of a hole calculate; registers keep their values from hole to hole.
+fn interpreted<S: Scalar>(
+    lines: &[Line],
+    values: &mut HashMap<String, S>,
+    (index, data): (u32, &[S]),
+) -> S {
+    let number = |text: &str, values: &HashMap<String, S>| match text.split_at_checked(2) {
+        Some(("0f", bits)) => {
+            S::nearest(f64::from(f32::from_bits(u32::from_str_radix(bits, 16).unwrap())))
+        }
+        Some(("0d", bits)) => S::nearest(f64::from_bits(u64::from_str_radix(bits, 16).unwrap())),
+        _ => *values.get(text).unwrap_or_else(|| panic!("{text} has no value")),
+    };
+    let mut truths: HashMap<String, bool> = HashMap::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let text = match &lines[at] {
+            Line::Operation { word, to, from } => {
+                let from: Vec<S> = from.iter().map(|from| number(from, values)).collect();
+                let value = match from[..] {
+                    [a] => one(*Unary::ALL.iter().find(|one| one.word() == *word).unwrap(), a),
+                    [a, b] => {
+                        two(*Binary::ALL.iter().find(|two| two.word() == *word).unwrap(), a, b)
+                    }
+                    _ => panic!("{word} of {} numbers", from.len()),
+                };
+                values.insert(to.clone(), value);
+                at += 1;
+                continue;
+            }
+            Line::Text(text) => text.strip_suffix(';').unwrap_or(text),
+        };
+        at += 1;
+        let (instruction, operands) = text.split_once(' ').unwrap_or((text, ""));
+        let operands: Vec<&str> = operands.split(',').collect();
+        let label = |label: &str| {
+            lines.iter().position(|line| *line == Line::Text(format!("{label}:"))).unwrap()
+        };
+        let parts: Vec<&str> = instruction.split('.').collect();
+        let value = match parts[..] {
+            // Declarations, the address of the table, and labels.
+            ["", ..] | ["mul", "wide", _] | ["add", "s64"] | ["cvta", ..] => continue,
+            [name] if name.ends_with(':') => continue,
+            ["bra"] => {
+                at = label(operands[0]);
+                continue;
+            }
+            ["@%q"] => {
+                if truths["%q"] {
+                    at = label(operands[0].strip_prefix("bra ").unwrap());
+                }
+                continue;
+            }
+            ["setp", "ge", "u32"] => {
+                assert_eq!(operands[1], "%hole_index");
+                truths.insert(operands[0].to_owned(), index >= operands[2].parse().unwrap());
+                continue;
+            }
+            ["setp", "lt", _] => {
+                let is_less = number(operands[1], values) < number(operands[2], values);
+                truths.insert(operands[0].to_owned(), is_less);
+                continue;
+            }
+            ["ld", "global", "nc", _] => {
+                let offset = operands[1].strip_prefix("[%vat+").unwrap().strip_suffix(']').unwrap();
+                data[offset.parse::<usize>().unwrap() / size_of::<S>() + index as usize]
+            }
+            ["selp", _] => {
+                number(if truths[operands[3]] { operands[1] } else { operands[2] }, values)
+            }
+            ref parts => {
+                let from: Vec<S> = operands[1..].iter().map(|from| number(from, values)).collect();
+                match (parts, &from[..]) {
+                    (["mov", _], &[a]) => a,
+                    (["neg", _], &[a]) => -a,
+                    (["abs", _], &[a]) => a.abs(),
+                    (["sqrt", "rn", _], &[a]) => a.sqrt(),
+                    (["add", "rn", _], &[a, b]) => a + b,
+                    (["sub", "rn", _], &[a, b]) => a - b,
+                    (["mul", "rn", _], &[a, b]) => a * b,
+                    (["div", "rn", _], &[a, b]) => a / b,
+                    _ => panic!("{text} is unknown"),
+                }
+            }
+        };
+        values.insert(operands[0].to_owned(), value);
+    }
+    values["%hole_to"]
+}
+
+/// The value that the PTX calculates, hole by hole as the templates do.
+fn value<S: Scalar>(layout: &Layout<S>, x: &[S]) -> S {
+    let filling = Filling::new(layout);
+    let [(_, first), (_, finish)] = &filling.holes[..] else { panic!("two holes") };
+    let mut values = HashMap::new();
+    let set = |values: &mut HashMap<String, S>, name: &str, value: S| {
+        values.insert(format!("%hole_{name}"), value);
+    };
+    match layout {
+        Layout::Sum { reach, data, terms, .. } => {
+            let mut fold = Fold::new(*terms);
+            for term in 0..*terms as usize {
+                set(&mut values, "x", x[term]);
+                let next = if *reach == Reach::Next { term + 1 } else { term };
+                set(&mut values, "y", x[next]);
+                fold.push(Joined(interpreted(first, &mut values, (term as u32, data))));
+            }
+            let Joined(sum) = fold.finish();
+            set(&mut values, "sum", sum);
+        }
+        Layout::Point { .. } => {
+            set(&mut values, "sum", S::ZERO);
+            for (index, four) in x.chunks(4).enumerate() {
+                for (nth, name) in ["x", "y", "z", "w"].into_iter().enumerate() {
+                    set(&mut values, name, four.get(nth).copied().unwrap_or(S::ZERO));
+                }
+                interpreted(first, &mut values, (index as u32, &[]));
+            }
+        }
+    }
+    interpreted(finish, &mut values, (0, &[]))
+}
+
+fn same_in<S: Scalar>(text: &str, dims: usize) {
+    let formula = Formula::parse(text).unwrap();
+    let program = formula.program::<S>(None, dims, &[]).unwrap();
+    let layout = layout::<S>(text, dims);
+    let mut rows = vec![[S::ZERO]; program.rows];
+    program.place_constants(&mut rows);
+    for point in 0..12_u32 {
+        let at = |d: usize| f64::from((point * 977 + d as u32 * 131) % 613) / 61.3 - 3.0;
+        let x: Vec<S> = (0..dims).map(|d| S::nearest(at(d))).collect();
+        for (row, &x) in rows.iter_mut().zip(&x) {
+            *row = [x];
+        }
+        run(&program.once, &mut rows, 1);
+        let expected = defined(rows[program.result][0]);
+        let got = value(&layout, &x);
+        let bits = |number: S| number.to_f64().to_bits();
+        let both_nan = got.to_f64().is_nan() && expected.to_f64().is_nan();
+        assert!(
+            both_nan || bits(got) == bits(expected),
+            "{text} in {} at {x:?}: {got}, not {expected}",
+            S::NAME
+        );
+    }
+}
+
+#[test]
+fn the_ptx_calculates_what_the_cpu_does() {
+    for (text, dims) in formulas() {
+        same_in::<f32>(&text, dims);
+        same_in::<f64>(&text, dims);
+    }
+}
+
+/// Every hole of every kernel is filled, and nothing of a copied function is left in it.
+#[cfg(feature = "cuda")]
+#[test]
+fn kernels_have_no_holes_left() {
+    let image = crate::kernel_images().first().expect("one image");
+    let kernel = |name: &str| image.text(name);
+    for (text, dims, template) in [
+        (RASTRIGIN, 5, "formula_own"),
+        (ROSENBROCK, 5, "formula_next"),
+        ("erf(x[0])^x[1] + gamma(x[8])", 9, "formula_all"),
+    ] {
+        let filling = Filling::new(&layout::<f32>(text, dims));
+        let names = image.names().filter(|name| name.contains(template) && name.ends_with("f32"));
+        let names: Vec<&str> = names.collect();
+        assert_eq!(names.len(), 7, "{template}: {names:?}");
+        for name in names {
+            let filled = filling.filled(&image.text(name).unwrap(), &kernel);
+            for left in ["_begins;", "_ends;", "formula_erf", "formula_cospi", "[func_retval0],%v"]
+            {
+                assert!(!filled.contains(left), "{left} in {name}");
+            }
+            assert_eq!(filled.matches('{').count(), filled.matches('}').count(), "{name}");
+            assert!(filled.contains("%v1"), "{name}");
+        }
+    }
+    // Where there are many copies of a long one, it is called.
+    let many: Vec<String> = (0..40).map(|i| format!("gamma(x[{i}])")).collect();
+    let filling = Filling::new(&layout::<f64>(&many.join(" + "), 40));
+    let filled = filling.filled(&image.text("swarm_step_formula_all_f64").unwrap(), &kernel);
+    assert_eq!(filled.matches("call.uni (%to),formula_gamma_f64").count(), 40);
+    assert_eq!(filled.matches(".func  (.param .b64 func_retval0) formula_gamma_f64").count(), 1);
 }
 
 /// Writes the kernels of a few formulas into `FLOCKWORK_FILLED`, for `scripts/check-ptx`.
@@ -92,7 +279,7 @@ fn filled_kernels_are_written() {
     let folder = Path::new(&folder);
     let image = crate::kernel_images().first().expect("one image");
     let kernel = |name: &str| image.text(name);
-    let mut write = |of: &str, template: &str, filling: &Filling, precision: &str| {
+    let write = |of: &str, template: &str, filling: &Filling, precision: &str| {
         for name in image.names() {
             if name.contains(template) && name.ends_with(precision) {
                 let text = filling.filled(&image.text(name).expect("it is there"), &kernel);

@@ -244,7 +244,9 @@ impl Problem {
             .with_bounds(lower, upper)
     }
 
-    /// A formula of variables with these names and bounds; it is evaluated on the CPU.
+    /// A formula of variables with these names and bounds.
+    ///
+    /// On a GPU it becomes a part of the kernels, unless it is very long.
     ///
     /// ```
     /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
@@ -265,7 +267,11 @@ impl Problem {
         Self::made(lower, upper, formula::NAME, |dims| Written::new(formula, Some(names), dims))
     }
 
-    /// A formula of `x[0]`, `x[1]` and so on, as many as there are bounds; it is evaluated on the CPU.
+    /// A formula of `x[0]`, `x[1]` and so on, as many as there are bounds.
+    ///
+    /// On a GPU it becomes a part of the kernels. A sum over a range is dealt out to threads there, if each
+    /// term sees `x[i]` alone or `x[i]` and `x[i+1]`; of another formula, a thread evaluates a point, of up
+    /// to 128 coordinates.
     ///
     /// ```
     /// use flockwork::{formula::Formula, swarm::{Problem, Search}};

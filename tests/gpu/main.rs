@@ -11,6 +11,8 @@ mod asynchronous;
 #[cfg(feature = "cuda")]
 mod fit;
 #[cfg(feature = "cuda")]
+mod formula;
+#[cfg(feature = "cuda")]
 mod paths;
 #[cfg(feature = "cuda")]
 mod runs;
@@ -68,6 +70,7 @@ fn trials() -> Vec<libtest_mimic::Trial> {
         swarm::trials(),
         runs::trials(),
         searches::trials(),
+        formula::trials(),
         asynchronous::trials(),
         paths::trials(),
         fit::trials(),
