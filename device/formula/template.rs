@@ -22,6 +22,13 @@ use crate::{
 };
 
 /// Calls the macro `$callback` with the list of all templates: `name: Type,` each.
+///
+/// ```
+/// macro_rules! names {
+///     ($($name:ident: $type:ident,)*) => { [$(stringify!($name)),*] };
+/// }
+/// assert_eq!(flockwork_device::for_each_template!(names).len(), 3);
+/// ```
 #[macro_export]
 macro_rules! for_each_template {
     ($callback:ident) => {
@@ -81,16 +88,43 @@ const INFO: Info = Info {
 const HINTS: Hints = Hints { bounded_step: false, ..Hints::DEFAULT };
 
 /// A formula whose sum has a term for each coordinate.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, FormulaOwn, evaluation::evaluate};
+///
+/// // Until its holes are filled.
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&FormulaOwn, &[3.0, 4.0], &context), 25.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct FormulaOwn;
 
 /// A formula whose sum has a term for each pair of neighbours.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, FormulaNext, evaluation::evaluate};
+///
+/// // Until its holes are filled.
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&FormulaNext, &[3.0, 4.0], &context), 12.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct FormulaNext;
 
 /// Any other formula.
+///
+/// ```
+/// use flockwork_device::gpu::memory::ReadOnly;
+/// use flockwork_device::objective::{Context, FormulaAll, evaluation::evaluate};
+///
+/// // Until its holes are filled.
+/// let context = Context::<f64>::new(2, ReadOnly::empty());
+/// assert_eq!(evaluate(&FormulaAll, &[3.0, 4.0], &context), 7.0);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct FormulaAll;

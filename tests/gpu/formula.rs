@@ -59,7 +59,10 @@ fn same(formula: &str, dims: usize) -> Result<(), Failed> {
         vec![(Search::new(problem.clone()).searches(searches).evaluations(20_000), vec![None])];
     for precision in [Precision::F32, Precision::F64] {
         let of = |particles| {
-            Search::new(problem.clone()).particles(particles).precision(precision).iterations(60)
+            Search::new(problem.clone())
+                .particles(particles)
+                .iterations(60)
+                .with(|options| options.precision = Some(precision))
         };
         cases.push((of(700), vec![None, Some(Strategy::Streaming), Some(Strategy::Resident)]));
         cases.push((of(20_000).iterations(12), vec![None]));

@@ -249,14 +249,19 @@ fn templates_have_the_same_bits_in_the_emulator() {
     fn same<O: Objective>(template: O, dims: u32) {
         let problem = Problem::new(template, dims).unwrap();
         let swarm = |precision| {
-            Search::new(problem.clone()).particles(70).iterations(9).precision(precision).seed(4)
+            Search::new(problem.clone())
+                .particles(70)
+                .iterations(9)
+                .seed(4)
+                .with(|options| options.precision = Some(precision))
         };
         let searches = Searches { lanes: Some(2), ..Searches::default() };
         let searches = Search::new(problem.clone()).searches(searches).evaluations(600);
         for search in [swarm(Precision::F32), swarm(Precision::F64), searches] {
             let expected = search.clone().run_on(&cpu(1), watch).unwrap();
-            for strategy in [Strategy::Streaming, Strategy::Resident, Strategy::Tiered] {
-                let machine = Emulated::new(3, 64).with_strategy(strategy).with(template);
+            for strategy in [None, Some(Strategy::Streaming)] {
+                let machine = Emulated::new(3, 64).with_shared_memory(200 << 10);
+                let machine = machine.with_strategy(strategy).with(template);
                 let got = search.clone().run_on(&machine, watch).unwrap();
                 let name = O::INFO.name;
                 assert_eq!(got.value.to_bits(), expected.value.to_bits(), "{name} {strategy:?}");
