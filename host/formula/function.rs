@@ -98,13 +98,14 @@ impl Written {
     }
 }
 
+/// A formula's layout, what is written into the kernels, and the plan with the layout's data.
+#[cfg(feature = "cuda")]
+type ForGpu<T> = (Layout<T>, Arc<dyn cuda::Filling>, Plan<T>);
+
 #[cfg(feature = "cuda")]
 impl Written {
-    /// How it is laid out on a GPU, what is written into the kernels, and the plan with its data.
-    fn for_gpu<T: Number>(
-        &self,
-        plan: Plan<T>,
-    ) -> Result<(Layout<T>, Arc<dyn cuda::Filling>, Plan<T>)> {
+    /// What a GPU is given for a plan.
+    fn for_gpu<T: Number>(&self, plan: Plan<T>) -> Result<ForGpu<T>> {
         if !self.has_kernels {
             return Err(self.why_on_cpu().1);
         }
