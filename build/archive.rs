@@ -9,7 +9,7 @@ use super::ptx::{Facts, Module};
 
 /// A chunk ends before it has more text than this. Half as much costs 5 % more bytes and takes half as
 /// long to read: some 12 ms for the last module of a chunk.
-const MOST_TEXT: usize = 2_000_000;
+pub const MOST_TEXT: usize = 2_000_000;
 /// The highest level would save nothing: no chunk is longer than the dictionary.
 const LEVEL: u32 = 6;
 

@@ -23,10 +23,11 @@ fn modules() -> Vec<Module> {
             ..Facts::default()
         },
     };
+    let tenth = packing::MOST_TEXT / 10;
     vec![
-        module("swarm_step_b_f64", "swarm_step", "f64", 700_000),
-        module("swarm_step_b_f32", "swarm_step", "f32", 300_000),
-        module("swarm_step_a_f32", "swarm_step", "f32", 500_000),
+        module("swarm_step_b_f64", "swarm_step", "f64", 7 * tenth),
+        module("swarm_step_b_f32", "swarm_step", "f32", 3 * tenth),
+        module("swarm_step_a_f32", "swarm_step", "f32", 5 * tenth),
         module("paths_outer_f32", "paths_outer", "f32", 1000),
         module("swarm_step_a", "swarm_step", "", 10),
     ]
