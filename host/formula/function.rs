@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use flockwork_device::{
@@ -44,7 +44,7 @@ pub(crate) struct Written {
     single: Program<f32>,
     double: Program<f64>,
     /// Whether it can be written into a GPU's kernels: it is small enough, and has no constraints.
-    has_kernels: bool,
+    has_kernels: OnceLock<bool>,
 }
 
 /// The most operations of a formula in a GPU's kernel: the driver compiles each.
@@ -56,10 +56,8 @@ impl Written {
     pub fn new(formula: &Formula, names: Option<Vec<String>>, dims: usize) -> Result<Self> {
         let double: Program<f64> = formula.program(names.as_deref(), dims, &[])?;
         memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
-        let layout: Layout<f64> = formula.layout(names.as_deref(), dims)?;
-        let has_kernels = layout.operations() <= MOST_OPERATIONS && layout.held() <= MOST_HELD;
         Ok(Self {
-            has_kernels,
+            has_kernels: OnceLock::new(),
             formula: formula.clone(),
             dims: u32::try_from(dims).unwrap_or(u32::MAX),
             single: formula.program(names.as_deref(), dims, &[])?,
@@ -81,7 +79,7 @@ impl Written {
         let double: Program<f64> = scope.constrained(objective, constraints, tolerance)?;
         memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
         let single = scope.constrained(objective, constraints, tolerance)?;
-        Ok(Self { single, double, is_constrained: true, has_kernels: false, ..self.clone() })
+        Ok(Self { single, double, is_constrained: true, has_kernels: false.into(), ..self.clone() })
     }
 
     /// Its instructions.
@@ -106,7 +104,7 @@ type ForGpu<T> = (Layout<T>, Arc<dyn cuda::Filling>, Plan<T>);
 impl Written {
     /// What a GPU is given for a plan.
     fn for_gpu<T: Number>(&self, plan: Plan<T>) -> Result<ForGpu<T>> {
-        if !self.has_kernels {
+        if !self.has_kernels() {
             return Err(self.why_on_cpu().1);
         }
         check_name(&plan, NAME)?;
@@ -127,7 +125,13 @@ impl Function for Written {
     }
 
     fn has_kernels(&self) -> bool {
-        self.has_kernels
+        // Nobody asks where a CPU was asked for.
+        *self.has_kernels.get_or_init(|| {
+            let layout: Result<Layout<f64>> = self.formula.layout(self.names(), self.dims as usize);
+            layout.is_ok_and(|layout| {
+                layout.operations() <= MOST_OPERATIONS && layout.held() <= MOST_HELD
+            })
+        })
     }
 
     fn why_on_cpu(&self) -> (&'static str, Error) {

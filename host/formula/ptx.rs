@@ -69,16 +69,21 @@ impl Filling {
 
     /// The text of a kernel's module with its holes filled. `kernel` has the texts of others.
     pub fn filled(&self, text: &str, kernel: &dyn Fn(&str) -> Option<String>) -> String {
-        let library = kernel(&format!("{OPERATIONS}{}", self.precision)).unwrap_or_default();
-        let mut functions = Functions::new(&library, self.precision);
+        let mut uses: HashMap<&'static str, usize> = HashMap::new();
         for (hole, lines) in &self.holes {
             let holes = text.matches(&begins(hole)).count();
             for line in lines {
                 if let Line::Operation { word, .. } = line {
-                    *functions.uses.entry(word).or_default() += holes;
+                    *uses.entry(word).or_default() += holes;
                 }
             }
         }
+        let library = match uses.is_empty() {
+            true => None,
+            false => kernel(&format!("{OPERATIONS}{}", self.precision)),
+        };
+        let library = library.unwrap_or_default();
+        let functions = Functions::new(&library, self.precision, uses);
         let mut filled = text.to_owned();
         for (hole, lines) in &self.holes {
             let inside: String = lines.iter().map(|line| functions.written(line)).collect();
@@ -134,7 +139,7 @@ struct Functions<'a> {
 }
 
 impl<'a> Functions<'a> {
-    fn new(library: &'a str, precision: &'static str) -> Self {
+    fn new(library: &'a str, precision: &'static str, uses: HashMap<&'static str, usize>) -> Self {
         let mut texts = HashMap::new();
         // Declarations have no body.
         let mut rest = library;
@@ -157,7 +162,7 @@ impl<'a> Functions<'a> {
             }
             rest = &text[end..];
         }
-        Self { precision, texts, uses: HashMap::new() }
+        Self { precision, texts, uses }
     }
 
     fn name(&self, word: &str) -> String {

@@ -270,10 +270,10 @@ fn kernels_have_no_holes_left() {
     assert_eq!(filled.matches(".func  (.param .b64 func_retval0) formula_gamma_f64").count(), 1);
 }
 
-/// Writes the kernels of a few formulas into `FLOCKWORK_FILLED`, for `scripts/check-ptx`.
+/// Writes the kernels of a few formulas into the folder `FLOCKWORK_FILLED`, to be tried with `ptxas`.
 #[cfg(feature = "cuda")]
 #[test]
-#[ignore = "writes files: scripts/check-ptx runs it"]
+#[ignore = "writes files into FLOCKWORK_FILLED, for ptxas"]
 fn filled_kernels_are_written() {
     let folder = std::env::var_os("FLOCKWORK_FILLED").expect("FLOCKWORK_FILLED names a folder");
     let folder = Path::new(&folder);
