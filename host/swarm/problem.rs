@@ -506,7 +506,9 @@ impl Problem {
         &self,
         change: impl FnOnce(Arc<dyn Function>) -> Arc<dyn Function>,
     ) -> Self {
-        Self { function: change(Arc::clone(&self.function)), ..self.clone() }
+        let mut changed = Self { objective: change(Arc::clone(&self.objective)), ..self.clone() };
+        changed.compose();
+        changed
     }
 
     /// Adds constraints: a comparison by `<=`, `<`, `>=`, `>` or `==`, or several joined by `and`, of the
