@@ -28,6 +28,8 @@ use std::{
 use archive::Archive;
 use compile::{Compiler, TARGETS, Target};
 
+/// The sources of the kernels, except in a package: cargo packs them as a crate of their own.
+const DEVICE: &str = "device";
 /// The kernels that are kept for machines without a fitting compiler.
 const KEPT: &str = "data/ptx";
 /// Names a compiler for the device build, or says `prebuilt`.
@@ -38,8 +40,11 @@ const INSTALL: &str = " Install a compiler with the sources of its `core`: on De
     GPU support: `--no-default-features --features cli`.";
 
 fn main() -> ExitCode {
-    for path in ["build.rs", "build", "device", "host/cuda/archive.rs"] {
-        println!("cargo::rerun-if-changed={path}");
+    for path in ["build.rs", "build", DEVICE, "host/cuda/archive.rs"] {
+        // Cargo would build again each time if one of them is missing.
+        if Path::new(path).exists() {
+            println!("cargo::rerun-if-changed={path}");
+        }
     }
     println!("cargo::rerun-if-env-changed={CHOICE}");
     if env::var_os("CARGO_FEATURE_CUDA").is_none() {
@@ -62,16 +67,26 @@ fn main() -> ExitCode {
 
 /// Leaves the kernels in `out`, ready to be embedded, and says where they came from.
 fn kernels(root: &Path, out: &Path) -> Result<String, String> {
+    let choice = env::var_os(CHOICE).unwrap_or_default();
+    let wants_rust_cuda = env::var_os("CARGO_FEATURE_RUST_CUDA").is_some();
+    if !root.join(DEVICE).exists() {
+        if wants_rust_cuda || !(choice.is_empty() || choice == "prebuilt") {
+            return Err(format!(
+                "this package has the GPU kernels compiled and not their sources: to compile them \
+                 take the repository, or else leave out the feature `rust-cuda` and unset {CHOICE}"
+            ));
+        }
+        return packaged(root, out);
+    }
     let hash = compile::source_hash(root)?;
     write(&out.join("device.hash"), format!("{hash}\n"))?;
     // What `scripts/update-ptx` knows the compiler by; the kept kernels have none here.
     let _ = fs::remove_file(out.join("compiler"));
 
-    let choice = env::var_os(CHOICE).unwrap_or_default();
     if choice == "prebuilt" {
         return kept(root, out, &hash, &format!("{CHOICE}=prebuilt"), INSTALL);
     }
-    if env::var_os("CARGO_FEATURE_RUST_CUDA").is_some() {
+    if wants_rust_cuda {
         if !choice.is_empty() {
             return Err(format!(
                 "{CHOICE} names a compiler for the GPU kernels, and the feature `rust-cuda` asks for \
@@ -129,6 +144,16 @@ fn kept(root: &Path, out: &Path, hash: &str, why: &str, advice: &str) -> Result<
         "the GPU kernels kept in {KEPT} are not those of device/ as it is, which was not compiled \
          here: {why}.{advice}"
     ))
+}
+
+/// The kernels that came with a package. They are those of the device crate, since the package depends on
+/// one version of it exactly. Published ones are among them: the list of their names is in that crate.
+fn packaged(root: &Path, out: &Path) -> Result<String, String> {
+    for target in TARGETS {
+        write(&archive_of(out, target), kept_archive(root, target)?)?;
+    }
+    embed(out, TARGETS)?;
+    Ok(format!("the ones in {KEPT}, which came with the package"))
 }
 
 /// What the kernels state, by the ones kept in [`KEPT`]: for another compiler's PTX, which lacks it.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytemuck::Pod;
-use cust::sys::CUdeviceptr;
 use flockwork_device::gpu::memory::{ReadOnly, ReadWrite};
 
 use super::context::{Context, free_and_total};
 use super::driver::call;
 use super::error::{Code, CudaError, DriverError, Result};
 use super::gpu::Gpu;
+use super::sys::{CU_MEMHOSTREGISTER_PORTABLE, CUdeviceptr};
 
 /// The buffers that this process holds in the memory of all GPUs.
 ///
@@ -123,8 +123,9 @@ impl Gpu {
         let context = self.context().clone();
         context.make_current()?;
         if bytes != 0 {
+            let flags = CU_MEMHOSTREGISTER_PORTABLE;
             // SAFETY: the caller's promise.
-            unsafe { call!(cuMemHostRegister_v2(memory.cast(), bytes, PORTABLE)) }?;
+            unsafe { call!(cuMemHostRegister_v2(memory.cast(), bytes, flags)) }?;
         }
         Ok(Pinned { memory: if bytes == 0 { ptr::null_mut() } else { memory }, context })
     }
@@ -298,9 +299,6 @@ impl<T> Drop for Buffer<T> {
         }
     }
 }
-
-/// Pinned for every GPU of the process.
-const PORTABLE: u32 = 1;
 
 /// Host memory that is pinned while this exists ([`Gpu::pin`]), owned by someone else.
 #[derive(Debug)]

@@ -2,11 +2,10 @@
 
 use std::ptr;
 
-use cust::sys;
-
 use super::device;
 use super::driver::call;
 use super::error::Result;
+use super::sys;
 
 /// Free and total bytes of the current context's GPU.
 pub(super) fn free_and_total() -> Result<(u64, u64)> {

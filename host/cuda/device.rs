@@ -3,10 +3,9 @@
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
-use cust::sys::{self, CUdevice_attribute_enum as Attribute};
-
 use super::driver::{self, call};
 use super::error::{Bytes, CudaError, Result};
+use super::sys::{self, CUdevice_attribute as Attribute};
 use super::version::{Capability, Version};
 
 /// Whether this machine has usable GPUs, and if not, why.
@@ -134,28 +133,29 @@ impl Device {
         unsafe { call!(cuDeviceTotalMem_v2(&mut memory, raw)) }?;
         // SAFETY: the string ends within the array, which outlives its use here.
         let name = unsafe { CStr::from_ptr(name.as_ptr()) }.to_string_lossy().into_owned();
-        use Attribute::*;
         Ok(Self {
             ordinal,
             name,
             capability: Capability {
-                major: attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
-                minor: attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+                major: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+                minor: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
             },
             memory: memory as u64,
-            multiprocessors: attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
+            multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?,
             threads_per_multiprocessor: attribute(
-                CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
             )?,
             registers_per_multiprocessor: attribute(
-                CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR,
             )?,
             shared_per_multiprocessor: attribute(
-                CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR,
             )?,
-            shared_per_block: attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?,
-            l2_cache: attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
-            cooperative: attribute(CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
+            shared_per_block: attribute(
+                Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+            )?,
+            l2_cache: attribute(Attribute::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)?,
+            cooperative: attribute(Attribute::CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH)? != 0,
         })
     }
 }

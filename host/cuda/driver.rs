@@ -1,7 +1,6 @@
 //! The driver: finding, initialising and calling it.
 //!
-//! Its results are read as numbers: the bindings declare them as a Rust enum of CUDA 11.4's codes,
-//! so a later code would be undefined behaviour. All calls therefore go through `call!`.
+//! All calls go through `call!`, which names the function in the error.
 
 use std::sync::OnceLock;
 
@@ -14,13 +13,10 @@ pub const OLDEST_DRIVER: Version = Version::new(11, 0);
 
 /// `call!(cuFunction(arguments))`: the call as a `Result<(), DriverError>`. The call is unsafe.
 macro_rules! call {
-    ($function:ident($($argument:expr),* $(,)?)) => {{
-        let function: unsafe extern "C" fn($(call!(@any $argument)),*) -> cust::sys::CUresult =
-            $crate::cuda::binding::functions::$function;
-        let function = $crate::cuda::binding::DriverFunction::numeric(function);
-        $crate::cuda::error::Code(function($($argument),*)).check(stringify!($function))
-    }};
-    (@any $argument:expr) => { _ };
+    ($function:ident($($argument:expr),* $(,)?)) => {
+        $crate::cuda::error::Code(($crate::cuda::binding::functions().$function)($($argument),*))
+            .check(stringify!($function))
+    };
 }
 pub(super) use call;
 
@@ -80,16 +76,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trampolines_answer_without_a_driver() {
+    fn functions_answer_without_a_driver() {
         if bind().is_ok() {
             eprintln!("skipped: there is a driver");
             return;
         }
-        // SAFETY: no driver is bound, so the call ends in `not_bound`.
+        // SAFETY: no driver is bound, so the function only answers.
         let error = unsafe { call!(cuInit(0)) }.unwrap_err();
         assert_eq!((error.call, error.code), ("cuInit", Code::NOT_INITIALIZED));
         let (f, stream, none) = (null_mut(), null_mut(), null_mut());
-        // SAFETY: as above; the last five arguments are passed on the stack.
+        // SAFETY: as above.
         let error = unsafe { call!(cuLaunchKernel(f, 1, 1, 1, 32, 1, 1, 0, stream, none, none)) };
         assert_eq!(error.unwrap_err().code, Code::NOT_INITIALIZED);
     }

@@ -6,7 +6,8 @@ use std::ptr;
 
 use thiserror::Error;
 
-use super::binding::{DriverFunction, LIBRARY_VARIABLE, functions};
+use super::binding::LIBRARY_VARIABLE;
+use super::driver::call;
 use super::version::{Capability, Version};
 
 /// The result of everything in [`super`].
@@ -438,12 +439,10 @@ impl Code {
     /// For codes newer than this program; `None` without a driver.
     fn name_from_driver(self) -> Option<&'static str> {
         let mut name = ptr::null();
-        // `name` is written before the call returns; without a driver the call returns
-        // NOT_INITIALIZED.
-        let ask: unsafe extern "C" fn(_, _) -> _ = functions::cuGetErrorName;
-        // SAFETY: the signature is the driver's, and `name` outlives the call.
-        let answer = unsafe { ask.numeric()(self.0, &mut name) };
-        if answer != 0 || name.is_null() {
+        // Without a driver the call returns NOT_INITIALIZED.
+        // SAFETY: `name` is written before the call returns.
+        unsafe { call!(cuGetErrorName(self.0, &mut name)) }.ok()?;
+        if name.is_null() {
             return None;
         }
         // SAFETY: the driver's names are constants of its library, which is never unloaded.

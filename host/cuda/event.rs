@@ -3,11 +3,10 @@
 use std::ptr;
 use std::sync::Arc;
 
-use cust::sys;
-
 use super::context::Context;
 use super::driver::call;
 use super::error::Result;
+use super::sys;
 
 /// A point in a stream's work, and the time the GPU reached it.
 #[derive(Debug)]

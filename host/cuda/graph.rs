@@ -9,8 +9,6 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
-use cust::sys;
-
 use flockwork_device::kernel::Kernel;
 
 use super::context::Context;
@@ -19,6 +17,7 @@ use super::error::Result;
 use super::launch::{LoadedKernel, Shape};
 use super::module::Loaded;
 use super::stream::Stream;
+use super::sys;
 
 /// The fewest launches that are worth a graph.
 const FEWEST: usize = 4;

@@ -15,8 +15,8 @@
 //!
 //! The only place that calls the driver. From the bottom up, each level has less unsafe code:
 //!
-//! - `binding` finds the driver's library at run time; `driver` initialises it and calls its
-//!   functions. Every call is unsafe.
+//! - `sys` declares the driver's types and functions; `binding` finds its library at run time;
+//!   `driver` initialises it and calls its functions. Every call is unsafe.
 //! - `error` turns the driver's codes into sentences; `device` lists GPUs.
 //! - `context`, `module`, `event`, `gpu`, `buffer`, `stream` own the driver's objects (contexts,
 //!   code, events, memory, queues), release them on drop, and check every length. Using them is
@@ -27,9 +27,9 @@
 //!   `Buffer::read_write`, which create a kernel's arguments, are part of the same promise.
 //! - `graph` records many launches, which the driver then replays with other arguments.
 //!
-//! `cust` provides the driver's types and functions. Its own wrappers are not used: they discard
-//! codes that CUDA 11.4 does not have, and ask the driver to format an error where there may be
-//! no driver.
+//! The declarations are this project's own, and tests compare them with those of `cust`. Only tests
+//! depend on that crate: with it every build needs a CUDA toolkit, its type of results has no values
+//! for codes that CUDA 11.4 does not have, and its wrappers discard such codes.
 
 mod archive;
 mod binding;
@@ -44,6 +44,7 @@ mod graph;
 mod launch;
 mod module;
 mod stream;
+mod sys;
 mod text;
 mod version;
 

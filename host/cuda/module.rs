@@ -10,7 +10,6 @@ use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use cust::sys::{self, CUfunction_attribute_enum as Attribute, CUjit_option_enum as JitOption};
 use flockwork_device::kernel::Constants;
 
 use super::archive::Archive;
@@ -18,6 +17,7 @@ use super::context::Context;
 use super::device::Device;
 use super::driver::{self, call};
 use super::error::{Code, CudaError, DriverError, Result, cuda_of_ptx};
+use super::sys::{self, CUfunction_attribute as Attribute, CUjit_option as JitOption};
 use super::text;
 use super::version::{Capability, Version};
 

@@ -5,7 +5,6 @@ use std::ptr;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use cust::sys;
 
 use super::buffer::Buffer;
 use super::context::Context;
@@ -13,6 +12,7 @@ use super::driver::call;
 use super::error::{CudaError, Result};
 use super::event::Event;
 use super::gpu::Gpu;
+use super::sys;
 
 /// A queue of work on a GPU: work in one stream runs in order, work in different streams may
 /// overlap.

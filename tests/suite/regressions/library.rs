@@ -66,8 +66,35 @@ pub fn main() -> Result<(), flockwork::Error> {
 }
 "#;
 
-/// A crate outside the workspace, with cargo's own profiles: the one for development is not
-/// optimised, and a thread's usual stack is 2 MiB.
+/// What cargo would upload to a registry, unpacked in a folder: the library, and the crate of its kernels.
+fn packages(folder: &Path) -> [PathBuf; 2] {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let done = |command: &mut Command| {
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    };
+    let arguments = ["package", "--workspace", "--offline", "--no-verify", "--allow-dirty"];
+    let packing = folder.join("packing");
+    done(
+        Command::new(env!("CARGO"))
+            .args(arguments)
+            .current_dir(here)
+            .env("CARGO_TARGET_DIR", &packing),
+    );
+    ["flockwork", "flockwork-device"].map(|name| {
+        let name = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
+        let unpacked = folder.join(&name);
+        let _ = fs::remove_dir_all(&unpacked);
+        // `-m`: the files in it are of one day, so cargo would not see that they have changed.
+        let archive = packing.join(format!("package/{name}.crate"));
+        done(Command::new("tar").arg("-xmzf").arg(archive).arg("-C").arg(folder));
+        unpacked
+    })
+}
+
+/// A crate outside the workspace that depends on the package with its default features, as `cargo add` leaves
+/// it: no variable says where CUDA is or what compiles kernels. Cargo's own profiles: the one for
+/// development is not optimised, and a thread's usual stack is 2 MiB.
 #[test]
 #[ignore = "builds all dependencies once more; .ci/run runs it"]
 fn a_crate_of_ones_own_runs_in_both_profiles() {
@@ -87,9 +114,13 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
             &format!("std::thread::spawn(|| program_{nth}::main().unwrap()).join().unwrap();\n");
     }
     source += "println!(\"all ran\");\n}\n";
+    let target = here.join("target/outside");
+    fs::create_dir_all(&target).unwrap();
+    let [library, device] = packages(&target);
     let manifest = format!(
-        "[package]\nname = \"outside\"\nedition = \"2024\"\n[dependencies]\n\
-         flockwork = {{ path = {here:?}, default-features = false }}\n\
+        "[package]\nname = \"outside\"\nedition = \"2024\"\n\
+         [dependencies]\nflockwork = {{ path = {library:?} }}\n\
+         [patch.crates-io]\nflockwork-device = {{ path = {device:?} }}\n\
          [profile.dev]\ndebug = false\n[workspace]\n"
     );
     fs::create_dir(folder.path().join("src")).unwrap();
@@ -101,8 +132,10 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
         let out = Command::new(env!("CARGO"))
             .args(["run", "--offline", "--quiet", "--profile", profile])
             .current_dir(folder.path())
-            .env("CARGO_TARGET_DIR", here.join("target/outside"))
+            .env("CARGO_TARGET_DIR", &target)
             .env_remove("RUST_MIN_STACK")
+            .env_remove("CUDA_LIBRARY_PATH")
+            .env_remove("FLOCKWORK_DEVICE_RUSTC")
             .output()
             .unwrap();
         let (said, complaint) =
@@ -112,6 +145,8 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
             "{profile}: {said}{complaint}"
         );
     }
+    let lock = fs::read_to_string(folder.path().join("Cargo.lock")).unwrap();
+    assert!(!lock.contains("\"cust"), "cust needs a CUDA toolkit");
 }
 
 /// In f32 a bowl on top of 1e8 is flat: functions that compute in f64 are searched in f64.
