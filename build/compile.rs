@@ -37,7 +37,53 @@ const FLAGS: &[&str] = &[
 ];
 
 /// What decides how the compiled text is cut and packed.
-const PACKING: [&str; 3] = ["build/archive.rs", "build/ptx.rs", "host/cuda/archive.rs"];
+const PACKING: [(&str, &[u8]); 2] = [
+    ("build/packing.rs", include_bytes!("packing.rs")),
+    ("build/ptx.rs", include_bytes!("ptx.rs")),
+];
+
+/// The device crate's sources where this build has them.
+pub struct Device {
+    root: PathBuf,
+}
+
+impl Device {
+    /// In this folder.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Writes a manifest for it alone into `folder`, without the workspace or the dependencies that it has
+    /// on the host.
+    fn manifest(&self, folder: &Path) -> Result<PathBuf, String> {
+        let text = format!(
+            "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n\
+             [workspace]\n[features]\nentries = []\nlineage = []\nrust-cuda = []\n",
+            self.root.join("lib.rs").display().to_string()
+        );
+        let file = folder.join("Cargo.toml");
+        update(&file, &text)?;
+        Ok(file)
+    }
+}
+
+/// Writes a file of a generated crate unless it has this text already, so that cargo sees no change; returns
+/// whether it did.
+pub fn update(file: &Path, text: &str) -> Result<bool, String> {
+    let change = !fs::read_to_string(file).is_ok_and(|before| before == text);
+    if change {
+        let folder = file.parent().expect("a file lies in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(file, text))
+            .map_err(|e| format!("{}: {e}", file.display()))?;
+    }
+    Ok(change)
+}
 
 /// A rustc that has the sources of its own `core`.
 pub struct Compiler {
@@ -109,73 +155,115 @@ impl Compiler {
         })
     }
 
-    /// Compiles the device crate for every target and leaves `CPU.ptx` in `out`.
-    pub fn compile(&self, root: &Path, out: &Path) -> Result<(), String> {
+    /// Compiles every kernel of the device crate for every target and leaves `CPU.ptx` in `out`.
+    pub fn compile(&self, device: &Device, out: &Path) -> Result<(), String> {
         // One folder, so that `core` is compiled once and only the kernels for each target.
         let build = out.join("device");
-        let flags = self.flags(root);
-        let manifest = manifest(root, &build)?;
+        let manifest = device.manifest(&build)?;
+        let features = if has_lineage() { "entries,lineage" } else { "entries" };
+        let remaps = [(device.root().to_owned(), "./device")];
         for target in TARGETS {
-            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-            for (name, _) in env::vars_os().filter(|(name, _)| is_for_the_outer_build(name)) {
-                cargo.env_remove(name);
-            }
-            let output = cargo
-                .current_dir(root)
-                .args(["rustc", "--release", "--lib", "--crate-type", "cdylib"])
-                .arg("--manifest-path")
-                .arg(&manifest)
-                .args(self.vendored())
-                .args(has_lineage().then_some("--features=lineage"))
-                .args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
-                .arg("--target-dir")
-                .arg(&build)
-                .args(["--", "--emit=asm"])
-                .arg(format!("-Ctarget-cpu={}", target.cpu))
-                .arg(format!("-Ctarget-feature={}", target.feature))
-                .env("RUSTC", &self.rustc)
-                // -Zbuild-std and the PTX target are still unstable. The program itself needs
-                // neither.
-                .env("RUSTC_BOOTSTRAP", "1")
-                // The environment overrides the user's cargo configuration.
-                .env("RUSTC_WRAPPER", "")
-                .env("RUSTC_WORKSPACE_WRAPPER", "")
-                .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
-                .env("CARGO_BUILD_BUILD_DIR", &build)
-                .env("CARGO_INCREMENTAL", "0")
-                .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
-                .env("CARGO_PROFILE_RELEASE_LTO", "fat")
-                .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
-                .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
-                .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
-                .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
-                .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false")
-                .output()
-                .map_err(|e| format!("cargo: {e}"))?;
-            if !output.status.success() {
-                let messages = String::from_utf8_lossy(&output.stderr);
-                eprintln!("{messages}");
-                let mut lines = messages.lines().skip_while(|line| !line.starts_with("error"));
-                let first = lines.next().unwrap_or("it gave no reason");
-                let place = lines.next().filter(|line| line.trim().starts_with("-->"));
-                return Err(format!(
-                    "{} failed on it: {first}{}",
-                    self.version,
-                    place.map_or(String::new(), |place| format!(" {}", place.trim()))
-                ));
-            }
-            let assembly = build.join("nvptx64-nvidia-cuda/release/deps/flockwork_device.s");
-            let ptx = fs::read_to_string(&assembly)
-                .map_err(|e| format!("{}: {e}", assembly.display()))?;
-            // The targets share this file: if cargo considered one of them up to date, the file
-            // would belong to the other.
-            if !ptx.contains(&format!(".target {}\n", target.cpu)) {
-                return Err(format!("{} is not for {}", assembly.display(), target.cpu));
-            }
+            let arguments = [format!("--features={features}"), "--crate-type=cdylib".into()];
+            let text = self.ptx(target, &manifest, &arguments, &build, &remaps)?;
             let file = out.join(format!("{}.ptx", target.cpu));
-            fs::write(&file, slim(&ptx)).map_err(|e| format!("{}: {e}", file.display()))?;
+            fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
         }
         Ok(())
+    }
+
+    /// Compiles a crate of kernels that depends on the device crate, `source` being the text of its only
+    /// file and `root` the folder that paths in messages are relative to, and returns the PTX for each
+    /// target. What is built lies in `out`.
+    pub fn compile_crate(
+        &self,
+        device: &Device,
+        source: &str,
+        root: &Path,
+        out: &Path,
+    ) -> Result<Vec<String>, String> {
+        let folder = out.join("kernels");
+        device.manifest(&out.join("device"))?;
+        let manifest = "[package]\nname = \"flockwork-kernels\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
+                        crate-type = [\"cdylib\"]\n[workspace]\n[dependencies]\n\
+                        flockwork-device = { path = \"../device\" }\n";
+        update(&folder.join("Cargo.toml"), manifest)?;
+        update(&folder.join("lib.rs"), source)?;
+        let manifest = folder.join("Cargo.toml");
+        let remaps = [(device.root().to_owned(), "flockwork-device"), (root.to_owned(), ".")];
+        TARGETS
+            .iter()
+            .map(|target| self.ptx(target, &manifest, &[], &out.join("target"), &remaps))
+            .collect()
+    }
+
+    /// The PTX of a library, which `cargo rustc` compiles for a target with these further arguments.
+    fn ptx(
+        &self,
+        target: &Target,
+        manifest: &Path,
+        arguments: &[String],
+        build: &Path,
+        remaps: &[(PathBuf, &str)],
+    ) -> Result<String, String> {
+        let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        for (name, _) in env::vars_os().filter(|(name, _)| is_for_the_outer_build(name)) {
+            cargo.env_remove(name);
+        }
+        let output = cargo
+            .current_dir(manifest.parent().expect("it lies in a folder"))
+            .args(["rustc", "--release", "--lib"])
+            .args(arguments)
+            .arg("--manifest-path")
+            .arg(manifest)
+            .args(self.vendored())
+            .args(["--target", "nvptx64-nvidia-cuda", "-Zbuild-std=core"])
+            .arg("--target-dir")
+            .arg(build)
+            .args(["--", "--emit=asm"])
+            .arg(format!("-Ctarget-cpu={}", target.cpu))
+            .arg(format!("-Ctarget-feature={}", target.feature))
+            .env("RUSTC", &self.rustc)
+            // -Zbuild-std and the PTX target are still unstable. The program itself needs neither.
+            .env("RUSTC_BOOTSTRAP", "1")
+            // The environment overrides the user's cargo configuration.
+            .env("RUSTC_WRAPPER", "")
+            .env("RUSTC_WORKSPACE_WRAPPER", "")
+            .env("CARGO_ENCODED_RUSTFLAGS", self.flags(remaps).join("\x1f"))
+            .env("CARGO_BUILD_BUILD_DIR", build)
+            .env("CARGO_INCREMENTAL", "0")
+            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
+            .env("CARGO_PROFILE_RELEASE_LTO", "fat")
+            .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+            .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
+            .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "false")
+            .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "false")
+            .output()
+            .map_err(|e| format!("cargo: {e}"))?;
+        if !output.status.success() {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            eprintln!("{messages}");
+            let mut lines = messages.lines().skip_while(|line| !line.starts_with("error"));
+            let first = lines.next().unwrap_or("it gave no reason");
+            let place = lines.next().filter(|line| line.trim().starts_with("-->"));
+            return Err(format!(
+                "{} failed on it: {first}{}",
+                self.version,
+                place.map_or(String::new(), |place| format!(" {}", place.trim()))
+            ));
+        }
+        let name = manifest.parent().and_then(Path::file_name).expect("it lies in a folder");
+        let assembly = build
+            .join("nvptx64-nvidia-cuda/release/deps")
+            .join(format!("flockwork_{}.s", name.to_string_lossy()));
+        let ptx =
+            fs::read_to_string(&assembly).map_err(|e| format!("{}: {e}", assembly.display()))?;
+        // The targets share this file: if cargo considered one of them up to date, the file would belong
+        // to the other.
+        if !ptx.contains(&format!(".target {}\n", target.cpu)) {
+            return Err(format!("{} is not for {}", assembly.display(), target.cpu));
+        }
+        Ok(slim(&ptx))
     }
 
     /// cargo looks for the dependencies of `std`, although `core` has none. If the compiler's
@@ -192,10 +280,12 @@ impl Compiler {
     }
 
     /// [`FLAGS`], plus flags that keep this machine's folders out of the PTX.
-    fn flags(&self, root: &Path) -> Vec<String> {
+    fn flags(&self, remaps: &[(PathBuf, &str)]) -> Vec<String> {
         let mut flags: Vec<String> = FLAGS.iter().copied().map(String::from).collect();
         let real = fs::canonicalize(&self.sources).unwrap_or_default();
-        for (folder, name) in [(&self.sources, "rust"), (&real, "rust"), (&root.into(), ".")] {
+        let sources = [(&self.sources, "rust"), (&real, "rust")];
+        let own = remaps.iter().map(|(folder, name)| (folder, *name));
+        for (folder, name) in sources.into_iter().chain(own) {
             flags.push(format!("--remap-path-prefix={}={name}", folder.display()));
         }
         flags
@@ -221,21 +311,6 @@ pub fn has_lineage() -> bool {
     env::var_os("CARGO_FEATURE_LINEAGE").is_some()
 }
 
-/// Writes the manifest of the device build: the device crate alone, without the workspace or the
-/// dependencies of its other crates.
-fn manifest(root: &Path, build: &Path) -> Result<PathBuf, String> {
-    let text = format!(
-        "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n[workspace]\n\
-         [features]\nlineage = []\nrust-cuda = []\n",
-        root.join("device/lib.rs").display().to_string()
-    );
-    let file = build.join("Cargo.toml");
-    fs::create_dir_all(build)
-        .and_then(|()| fs::write(&file, text))
-        .map_err(|e| format!("{}: {e}", file.display()))?;
-    Ok(file)
-}
-
 /// Whether a variable is set for the program's build by cargo, clippy or a wrapper, and must not
 /// reach the device's build. Variables that tell cargo how to reach registries may.
 pub fn is_for_the_outer_build(variable: &OsStr) -> bool {
@@ -248,12 +323,17 @@ pub fn is_for_the_outer_build(variable: &OsStr) -> bool {
 /// A number that changes when anything that decides the kernels changes, but for the compiler: the
 /// device crate's files, how they are cut and packed, the targets they are compiled for, the flags.
 /// FNV-1a, 64 bits, in hexadecimal.
-pub fn source_hash(root: &Path) -> Result<String, String> {
-    let device = root.join("device");
-    let mut files: Vec<_> = PACKING.iter().map(|file| root.join(file)).collect();
-    collect(&device, &mut files).map_err(|e| format!("{}: {e}", device.display()))?;
+pub fn source_hash(device: &Device) -> Result<String, String> {
+    let root = device.root();
+    let mut files = Vec::new();
+    collect(root, &mut files).map_err(|e| format!("{}: {e}", root.display()))?;
     files.sort();
     let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+    for (name, text) in PACKING {
+        hash.add(name.as_bytes());
+        hash.add(text);
+    }
+    hash.add(flockwork_archive::MAGIC);
     for file in files {
         let name = file.strip_prefix(root).expect("found inside");
         hash.add(name.to_string_lossy().replace('\\', "/").as_bytes());
@@ -274,7 +354,8 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, files)?;
-        } else if path.extension().is_some_and(|e| e == "rs" || e == "toml") {
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            // Not the manifest, which cargo rewrites when it packs a crate.
             files.push(path);
         }
     }

@@ -1,6 +1,8 @@
 //! Compiles the device crate with Rust-CUDA, for the feature `rust-cuda` (`docs/toolchains.md`).
 
-use crate::compile::Target;
+use std::path::Path;
+
+use crate::compile::{Device, Target};
 
 /// The target of the kernels: the lowest that libNVVM 13 supports.
 pub const TARGETS: &[Target] = &[Target { cpu: "sm_75", capability: 75, feature: "" }];
@@ -20,7 +22,7 @@ mod builder;
 /// Without [`CONFIG`] cargo has not compiled `cuda_builder`.
 #[cfg(not(all(rust_cuda, feature = "rust-cuda")))]
 mod builder {
-    pub fn compile(_: &std::path::Path, _: &std::path::Path) -> Result<String, String> {
+    pub fn compile(_: &super::Path, _: &super::Device, _: &super::Path) -> Result<String, String> {
         Err(format!(
             "the feature `rust-cuda` has the GPU kernels compiled by Rust-CUDA, which cargo finds with \
              `cargo +nightly-2026-04-02 --config {} build --features rust-cuda` only (if RUSTFLAGS is set, \

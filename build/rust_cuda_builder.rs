@@ -11,12 +11,12 @@ use std::{
 use cuda_builder::{CudaBuilder, NvvmArch};
 
 use super::{CONFIG, NEEDS, TARGETS};
-use crate::compile::{has_lineage, is_for_the_outer_build, slim};
+use crate::compile::{Device, has_lineage, is_for_the_outer_build, slim, update};
 
 /// Compiles the device crate, leaves `CPU.ptx` in `out`, and returns the compiler's name.
-pub fn compile(root: &Path, out: &Path) -> Result<String, String> {
+pub fn compile(root: &Path, device: &Device, out: &Path) -> Result<String, String> {
     let [target] = TARGETS else { unreachable!("one target") };
-    let package = package(root, out)?;
+    let package = package(root, device, out)?;
     let version = version()?;
     // Its cargo must not inherit this build's settings.
     let outer: Vec<_> =
@@ -73,14 +73,15 @@ fn arguments(root: &Path) -> [String; 5] {
 
 /// Writes the package to build: the device crate alone, as a library of kernels, with the
 /// dependencies and, as far as it contains them, the versions of our Cargo.lock.
-fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
-    let device = root.join("device/Cargo.toml");
+fn package(root: &Path, source: &Device, out: &Path) -> Result<PathBuf, String> {
+    let device = source.root().join("Cargo.toml");
     let text = fs::read_to_string(&device).map_err(|e| format!("{}: {e}", device.display()))?;
-    let features: &[&str] = if has_lineage() { &["rust-cuda", "lineage"] } else { &["rust-cuda"] };
+    let mut features = vec!["rust-cuda", "entries"];
+    features.extend(has_lineage().then_some("lineage"));
     let mut manifest = format!(
         "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n\
-         crate-type = [\"cdylib\"]\n[workspace]\n[features]\ndefault = {features:?}\nlineage = []\n",
-        root.join("device/lib.rs").display().to_string()
+         crate-type = [\"cdylib\"]\n[workspace]\n[features]\ndefault = {features:?}\nentries = []\nlineage = []\n",
+        source.root().join("lib.rs").display().to_string()
     );
     // The feature's own line and the lines of the dependencies it names.
     let feature = text.lines().find(|line| line.starts_with("rust-cuda = ["));
@@ -93,7 +94,7 @@ fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
         manifest.push('\n');
     }
     let package = out.join("rust-cuda");
-    fs::create_dir_all(&package).map_err(|e| format!("{}: {e}", package.display()))?;
+    // CudaBuilder makes this build run again whenever the package changes.
     update(&package.join("Cargo.toml"), &manifest)?;
     // cargo removes unused packages from its copy, so a second copy shows whether the original
     // changed.
@@ -103,16 +104,6 @@ fn package(root: &Path, out: &Path) -> Result<PathBuf, String> {
         update(&package.join("Cargo.lock"), &lock)?;
     }
     Ok(package)
-}
-
-/// Writes a file unless it already has this text; returns whether it did. CudaBuilder makes this
-/// build run again whenever the package changes.
-fn update(file: &Path, text: &str) -> Result<bool, String> {
-    let change = !fs::read_to_string(file).is_ok_and(|before| before == text);
-    if change {
-        fs::write(file, text).map_err(|e| format!("{}: {e}", file.display()))?;
-    }
-    Ok(change)
 }
 
 /// The compiler's name and version.

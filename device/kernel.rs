@@ -15,6 +15,9 @@ pub trait Kernel {
     /// The name of its entry in the PTX.
     const NAME: Name;
 
+    /// Where its machine code is, if not in flockwork itself.
+    const KERNELS: Kernels = Kernels::NONE;
+
     /// Whether all blocks must be on the chip at once (for [`crate::gpu::grid::barrier`]).
     const COOPERATIVE: bool = false;
 
@@ -158,6 +161,13 @@ impl Facts {
         Self { name: K::NAME, launch: K::LAUNCH }
     }
 
+    /// As they stand beside the kernel of a type that is not built in: the type's name stands for the
+    /// objective function's or the model's.
+    #[doc(hidden)]
+    pub const fn for_type(self, objective: &'static str) -> Self {
+        Self { name: Name { objective, ..self.name }, ..self }
+    }
+
     /// As `build/ptx.rs` reads them: how long the three parts of the name are, the threads and the
     /// blocks (0 for none), the target and the version of PTX (0 for those of all kernels), whether
     /// the base of shared memory is kept, bytes and accesses of local memory.
@@ -194,6 +204,60 @@ impl Facts {
             launch.local.stack,
             launch.local.hot,
         ]
+    }
+}
+
+/// The compiled GPU kernels of an objective function or a model of one's own.
+///
+/// In a crate that `flockwork new` wrote, or whose build script calls `flockwork-build`, the macro
+/// `flockwork::kernels!` gives them, with the name of the type; functions that are built in need none.
+///
+/// ```
+/// use flockwork_device::{kernel::Kernels, objective::{Objective, Rastrigin}};
+///
+/// assert!(Rastrigin::KERNELS.archives().is_err());
+/// assert!(Kernels::NONE.archives().is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernels {
+    type_name: &'static str,
+    archives: Result<&'static [(u32, &'static [u8])], &'static str>,
+}
+
+impl Kernels {
+    /// None. The function runs on the CPU and in the emulator.
+    pub const NONE: Self =
+        Self { type_name: "", archives: Err("its type states none: see `flockwork new`") };
+
+    /// What the macro gives: the kernels of the type of this name, for each target, or why there are none.
+    #[doc(hidden)]
+    pub const fn new(
+        type_name: &'static str,
+        archives: Result<&'static [(u32, &'static [u8])], &'static str>,
+    ) -> Self {
+        Self { type_name, archives }
+    }
+
+    /// The name of the type, which stands in the names of the kernels; empty if there are none.
+    ///
+    /// ```
+    /// assert_eq!(flockwork_device::kernel::Kernels::NONE.type_name(), "");
+    /// ```
+    pub const fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    /// For each target, its capability (70 for `sm_70`) and the archive of the kernels.
+    ///
+    /// # Errors
+    /// Why there are none.
+    ///
+    /// ```
+    /// let none = flockwork_device::kernel::Kernels::NONE.archives();
+    /// assert!(none.is_err_and(|reason| reason.contains("flockwork new")));
+    /// ```
+    pub const fn archives(&self) -> Result<&'static [(u32, &'static [u8])], &'static str> {
+        self.archives
     }
 }
 

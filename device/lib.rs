@@ -42,6 +42,36 @@ pub mod registry;
 pub mod search;
 pub mod swarm;
 
+/// The compiled GPU kernels of a type of one's own, for [`Objective::KERNELS`](objective::Objective::KERNELS)
+/// or [`Model::KERNELS`](fit::Model::KERNELS): those that the crate's build script had `flockwork-build`
+/// compile for the type of this name.
+///
+/// ```ignore
+/// impl Objective for Ripple {
+///     const KERNELS: Kernels = flockwork::kernels!(Ripple);
+///     // and the function
+/// }
+/// ```
+#[cfg(not(target_arch = "nvptx64"))]
+#[macro_export]
+macro_rules! kernels {
+    ($type:ident) => {
+        $crate::kernel::Kernels::new(
+            stringify!($type),
+            include!(concat!(env!("OUT_DIR"), "/flockwork/", stringify!($type), ".rs")),
+        )
+    };
+}
+
+/// There they are being compiled.
+#[cfg(target_arch = "nvptx64")]
+#[macro_export]
+macro_rules! kernels {
+    ($type:ident) => {
+        $crate::kernel::Kernels::NONE
+    };
+}
+
 /// Kernels have no way to report a panic: the launch is aborted and the driver says so. (`cuda_std` has
 /// the same.)
 #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]

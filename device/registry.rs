@@ -12,6 +12,8 @@
 //! assert!(kernels > OBJECTIVES.len());
 //! ```
 
+#[macro_use]
+mod export;
 #[cfg(feature = "lineage")]
 #[macro_use]
 mod published;
@@ -22,9 +24,19 @@ use core::any::TypeId;
 use crate::lineage::{boudoudouh, cupso, floyd_warshall, hosala};
 
 use crate::{
-    fit::{
-        self, Model,
-        kernels::{
+    fit::{self, Model},
+    for_each_model, for_each_objective, for_each_template,
+    kernel::{Facts, Kernel, Name, same},
+    objective::{self, Info, Objective},
+    paths::kernels::cell,
+};
+use families::*;
+
+/// The types of the kernels that the lists name.
+#[doc(hidden)]
+pub mod families {
+    pub use crate::{
+        fit::kernels::{
             ceiling::{Ceiling, MatrixCeiling},
             judge::Judge,
             matrix::{
@@ -37,36 +49,34 @@ use crate::{
             },
             sums::Sums,
         },
-    },
-    for_each_model, for_each_objective, for_each_template,
-    formula::kernel::Operations,
-    kernel::{Facts, Kernel, Name, same},
-    objective::{self, Info, Objective},
-    paths::kernels::{
-        ceiling::InRegisters,
-        cell,
-        closure::Closure,
-        mirror::Mirror,
-        outer::{Outer, OuterVia},
-        panels::{Panels, PanelsVia},
-        pivots::{ClosePivots, ClosePivotsVia},
-    },
-    search::kernel::Searches,
-    swarm::kernels::{
-        evaluate::Evaluate,
-        implant::Implant,
-        motion::{Advance, Scatter},
-        order::{Arrange, CatchUp},
-        resident::{Cooperative, Resident, Tiered},
-        step::Step,
-        step_cooperative::StepCooperative,
-        survey::{SurveySwarm, SurveyTiles},
-        time_sliced::TimeSliced,
-    },
-};
+        formula::kernel::Operations,
+        paths::kernels::{
+            ceiling::InRegisters,
+            closure::Closure,
+            mirror::Mirror,
+            outer::{Outer, OuterVia},
+            panels::{Panels, PanelsVia},
+            pivots::{ClosePivots, ClosePivotsVia},
+        },
+        search::kernel::Searches,
+        swarm::kernels::{
+            evaluate::Evaluate,
+            implant::Implant,
+            motion::{Advance, Scatter},
+            order::{Arrange, CatchUp},
+            resident::{Cooperative, Resident, Tiered},
+            step::Step,
+            step_cooperative::StepCooperative,
+            survey::{SurveySwarm, SurveyTiles},
+            time_sliced::TimeSliced,
+        },
+    };
+}
 
 /// Calls the macro `$callback` with every kernel family that is made for each objective and
 /// precision: `prefix of its name: Type,` each.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_each_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! {
@@ -84,6 +94,8 @@ macro_rules! for_each_family {
 }
 
 /// As [`for_each_family`], of the kernels that are made for each objective in `f64` alone.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_each_search_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! { [search_cmaes: Searches] $($rest)* }
@@ -138,6 +150,8 @@ macro_rules! for_each_double_family {
 }
 
 /// As [`for_each_family`], of the kernels that are made for each model and precision.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! for_each_model_family {
     ($callback:ident $($rest:tt)*) => {
         $callback! { [fit_sums: Sums] $($rest)* }
@@ -281,145 +295,9 @@ macro_rules! assert_weight_names {
 }
 for_each_weight_family!(assert_weight_names);
 
-/// Exports one kernel in the PTX, and beside it what the build must know of it: `build/ptx.rs` reads
-/// it, and leaves it out of the kernel's module.
-#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
-macro_rules! export_one {
-    ($kernel:ty, $($part:ident)*) => {
-        const _: () = {
-            #[used]
-            #[unsafe(export_name = concat!("facts_", export_name!($($part)*)))]
-            static FACTS: [u32; Facts::WORDS] = Facts::of::<$kernel>().words();
-
-            #[unsafe(export_name = export_name!($($part)*))]
-            #[allow(improper_ctypes_definitions)]
-            unsafe extern "ptx-kernel" fn entry(arguments: <$kernel as Kernel>::Arguments) {
-                // SAFETY: the host launches it as `Kernel::run` asks.
-                unsafe { <$kernel>::run(&arguments) }
-            }
-        };
-    };
-}
-
-/// As Rust-CUDA has it: its attribute exports a function under its own name, and passes a `repr(C)` struct
-/// by value, as the host launches it. (A slice would become two parameters.) Its linker drops whatever no
-/// kernel uses, `#[used]` or not, so the build has the facts from the PTX of the other compiler.
-#[cfg(feature = "rust-cuda")]
-macro_rules! export_one {
-    ($kernel:ty, $first:ident $($part:ident)*) => {
-        const _: () = {
-            paste::paste! {
-                #[cuda_std::kernel]
-                #[allow(improper_ctypes_definitions)]
-                pub unsafe fn [<$first $(_ $part)*>](arguments: <$kernel as Kernel>::Arguments) {
-                    // SAFETY: the host launches it as `Kernel::run` asks.
-                    unsafe { <$kernel>::run(&arguments) }
-                }
-            }
-        };
-    };
-}
-
-#[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
-macro_rules! export_name {
-    ($first:ident $($part:ident)*) => {
-        concat!(stringify!($first) $(, "_", stringify!($part))*)
-    };
-}
-
-// On the host one is enough to check the macro.
-#[cfg(all(not(target_arch = "nvptx64"), feature = "rust-cuda"))]
-export_one!(SurveyTiles<f32>, checked survey_tiles f32);
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_families {
-    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => { $(
-        export_one!($kernel<objective::$objective, f32>, $family $module f32);
-        export_one!($kernel<objective::$objective, f64>, $family $module f64);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_searches {
-    ([$($family:ident: $kernel:ident),*] $module:ident: $objective:ident) => { $(
-        export_one!($kernel<objective::$objective, f64>, $family $module f64);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export {
-    ($($module:ident: $objective:ident,)*) => { $(
-        for_each_family!(export_families $module: $objective);
-        for_each_search_family!(export_searches $module: $objective);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-for_each_objective!(export);
-#[cfg(target_arch = "nvptx64")]
-for_each_template!(export);
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_model_families {
-    ([$($family:ident: $kernel:ident),*] $module:ident: $model:ident) => { $(
-        export_one!($kernel<fit::$model, f32>, $family $module f32);
-        export_one!($kernel<fit::$model, f64>, $family $module f64);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_models {
-    ($($module:ident: $model:ident,)*) => { $(
-        for_each_model_family!(export_model_families $module: $model);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-for_each_model!(export_models);
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_plain {
-    ([$($family:ident: $kernel:ident),*]) => { $(
-        export_one!($kernel<f32>, $family f32);
-        export_one!($kernel<f64>, $family f64);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-for_each_plain_family!(export_plain);
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_double {
-    ([$($family:ident: $kernel:ident),*]) => { $(
-        export_one!($kernel<f64>, $family f64);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-for_each_double_family!(export_double);
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_weights {
-    ([$($family:ident: $kernel:ident),*] $cells:tt) => { $(
-        export_weights!(@ $family $kernel $cells);
-    )* };
-    (@ $family:ident $kernel:ident [$($name:ident: $cell:ident),*]) => { $(
-        export_one!($kernel<cell::$cell>, $family $name);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-for_each_weight_family!(export_weights);
-
-#[cfg(target_arch = "nvptx64")]
-macro_rules! export_published {
-    ([$($entry:ident: $kernel:ty),* $(,)?]) => { $(
-        export_one!($kernel, $entry);
-    )* };
-}
-
-#[cfg(target_arch = "nvptx64")]
-for_each_published_kernel!(export_published);
+// After the lists: macros know what stands before them.
+#[cfg(all(target_arch = "nvptx64", feature = "entries"))]
+mod entries;
 
 macro_rules! facts_of {
     ([$($family:ident: $kernel:ident),*] $visit:ident, $objective:ident) => { $(

@@ -28,7 +28,6 @@ fn at_rest(dims: u32, dimension: u32) -> f64 {
 
 impl Objective for HangingChain {
     const INFO: Info = Info {
-        // The name that its module would have in `device/objective/`.
         name: "hanging_chain",
         formula: "sum of k/2 (x_{d+1} - x_d)^2 + x_d",
         source: "an example",
@@ -83,13 +82,10 @@ pub fn main() -> Result<()> {
     println!("the chain's least energy: {:.6}, by the formula {:.6}", outcome.value, known.value);
     assert!((outcome.value - known.value).abs() < 1e-3);
 
-    // For a GPU: put the type into `device/objective/hanging_chain.rs`, add the line
-    //
-    //     hanging_chain: HangingChain,
-    //
-    // to `for_each_objective` in `device/objective/mod.rs`, and build. Its kernels can be run before
-    // that in the emulator, lane by lane, which also finds races and accesses out of bounds. That
-    // is thousands of times slower, so the numbers here are small.
+    // For a GPU its kernels are compiled by a build script of one line: `flockwork new NAME` writes a
+    // crate that has it (docs/tutorials/objective.md). They can be run before that in the emulator, lane
+    // by lane, which also finds races and accesses out of bounds. That is thousands of times slower, so
+    // the numbers here are small.
     let options = Options { particles: 50, iterations: 20, ..options };
     let cpu = problem.optimize(&options, &Cpu::new(0)?)?;
     let kernels = Emulated::new(1, 64).with(HangingChain);

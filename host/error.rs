@@ -118,10 +118,12 @@ pub enum Error {
     },
 
     /// A model without kernels was to be fitted on a GPU.
-    #[error("the model {model} has no GPU kernels; only built-in models have, so use the CPU")]
+    #[error("the model {model} has no GPU kernels ({reason}); use the CPU")]
     ModelOnGpu {
         /// The model.
         model: String,
+        /// Why, and what would give it some.
+        reason: String,
     },
 
     /// A formula has a mistake.
@@ -338,14 +340,13 @@ pub enum Error {
     #[error("this build has no GPU support; build it with the feature `cuda`, or use the CPU")]
     BuiltWithoutCuda,
 
-    /// The objective function has no GPU kernel.
-    #[error(
-        "{objective} has no GPU kernel: register it in device/objective/mod.rs and build again, or \
-         use the CPU"
-    )]
-    NotRegistered {
+    /// The objective function has no GPU kernels.
+    #[error("{objective} has no GPU kernels ({reason}); use the CPU")]
+    NoKernels {
         /// The function.
         objective: String,
+        /// Why, and what would give it some.
+        reason: String,
     },
 
     /// The emulator found a fault in a kernel.

@@ -18,8 +18,8 @@
 //!
 //! The same seed gives the same bits on every back end, with any number of threads, except in
 //! [`Mode::Asynchronous`](swarm::Mode). Objective functions implement [`objective::Objective`];
-//! your own runs on the CPU as it is, and on the GPU once it is registered in
-//! `device/objective/mod.rs`.
+//! your own runs on the CPU as it is, and on a GPU where its crate's build script has
+//! `flockwork-build` compile its kernels: `flockwork new NAME` writes such a crate.
 //!
 //! [`math`], [`objective`], [`random`] and [`registry`] are re-exported from the crate
 //! `flockwork_device`, whose name their examples use.
@@ -46,7 +46,7 @@ pub mod points;
 pub mod swarm;
 
 pub use error::Error;
-pub use flockwork_device::{math, objective, random, registry};
+pub use flockwork_device::{kernels, math, objective, random, registry};
 pub use observe::Verdict;
 
 /// The result of every fallible function here.
@@ -73,5 +73,5 @@ pub fn kernel_origin() -> &'static str {
 /// ```
 #[cfg(feature = "cuda")]
 pub fn kernel_images() -> &'static [cuda::Image] {
-    kernels::IMAGES
+    &kernels::IMAGES
 }

@@ -28,7 +28,12 @@ mod tests;
 pub use evaluate::{Row, Rows, Stored};
 pub use loss::{Kind, Loss, square, weighted_square};
 
+pub use crate::kernel::Kernels;
 use crate::{math::Real, objective::Point};
+
+/// What the host calls it, where `Info` is of functions: a model of one's own is compiled with either crate.
+#[doc(hidden)]
+pub use self::Info as ModelInfo;
 
 /// Calls the macro `$callback` with the list of all models: `module: Type,` each.
 ///
@@ -149,6 +154,11 @@ for_each_model!(declare);
 pub trait Model: Copy + Default + Send + Sync + 'static {
     /// What is known about it.
     const INFO: Info;
+
+    /// Its GPU kernels, if it is a type of your own: `flockwork::kernels!(Type)`, where the crate's build
+    /// script compiles them. Without any it runs on the CPU and in the emulator. Models that are built in
+    /// need none.
+    const KERNELS: Kernels = Kernels::NONE;
 
     /// Whether [`Model::residuals`] of some rows at once is cheaper than one by one.
     const SHARES: bool = false;

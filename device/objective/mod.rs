@@ -69,6 +69,8 @@ macro_rules! declare {
 }
 for_each_objective!(declare);
 
+pub use crate::kernel::Kernels;
+
 pub use crate::formula::template::{FormulaAll, FormulaNext, FormulaOwn};
 
 /// A function to minimise, or to maximise: [`Info::goal`].
@@ -133,6 +135,11 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
 
     /// Which coordinates a term reads.
     const REACH: Reach = Reach::Own;
+
+    /// Its GPU kernels, if it is a type of your own: `flockwork::kernels!(Type)`, where the crate's build
+    /// script compiles them. Without any it runs on the CPU and in the emulator. Functions that are built in
+    /// need none.
+    const KERNELS: Kernels = Kernels::NONE;
 
     /// How its kernels are compiled. Begin with the default: `scripts/check-ptx` says if it does not
     /// suit the function.

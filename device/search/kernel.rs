@@ -14,7 +14,7 @@ use crate::{
         memory::{ReadOnly, ReadWrite},
         thread,
     },
-    kernel::{Kernel, Launch, Local, Name},
+    kernel::{Kernel, Kernels, Launch, Local, Name},
     math::Scalar,
     objective::{Objective, Point},
     swarm::{
@@ -62,6 +62,7 @@ impl<O: Objective> Kernel for Searches<O, f64> {
 
     const NAME: Name =
         Name { family: "search_cmaes", objective: O::INFO.name, precision: f64::NAME };
+    const KERNELS: Kernels = O::KERNELS;
 
     const LAUNCH: Launch = Launch {
         threads: Some(THREADS),

@@ -10,11 +10,11 @@ use flockwork_device::{
     gpu::memory::{ReadOnly, ReadWrite},
     kernel::{Constants, Kernel},
     objective::Objective,
-    registry,
 };
 
 use super::{
     Backend, Cpu, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_name,
+    function::why_no_kernels,
     kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
@@ -23,7 +23,7 @@ use super::{
 use crate::{
     Error, Result,
     cuda::{Batch, Buffer, Capability, Event, Filling, Gpu, LoadedKernel, Pinned, Replays, Stream},
-    kernels::IMAGES,
+    kernel_images,
 };
 
 /// The most threads per block, for large swarms.
@@ -57,7 +57,7 @@ pub struct Cuda {
 impl Cuda {
     /// Opens the GPU with this number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
-        let gpu = Gpu::open(ordinal, IMAGES)?;
+        let gpu = Gpu::open(ordinal, kernel_images())?;
         Ok(Self { gpu, asked: Asked::default(), memory: None, cpu_threads: 0 })
     }
 
@@ -192,9 +192,7 @@ impl Cuda {
         plan: Plan<f64>,
         schedule: SearchSchedule,
     ) -> Result<Box<dyn Lanes>> {
-        if !registry::is_registered::<O>() {
-            return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
-        }
+        has_kernels::<O>()?;
         check_name(&plan, O::INFO.name)?;
         self.filled_lanes_of(objective, None, plan, schedule)
     }
@@ -218,10 +216,7 @@ impl Cuda {
         objective: O,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
-        // Kernels are found by name, and another function could have the same name.
-        if !registry::is_registered::<O>() {
-            return Err(Error::NotRegistered { objective: O::INFO.name.to_owned() });
-        }
+        has_kernels::<O>()?;
         check_name(&plan, O::INFO.name)?;
         self.filled_swarm_of(objective, None, plan)
     }
@@ -236,6 +231,14 @@ impl Cuda {
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine { filling, ..GpuMachine::new(&self.gpu)? };
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))
+    }
+}
+
+/// Refuses a type without GPU kernels.
+fn has_kernels<O: Objective>() -> Result<()> {
+    match why_no_kernels::<O>() {
+        None => Ok(()),
+        Some(reason) => Err(Error::NoKernels { objective: O::INFO.name.to_owned(), reason }),
     }
 }
 

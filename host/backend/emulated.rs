@@ -197,7 +197,8 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
         if function.info().name != O::INFO.name {
-            return Err(Error::NotRegistered { objective: function.info().name });
+            let reason = format!("the emulator was given those of {}", O::INFO.name);
+            return Err(Error::NoKernels { objective: function.info().name, reason });
         }
         check_function(&plan, function)?;
         let Emulated { threads, asked, .. } = self.emulated;

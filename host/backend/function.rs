@@ -54,9 +54,15 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         None
     }
 
-    /// Whether the function has GPU kernels, that is, was compiled into this library.
+    /// Whether the function has GPU kernels: is built in, or a type with kernels of its own.
     #[doc(hidden)]
     fn has_kernels(&self) -> bool {
+        false
+    }
+
+    /// Whether the function comes with this library.
+    #[doc(hidden)]
+    fn is_built_in(&self) -> bool {
         false
     }
 
@@ -76,7 +82,8 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
     /// Why a function without GPU kernels is evaluated on the CPU, and the error for who asks for a GPU.
     #[doc(hidden)]
     fn why_on_cpu(&self) -> (&'static str, Error) {
-        let error = Error::NotRegistered { objective: self.info().name };
+        let reason = "it is a closure".to_owned();
+        let error = Error::NoKernels { objective: self.info().name, reason };
         ("the function has no GPU kernels", error)
     }
 
@@ -130,6 +137,15 @@ pub trait FunctionIn<T> {
     fn on_gpu(&self, gpu: &Cuda, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>>;
 }
 
+/// Why a type has no GPU kernels; `None` if it has some.
+pub(crate) fn why_no_kernels<O: Objective>() -> Option<String> {
+    // A type that is built in, not one that has the name of one.
+    if registry::is_registered::<O>() {
+        return None;
+    }
+    O::KERNELS.archives().err().map(str::to_owned)
+}
+
 /// A function made from a type that implements [`Objective`].
 pub(crate) struct Typed<O>(pub O);
 
@@ -139,8 +155,17 @@ impl<O: Objective> Function for Typed<O> {
     }
 
     fn has_kernels(&self) -> bool {
-        // Kernels are found by name, and another type could have the same name.
+        why_no_kernels::<O>().is_none()
+    }
+
+    fn is_built_in(&self) -> bool {
         registry::is_registered::<O>()
+    }
+
+    fn why_on_cpu(&self) -> (&'static str, Error) {
+        let reason = why_no_kernels::<O>().unwrap_or_default();
+        let error = Error::NoKernels { objective: O::INFO.name.to_owned(), reason };
+        ("the function has no GPU kernels", error)
     }
 
     #[cfg(feature = "cuda")]

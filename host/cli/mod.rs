@@ -6,6 +6,7 @@
 //! | `fit` | estimating the parameters of a model from data |
 //! | `paths` | all shortest distances in a graph |
 //! | `functions`, `devices`, `completions` | what is available, for people and shells |
+//! | `new` | a crate with a function or a model of one's own |
 //! | `generate`, `bench` | data sets and graphs; measurements of this machine |
 //! | `calibrations` | the data sets and boxes of a thesis, by its names |
 //! | `problem`, `swarm` | arguments that state a problem, and how the swarm searches |
@@ -29,6 +30,7 @@ mod limits;
 mod log;
 mod machine;
 mod method;
+mod new;
 mod optimize;
 mod outputs;
 mod parse;
@@ -91,6 +93,8 @@ enum Command {
         ))
     )]
     Paths(Box<paths::Arguments>),
+    /// Write a crate with a function or a model of your own, which runs in GPU kernels.
+    New(new::Arguments),
     /// List the functions, or describe one.
     Functions(functions::Arguments),
     /// List the back ends that swarms can run on.
@@ -114,6 +118,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
+        Command::New(arguments) => new::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),
         Command::Devices(arguments) => devices::run(&arguments),
         Command::Generate(command) => generate::run(&command),

@@ -11,7 +11,7 @@ use flockwork_device::kernel::{Constants, Kernel, Name};
 use super::driver::call;
 use super::error::{Code, CudaError, LaunchError, MOST_BLOCKS, Result};
 use super::gpu::Gpu;
-use super::module::{Filling, Information, Loaded};
+use super::module::{Filling, Information, Loaded, Variant};
 use super::stream::Stream;
 
 /// Kernel `K`, loaded on a GPU. Cheap to clone; a launch costs little more than the driver's own.
@@ -47,9 +47,9 @@ pub(super) struct Shape {
 
 impl Gpu {
     /// Loads kernel `K` with these [specialization constants](Kernel::constants), for launches with the
-    /// same words in their arguments; the driver compiles it on its first use on this GPU. If `threads` is given, blocks have at most that many
-    /// threads (rounded up to a multiple of 128), and each gets as many registers as that allows.
-    /// `filling` is written into it.
+    /// same words in their arguments; the driver compiles it on its first use on this GPU. If `threads` is
+    /// given, blocks have at most that many threads (rounded up to a multiple of 128), and each gets as many
+    /// registers as that allows. `filling` is written into it.
     ///
     /// # Errors
     /// [`CudaError::NoKernel`], [`CudaError::Compilation`], [`CudaError::DriverTooOld`],
@@ -64,18 +64,18 @@ impl Gpu {
             .map(|threads| threads.next_multiple_of(128))
             .filter(|&threads| K::LAUNCH.threads.is_some_and(|most| threads < most));
         let passed = size_of::<K::Arguments>();
-        let loaded = self.load(K::NAME, passed, (threads, constants, filling))?;
+        let variant = Variant { threads, constants, filling, own: K::KERNELS };
+        let loaded = self.load(K::NAME, passed, variant)?;
         Ok(LoadedKernel { loaded, _kernel: PhantomData })
     }
 
     /// Loads the kernel of that name, whose arguments take this many bytes.
-    fn load(
-        &self,
-        name: Name,
-        passed: usize,
-        (threads, constants, filling): (Option<u32>, Constants, Option<&dyn Filling>),
-    ) -> Result<Arc<Loaded>> {
-        let loaded = self.modules().get(&name.to_string(), threads, constants, filling)?;
+    fn load(&self, name: Name, passed: usize, variant: Variant<'_>) -> Result<Arc<Loaded>> {
+        // In its own archive it bears the name of its type.
+        let type_name = variant.own.type_name();
+        let objective = if type_name.is_empty() { name.objective } else { type_name };
+        let name = Name { objective, ..name };
+        let loaded = self.modules().get(&name.to_string(), variant)?;
         if let Some(taken) = loaded.parameter
             && taken != passed
         {

@@ -31,7 +31,6 @@
 //! depend on that crate: with it every build needs a CUDA toolkit, its type of results has no values
 //! for codes that CUDA 11.4 does not have, and its wrappers discard such codes.
 
-mod archive;
 mod binding;
 mod buffer;
 mod context;

@@ -10,9 +10,9 @@ use std::ptr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use flockwork_device::kernel::Constants;
+use flockwork_archive::Archive;
+use flockwork_device::kernel::{Constants, Kernels};
 
-use super::archive::Archive;
 use super::context::Context;
 use super::device::Device;
 use super::driver::{self, call};
@@ -112,9 +112,21 @@ pub(super) struct Modules {
 
 type Slot = Mutex<Option<Arc<Loaded>>>;
 
-/// A kernel's name; the most threads of its blocks, if it is compiled for fewer than it declares;
-/// its specialization constants; and what is written into it.
-type Key = (String, Option<u32>, Constants, Option<Arc<str>>);
+/// A kernel's name, and how it is compiled.
+type Key = (String, Option<u32>, Constants, Option<Arc<str>>, Option<usize>);
+
+/// How a kernel is compiled.
+#[derive(Clone, Copy)]
+pub(super) struct Variant<'a> {
+    /// The most threads of its blocks, if fewer than it declares.
+    pub(super) threads: Option<u32>,
+    /// Its specialization constants.
+    pub(super) constants: Constants,
+    /// What is written into it.
+    pub(super) filling: Option<&'a dyn Filling>,
+    /// Where it is, if it is of a type that is not built in.
+    pub(super) own: Kernels,
+}
 
 /// What is written into a kernel before the driver compiles it.
 pub(crate) trait Filling: Send + Sync {
@@ -130,25 +142,26 @@ impl Modules {
         Self { image, device: device.clone(), context, slots: Mutex::default() }
     }
 
-    /// Returns a kernel, loading it if necessary: for blocks of at most `threads` threads, if that
-    /// is given and less than it declares, and with these specialization constants.
-    pub(super) fn get(
-        &self,
-        name: &str,
-        threads: Option<u32>,
-        constants: Constants,
-        filling: Option<&dyn Filling>,
-    ) -> Result<Arc<Loaded>> {
+    /// Returns a kernel, loading it if necessary.
+    pub(super) fn get(&self, name: &str, variant: Variant<'_>) -> Result<Arc<Loaded>> {
+        let Variant { threads, constants, filling, own } = variant;
+        let own = self.own(own);
         let slot = {
             let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-            let key = (name.to_owned(), threads, constants, filling.map(Filling::key));
+            // Types of two crates may have the same name.
+            let place = own.map(|bytes| bytes.as_ptr().addr());
+            let key = (name.to_owned(), threads, constants, filling.map(Filling::key), place);
             slots.entry(key).or_default().clone()
         };
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = &*slot {
             return Ok(loaded.clone());
         }
-        let mut text = self.image.text(name).ok_or_else(|| CudaError::NoKernel {
+        let text = match own {
+            Some(bytes) => Image::new(self.image.target, bytes).text(name),
+            None => self.image.text(name),
+        };
+        let mut text = text.ok_or_else(|| CudaError::NoKernel {
             name: name.to_owned(),
             target: Capability::of_target(self.image.target),
         })?;
@@ -163,6 +176,13 @@ impl Modules {
         }
         let loaded = Loaded::load(name, &text, constants, &self.device, &self.context)?;
         Ok(slot.insert(Arc::new(loaded)).clone())
+    }
+
+    /// The archive for the newest target that this GPU runs.
+    fn own(&self, kernels: Kernels) -> Option<&'static [u8]> {
+        let archives = kernels.archives().ok()?.iter();
+        let runs = archives.filter(|(target, _)| *target <= self.device.capability.target());
+        runs.max_by_key(|(target, _)| *target).map(|(_, bytes)| *bytes)
     }
 
     /// The kernels loaded so far and the time each took, by name.

@@ -48,8 +48,8 @@ impl AnyModel for Written {
         None
     }
 
-    fn has_kernels(&self) -> bool {
-        false
+    fn why_no_kernels(&self) -> Option<String> {
+        Some("it is a formula".to_owned())
     }
 
     fn is_linear(&self, parameter: usize, _: &Shape) -> bool {

@@ -53,8 +53,8 @@ mod units;
 pub use data::Data;
 pub use fitted::{Estimate, Fitted, Matrix, Prediction, Statistics, Status};
 pub use flockwork_device::fit::{
-    Columns, Info as ModelInfo, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape, Size,
-    Visitor, model as models, predict, sum, with_model,
+    Columns, Info as ModelInfo, Kernels, MODELS, Model, Order, Parameter, Range, Row, Rows, Shape,
+    Size, Visitor, model as models, predict, sum, with_model,
 };
 pub use gpu::EmulatedFit;
 #[cfg(feature = "cuda")]

@@ -23,8 +23,8 @@ pub(super) trait AnyModel: ModelIn<f32> + ModelIn<f64> + Send + Sync {
     /// The author's description; `None` for a closure.
     fn info(&self) -> Option<Info>;
 
-    /// Whether it has GPU kernels.
-    fn has_kernels(&self) -> bool;
+    /// Why it has no GPU kernels; `None` if it has some.
+    fn why_no_kernels(&self) -> Option<String>;
 
     /// Whether a parameter is one of those that the prediction depends on linearly, the others being
     /// held.
@@ -79,13 +79,25 @@ pub(super) trait ModelIn<T> {
 
 pub(super) struct Typed<M>(pub M);
 
+/// Why a type has no GPU kernels; `None` if it has some.
+pub(super) fn why_no_kernels<M: Model>() -> Option<String> {
+    // A type that is built in, not one that has the name of one.
+    if registry::is_registered_model::<M>() {
+        return None;
+    }
+    M::KERNELS.archives().err().map(str::to_owned)
+}
+
+/// Why a closure has none.
+const CLOSURE: &str = "it is a closure";
+
 impl<M: Model> AnyModel for Typed<M> {
     fn info(&self) -> Option<Info> {
         Some(M::INFO)
     }
 
-    fn has_kernels(&self) -> bool {
-        registry::is_registered_model::<M>()
+    fn why_no_kernels(&self) -> Option<String> {
+        why_no_kernels::<M>()
     }
 
     fn predict(&self, parameters: &[f64], arguments: &[f64], shape: &Shape) -> f64 {
@@ -147,8 +159,8 @@ impl AnyModel for Closure {
         None
     }
 
-    fn has_kernels(&self) -> bool {
-        false
+    fn why_no_kernels(&self) -> Option<String> {
+        Some(CLOSURE.to_owned())
     }
 
     fn has_derivatives(&self) -> bool {
@@ -204,7 +216,8 @@ impl<T: Number> ModelIn<T> for Closure {
 
     #[cfg(feature = "cuda")]
     fn on_gpu(&self, _: &Cuda, fit: &Fit, _: Setup<T>, _: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
-        Err(crate::Error::ModelOnGpu { model: fit.model_name().to_owned() })
+        let (model, reason) = (fit.model_name().to_owned(), CLOSURE.to_owned());
+        Err(crate::Error::ModelOnGpu { model, reason })
     }
 }
 

@@ -798,15 +798,15 @@ impl Fit {
     /// As for [`AnyBackend::select`]; and if a GPU is asked for and the model has no kernels.
     pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
         let on_cpu = |why: &str| AnyBackend::cpu(threads, why);
-        let has_kernels = self.model.has_kernels();
+        let why_none = self.model.why_no_kernels();
         match choice {
             Choice::Cpu => AnyBackend::select(choice, threads),
-            Choice::Cuda if !has_kernels => {
-                Err(Error::ModelOnGpu { model: self.model_name().to_owned() })
+            Choice::Cuda if let Some(reason) = why_none => {
+                Err(Error::ModelOnGpu { model: self.model_name().to_owned(), reason })
             }
             Choice::Cuda => AnyBackend::select(choice, threads),
             Choice::Auto if self.gram => on_cpu("a Gram matrix needs no GPU"),
-            Choice::Auto if !has_kernels => on_cpu("the model has no GPU kernels"),
+            Choice::Auto if why_none.is_some() => on_cpu("the model has no GPU kernels"),
             Choice::Auto if self.options.mode == Mode::Asynchronous => {
                 on_cpu("asynchronous fits run on the CPU")
             }

@@ -1003,7 +1003,7 @@ impl Function for Fit {
     }
 
     fn has_kernels(&self) -> bool {
-        self.model.has_kernels()
+        self.model.why_no_kernels().is_none()
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -985,7 +985,7 @@ impl Problem {
 
     /// Whether the function comes with this library.
     pub(crate) fn is_built_in(&self) -> bool {
-        self.named.info.is_some() && self.objective.has_kernels()
+        self.objective.is_built_in()
     }
 
     /// The function's name.

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     fit::{Model, Rows, evaluate, sum::CHUNK},
     gpu::{block, shared::Shared, thread, warp},
-    kernel::{Kernel, Name},
+    kernel::{Kernel, Kernels, Name},
     math::Scalar,
     objective::Point,
 };
@@ -135,6 +135,7 @@ impl<M: Model, T: Scalar> Kernel for Sums<M, T> {
     type Arguments = Arguments<T>;
 
     const NAME: Name = Name { family: "fit_sums", objective: M::INFO.name, precision: T::NAME };
+    const KERNELS: Kernels = M::KERNELS;
 
     fn shared_bytes(_: u32, arguments: &Self::Arguments) -> u32 {
         Memory::of(arguments).end()

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::publish::{self, Board, Part};
 use crate::{
     gpu::memory::ReadWrite,
-    kernel::{Kernel, Launch, Local, Name},
+    kernel::{Kernel, Kernels, Launch, Local, Name},
     math::Scalar,
     objective::{Objective, Point},
     swarm::{
@@ -108,6 +108,7 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
 
     const NAME: Name =
         Name { family: "swarm_evaluate", objective: O::INFO.name, precision: T::NAME };
+    const KERNELS: Kernels = O::KERNELS;
 
     const LAUNCH: Launch =
         Launch { local: O::HINTS.local(Self::NAME, Local::NONE), ..Launch::DEFAULT };

@@ -39,7 +39,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Constants, Kernel, Launch, Local, Name},
+    kernel::{Constants, Kernel, Kernels, Launch, Local, Name},
     math::{Partial, Scalar},
     objective::{Objective, Point, Reach, evaluation::term_of, sum::of_runs},
     swarm::{
@@ -240,6 +240,7 @@ impl<O: Objective, T: Scalar, const SHARED: bool, const TIERED: bool> Kernel
         objective: O::INFO.name,
         precision: T::NAME,
     };
+    const KERNELS: Kernels = O::KERNELS;
 
     const COOPERATIVE: bool = true;
 

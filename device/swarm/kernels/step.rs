@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     gpu::{memory::ReadOnly, warp},
-    kernel::{Constants, Kernel, Launch, Local, Name},
+    kernel::{Constants, Kernel, Kernels, Launch, Local, Name},
     math::Scalar,
     objective::Objective,
     swarm::{
@@ -52,6 +52,7 @@ impl<O: Objective, T: Scalar> Kernel for Step<O, T> {
     type Arguments = Arguments<O, T>;
 
     const NAME: Name = Name { family: "swarm_step", objective: O::INFO.name, precision: T::NAME };
+    const KERNELS: Kernels = O::KERNELS;
 
     // A streaming kernel would take fewer registers than these bounds allow, and wait for one load
     // after the other.

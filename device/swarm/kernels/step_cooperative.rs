@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     gpu::warp::{self, Shuffle},
-    kernel::{Constants, Kernel, Launch, Local, Name},
+    kernel::{Constants, Kernel, Kernels, Launch, Local, Name},
     math::{Partial, Scalar},
     objective::{
         Objective, Point, Reach,
@@ -48,6 +48,7 @@ impl<O: Objective, T: Scalar> Kernel for StepCooperative<O, T> {
 
     const NAME: Name =
         Name { family: "swarm_step_cooperative", objective: O::INFO.name, precision: T::NAME };
+    const KERNELS: Kernels = O::KERNELS;
 
     // Some leave in local memory what they need between groups of dimensions.
     const LAUNCH: Launch = {

@@ -32,7 +32,7 @@ use crate::{
         thread,
         warp::{self, Shuffle},
     },
-    kernel::{Constants, Kernel, Launch, Local, Name},
+    kernel::{Constants, Kernel, Kernels, Launch, Local, Name},
     math::{Partial, Scalar},
     objective::{Objective, Reach},
     swarm::{
@@ -120,6 +120,7 @@ impl<O: Objective, T: Scalar> Kernel for TimeSliced<O, T> {
 
     const NAME: Name =
         Name { family: "swarm_time_sliced", objective: O::INFO.name, precision: T::NAME };
+    const KERNELS: Kernels = O::KERNELS;
 
     const COOPERATIVE: bool = true;
 

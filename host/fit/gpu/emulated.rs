@@ -58,7 +58,8 @@ impl<M: Model> Backend for EmulatedFit<M> {
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
         let Some(fit) = Fit::behind(function).filter(|fit| fit.model_name() == M::INFO.name) else {
-            return Err(Error::ModelOnGpu { model: function.info().name });
+            let reason = format!("the emulator was given those of {}", M::INFO.name);
+            return Err(Error::ModelOnGpu { model: function.info().name, reason });
         };
         check_function(&plan, function)?;
         let setup = fit.setup_in::<T>()?;

@@ -35,14 +35,11 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use flockwork_device::{
-    fit::kernels::ceiling::{self, Ceiling, MatrixCeiling},
-    registry,
-};
+use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 
-#[cfg(feature = "cuda")]
-use super::Fit;
 use super::Setup;
+#[cfg(feature = "cuda")]
+use super::{Fit, model::why_no_kernels};
 #[cfg(feature = "cuda")]
 use crate::backend::{Cuda, Swarm, check_function};
 use crate::{
@@ -108,8 +105,8 @@ impl Cuda {
         setup: Setup<T>,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
-        if !registry::is_registered_model::<M>() {
-            return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned() });
+        if let Some(reason) = why_no_kernels::<M>() {
+            return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned(), reason });
         }
         check_function(&plan, fit)?;
         let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;

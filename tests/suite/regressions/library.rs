@@ -66,22 +66,27 @@ pub fn main() -> Result<(), flockwork::Error> {
 }
 "#;
 
-/// What cargo would upload to a registry, unpacked in a folder: the library, and the crate of its kernels.
-fn packages(folder: &Path) -> [PathBuf; 2] {
+/// The packages that cargo would upload to a registry.
+const PACKAGES: [&str; 4] =
+    ["flockwork", "flockwork-device", "flockwork-build", "flockwork-archive"];
+
+/// Those, unpacked in a folder.
+fn packages(folder: &Path) -> [PathBuf; 4] {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let done = |command: &mut Command| {
         let out = command.output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     };
-    let arguments = ["package", "--workspace", "--offline", "--no-verify", "--allow-dirty"];
+    let arguments = ["package", "--offline", "--no-verify", "--allow-dirty"];
     let packing = folder.join("packing");
     done(
         Command::new(env!("CARGO"))
             .args(arguments)
+            .args(PACKAGES.map(|name| format!("--package={name}")))
             .current_dir(here)
             .env("CARGO_TARGET_DIR", &packing),
     );
-    ["flockwork", "flockwork-device"].map(|name| {
+    PACKAGES.map(|name| {
         let name = format!("{name}-{}", env!("CARGO_PKG_VERSION"));
         let unpacked = folder.join(&name);
         let _ = fs::remove_dir_all(&unpacked);
@@ -116,11 +121,12 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
     source += "println!(\"all ran\");\n}\n";
     let target = here.join("target/outside");
     fs::create_dir_all(&target).unwrap();
-    let [library, device] = packages(&target);
+    let [library, device, build, archive] = packages(&target);
     let manifest = format!(
         "[package]\nname = \"outside\"\nedition = \"2024\"\n\
          [dependencies]\nflockwork = {{ path = {library:?} }}\n\
          [patch.crates-io]\nflockwork-device = {{ path = {device:?} }}\n\
+         flockwork-build = {{ path = {build:?} }}\nflockwork-archive = {{ path = {archive:?} }}\n\
          [profile.dev]\ndebug = false\n[workspace]\n"
     );
     fs::create_dir(folder.path().join("src")).unwrap();

@@ -1,11 +1,11 @@
-//! Writes the file in which kernels are kept and embedded. `host/cuda/archive.rs` describes and reads it.
+//! Writes the file in which kernels are kept and embedded. `archive/lib.rs` describes and reads it.
 
 use std::io::Write;
 
+use flockwork_archive::{Archive, Kernel, MAGIC};
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 
-use super::archive::{Archive, Kernel, MAGIC};
-use super::ptx::{Facts, Module};
+use crate::ptx::{Facts, Module};
 
 /// A chunk ends before it has more text than this. Half as much costs 5 % more bytes and takes half as
 /// long to read: some 12 ms for the last module of a chunk.

@@ -1,14 +1,10 @@
-//! The tests of the build script's modules, which cargo does not run there.
+//! Kernels are packed and found again.
 
-#[path = "../../../host/cuda/archive.rs"]
-mod archive;
-#[path = "../../../build/archive.rs"]
-mod packing;
-#[path = "../../../build/ptx.rs"]
-mod ptx;
-
-use archive::Archive;
-use ptx::{Facts, Module};
+use flockwork_archive::Archive;
+use flockwork_build::{
+    packing,
+    ptx::{Facts, Module},
+};
 
 /// Kernels of two kinds, with more text than one chunk takes.
 fn modules() -> Vec<Module> {

@@ -14,12 +14,13 @@
 //! The index has a line for each chunk, its compressed bytes; an empty line; and a line for each
 //! kernel: its name, the number of its chunk, where its text begins there, the bytes of its text, and what
 //! it states of itself, as `build/ptx.rs` writes it, all separated by tabs. Both are LZMA with the header of
-//! `.lzma` files. `build/archive.rs` writes it.
+//! `.lzma` files. `build/packing.rs` writes it.
 
 use std::io::Read;
 
 use lzma_rust2::LzmaReader;
 
+/// The first bytes.
 pub const MAGIC: &[u8; 8] = b"FLOCKPTX";
 
 /// More memory than a chunk can ask for, in KiB: a damaged header must not ask for more.
@@ -28,13 +29,16 @@ const MOST_MEMORY: u32 = 64 << 10;
 /// The kernels of one target.
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
+    /// The compressed texts.
     pub chunks: Vec<&'a [u8]>,
+    /// What lies where.
     pub kernels: Vec<Kernel>,
 }
 
 /// A line of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
+    /// Of its entry.
     pub name: String,
     /// Index of the chunk with its text.
     pub chunk: usize,
@@ -97,7 +101,7 @@ impl<'a> Archive<'a> {
 }
 
 /// The first bytes of what was compressed, at most this many.
-pub fn unpacked(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
+fn unpacked(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
     let reader = LzmaReader::new_mem_limit(packed, MOST_MEMORY, None).map_err(|e| e.to_string())?;
     let mut bytes = Vec::new();
     reader.take(most as u64).read_to_end(&mut bytes).map_err(|e| e.to_string())?;
