@@ -102,7 +102,11 @@ impl CudaBuilder {
         ];
         // What the real back end does in its own way.
         let whole: &[&str] = if env::var("STAND_IN").as_deref() == Ok("compiles") {
-            &["--config", "profile.release={lto='fat',codegen-units=1,panic='abort'}"]
+            &[
+                "--config=profile.release.lto='fat'",
+                "--config=profile.release.codegen-units=1",
+                "--config=profile.release.panic='abort'",
+            ]
         } else {
             &[]
         };
