@@ -22,6 +22,8 @@ use crate::{
 
 /// The kernels that are kept, for machines without a fitting compiler and for builds that change none.
 const KEPT: &str = "data/ptx";
+/// What kernels that are not kept are.
+const COMPILED: &str = "compiled from device/";
 /// The published kernels, in the device crate.
 const PUBLISHED: &str = "registry/published.rs";
 /// What to do about a missing compiler.
@@ -42,6 +44,9 @@ pub fn build() -> ExitCode {
     println!("cargo::rerun-if-changed={}", device.root().display());
     match kernels(&variable("CARGO_MANIFEST_DIR"), &device, &variable("OUT_DIR")) {
         Ok(origin) => {
+            if origin.starts_with(COMPILED) {
+                println!("cargo::warning=GPU kernels: {origin}");
+            }
             println!("cargo::rustc-env=FLOCKWORK_KERNELS={origin}");
             ExitCode::SUCCESS
         }
@@ -79,7 +84,7 @@ fn kernels(root: &Path, device: &Device, out: &Path) -> Result<String, String> {
         let facts = kept_facts(root, &hash)?;
         pack(out, rust_cuda::TARGETS, Some(&facts))?;
         embed(out, rust_cuda::TARGETS)?;
-        return Ok(format!("compiled from device/ by {compiler}"));
+        return Ok(format!("{COMPILED} by {compiler}"));
     }
     match choice.to_str() {
         // `none` is about kernels that are not kept.
@@ -108,10 +113,7 @@ fn compiled(device: &Device, out: &Path, compiler: &Compiler) -> Result<String, 
     write(&out.join("compiler"), &compiler.identity)?;
     pack(out, TARGETS, None)?;
     embed(out, TARGETS)?;
-    let origin =
-        format!("compiled from device/ by {} ({})", compiler.version, compiler.rustc.display());
-    println!("cargo::warning=GPU kernels: {origin}");
-    Ok(origin)
+    Ok(format!("{COMPILED} by {} ({})", compiler.version, compiler.rustc.display()))
 }
 
 /// The kernels kept in [`KEPT`], which are those of the device crate; `why` they and no others.

@@ -2,7 +2,10 @@
 
 use std::{
     any::Any,
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
+    os::unix::fs::symlink,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     process::Command,
@@ -13,14 +16,25 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 use super::{CONFIG, NEEDS, TARGETS};
 use crate::compile::{Device, has_lineage, is_for_the_outer_build, slim, update};
 
+/// The library that rustc loads, and the variable with the folders in which CudaBuilder looks for it.
+const BACK_END: &str = "librustc_codegen_nvvm.so";
+const SEARCHED: &str = "LD_LIBRARY_PATH";
+
+/// The block's shared memory, as `device/gpu/ptx.rs` declares it. An array of `cuda_std` would have 16 bytes, which
+/// count as static and which a launch that takes all there is would lack.
+const SHARED: &str = ".extern .shared .align 16 .b8 flockwork_shared[];";
+
 /// Compiles the device crate, leaves `CPU.ptx` in `out`, and returns the compiler's name.
 pub fn compile(root: &Path, device: &Device, out: &Path) -> Result<String, String> {
     let [target] = TARGETS else { unreachable!("one target") };
     let package = package(root, device, out)?;
     let version = version()?;
-    // Its cargo must not inherit this build's settings.
+    show_back_end(out)?;
+    // Its cargo must not inherit this build's settings. CudaBuilder itself may look for its back end from the
+    // folder of the manifest.
+    let inherited = |name: &OsString| !is_for_the_outer_build(name) || name == "CARGO_MANIFEST_DIR";
     let outer: Vec<_> =
-        env::vars_os().map(|(name, _)| name).filter(|name| is_for_the_outer_build(name)).collect();
+        env::vars_os().map(|(name, _)| name).filter(|name| !inherited(name)).collect();
     // SAFETY: a build script has one thread.
     unsafe {
         outer.iter().for_each(|name| env::remove_var(name));
@@ -45,7 +59,7 @@ pub fn compile(root: &Path, device: &Device, out: &Path) -> Result<String, Strin
             format!("Rust-CUDA cannot compile the GPU kernels: {why} (see above). It takes {NEEDS}")
         })?;
     let text = fs::read_to_string(&ptx).map_err(|e| format!("{}: {e}", ptx.display()))?;
-    let text = slim(&text);
+    let text = with_shared_memory(&slim(&text));
     if !text.lines().any(|line| line == format!(".target {}", target.cpu)) {
         return Err(format!("{} is not for {}", ptx.display(), target.cpu));
     }
@@ -54,12 +68,62 @@ pub fn compile(root: &Path, device: &Device, out: &Path) -> Result<String, Strin
     Ok(format!("Rust-CUDA with {version}"))
 }
 
+/// Puts the back end under the name that CudaBuilder looks for into a folder of `LD_LIBRARY_PATH`. There cargo has
+/// the folder of what the build script depends on, but a library from a git repository has a hash in its name.
+fn show_back_end(out: &Path) -> Result<(), String> {
+    let folders = env::var_os(SEARCHED).unwrap_or_default();
+    let mut newest = None;
+    for folder in env::split_paths(&folders) {
+        if folder.join(BACK_END).exists() {
+            return Ok(());
+        }
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let hash =
+                name.strip_prefix("librustc_codegen_nvvm-").and_then(|n| n.strip_suffix(".so"));
+            let when = entry.metadata().and_then(|about| about.modified()).ok();
+            if let (Some(hash), Some(when)) = (hash, when) {
+                newest = newest.max(Some((when, hash.to_owned(), entry.path())));
+            }
+        }
+    }
+    // CudaBuilder says that it found none.
+    let Some((_, hash, library)) = newest else { return Ok(()) };
+    // The hash in the path, so that cargo compiles anew with another back end.
+    let folder = out.join("back-end").join(hash);
+    let link = folder.join(BACK_END);
+    let _ = fs::remove_file(&link);
+    fs::create_dir_all(&folder)
+        .and_then(|()| symlink(&library, &link))
+        .map_err(|e| format!("{}: {e}", link.display()))?;
+    let all = env::join_paths([folder].into_iter().chain(env::split_paths(&folders)));
+    // SAFETY: a build script has one thread.
+    unsafe { env::set_var(SEARCHED, all.map_err(|e| e.to_string())?) };
+    Ok(())
+}
+
+/// The text with a declaration of [`SHARED`] behind its header.
+fn with_shared_memory(text: &str) -> String {
+    if text.contains(SHARED) {
+        return text.to_owned();
+    }
+    let header =
+        |line: &&str| [".version", ".target", ".address_size"].iter().any(|d| line.starts_with(d));
+    let (mut lines, rest): (Vec<_>, Vec<_>) = text.lines().partition(header);
+    lines.push(SHARED);
+    lines.extend(rest);
+    lines.join("\n") + "\n"
+}
+
 /// Additional arguments for its cargo.
 fn arguments(root: &Path) -> [String; 5] {
-    // JumpThreading may duplicate a barrier (rust-lang/rust#137086). CudaBuilder overrides the flags in
-    // the environment, but not those of the profile.
+    // CudaBuilder overrides the flags in the environment, but not those of the profile.
     let flags = [
+        // This pass of rustc may duplicate a barrier (rust-lang/rust#137086).
         "-Zmir-enable-passes=-JumpThreading".to_owned(),
+        // And so may those of LLVM 7, to which barriers and shuffles of `cuda_std` are functions as any other.
+        // libNVVM knows them, and optimises the whole.
+        "-Cno-prepopulate-passes".to_owned(),
         format!("--remap-path-prefix={}=.", root.display()),
     ];
     [

@@ -23,7 +23,11 @@
     feature(abi_ptx, stdarch_nvptx, link_llvm_intrinsics, asm_experimental_arch),
     allow(internal_features)
 )]
-#![cfg_attr(all(target_arch = "nvptx64", feature = "rust-cuda"), feature(asm_experimental_arch))]
+#![cfg_attr(
+    all(target_arch = "nvptx64", feature = "rust-cuda"),
+    feature(link_llvm_intrinsics, asm_experimental_arch),
+    allow(internal_features)
+)]
 
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;

@@ -2,7 +2,7 @@
 //!
 //! One file for each word. Behind them stand three implementations of the same functions: `target`
 //! is `ptx.rs` when the crate is compiled for the GPU, or `rust_cuda.rs` if Rust-CUDA compiles it
-//! (feature `rust-cuda`), and the emulator (`emulator/`) on the host, so that every kernel also runs,
+//! (feature `rust-cuda`), each with what they have in common, `instructions.rs`; and the emulator (`emulator/`) on the host, so that every kernel also runs,
 //! and is tested, on a machine without a GPU.
 //!
 //! | word | file | speaks of |
@@ -14,12 +14,14 @@
 //! | memory | [`memory`] | device memory: read-only, vector and plain accesses |
 //! | atomic | [`atomic`] | read-modify-write, ordering, scopes, fences |
 //! | matrix | [`matrix`] | products of small matrices that a warp holds together |
+//! | least | [`least`] | the lesser of two numbers in one instruction |
 //! | pair | [`pair`] | two 16-bit numbers in a register |
 //! | grid | [`grid`] | a barrier among all blocks of a cooperative launch |
 
 pub mod atomic;
 pub mod block;
 pub mod grid;
+pub mod least;
 pub mod matrix;
 pub mod memory;
 pub mod pair;

@@ -70,6 +70,18 @@ pub trait Real:
         Self::splat(Self::Scalar::nearest(value))
     }
 
+    /// The same of a whole number, without a way through `f64`.
+    ///
+    /// ```
+    /// use flockwork_device::math::Real;
+    ///
+    /// assert_eq!(f32::count(16_777_217), 16_777_216.0);
+    /// ```
+    #[inline(always)]
+    fn count(value: u32) -> Self {
+        Self::splat(Self::Scalar::from_count(value))
+    }
+
     /// `self * factor + addend`, rounded once.
     fn fma(self, factor: Self, addend: Self) -> Self;
 
@@ -466,6 +478,9 @@ pub trait Scalar:
     /// The value of the type nearest to `value`.
     fn nearest(value: f64) -> Self;
 
+    /// The same of a whole number, in one conversion.
+    fn from_count(value: u32) -> Self;
+
     /// The value as `f64`, exactly.
     fn to_f64(self) -> f64;
 
@@ -717,6 +732,10 @@ macro_rules! real {
 
             #[inline(always)]
             fn nearest(value: f64) -> Self {
+                value as $type
+            }
+            #[inline(always)]
+            fn from_count(value: u32) -> Self {
                 value as $type
             }
             #[inline(always)]

@@ -1,5 +1,8 @@
 //! Rounding to integers.
 
+#[cfg(all(target_arch = "nvptx64", feature = "rust-cuda"))]
+use super::rust_cuda as machine;
+
 #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
 mod machine {
     // SAFETY: the signatures are those of LLVM's intrinsics, which have no preconditions.
@@ -17,10 +20,10 @@ macro_rules! rounding {
         /// of a GPU, whose rate is an eighth of the others' but which leaves their units alone.
         #[inline(always)]
         pub fn $nearest(size: $type) -> $type {
-            #[cfg(all(target_arch = "nvptx64", not(feature = "rust-cuda")))]
+            #[cfg(target_arch = "nvptx64")]
             return machine::$nearest(size);
             // A sum in the binade that begins here is rounded to an integer, and from here on all numbers are.
-            #[cfg(any(not(target_arch = "nvptx64"), feature = "rust-cuda"))]
+            #[cfg(not(target_arch = "nvptx64"))]
             {
                 const INTEGERS: $type = $integers;
                 let rounded = (size + INTEGERS) - INTEGERS;

@@ -27,6 +27,19 @@ pub fn sqrt_f64(a: f64) -> f64 {
     unsafe { intrinsics::sqrt(a) }
 }
 
+/// The nearest integer, ties to even.
+#[inline(always)]
+pub fn nearest_f32(x: f32) -> f32 {
+    // SAFETY: calculates with registers.
+    unsafe { intrinsics::rintf(x) }
+}
+
+#[inline(always)]
+pub fn nearest_f64(x: f64) -> f64 {
+    // SAFETY: calculates with registers.
+    unsafe { intrinsics::rint(x) }
+}
+
 /// The other one if one is NaN; +0 is greater than -0.
 #[inline(always)]
 pub fn within_f32(x: f32, low: f32, high: f32) -> f32 {

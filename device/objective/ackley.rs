@@ -44,7 +44,7 @@ impl Objective for Ackley {
 
     #[inline(always)]
     fn finish<T: Real>(&self, (squares, cosines): (T, T), context: &Context<T::Scalar>) -> T {
-        let n = T::of(f64::from(context.dims));
+        let n = T::count(context.dims);
         let plain = (T::of(-0.2) * (squares / n).sqrt()).exp();
         let ripple = (cosines / n).exp();
         // Grouped so that both differences vanish at the minimum.

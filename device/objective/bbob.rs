@@ -221,7 +221,7 @@ impl Objective for Bbob {
                 y = oscillated(y);
             }
             if is_asymmetric(function) {
-                let nth = T::of(f64::from(i));
+                let nth = T::count(i);
                 y = asymmetric(y, number::<T>(context, ASYMMETRY, 0) * nth);
             }
             if function == 7 {
@@ -329,7 +329,7 @@ impl Objective for Bbob {
                         k += 1;
                     }
                     // As a sum of logarithms: the product leaves the range of f32.
-                    sum = sum + T::of(f64::from(i + 1)).fma(saw, T::of(1.0)).ln();
+                    sum = sum + T::count(i + 1).fma(saw, T::of(1.0)).ln();
                 }
                 24 => {
                     let shifted = x.at(i) - number(context, layout.centre, i);
@@ -370,7 +370,7 @@ impl Objective for Bbob {
             sum = oscillated(sum);
         }
         // In whole numbers, so that f32 kernels do not calculate in f64.
-        let whole = |count: u32| T::of(f64::from(count));
+        let whole = |count: u32| T::count(count);
         let mean = |sum: T, count: u32| sum / whole(count);
         let value = match function {
             3 | 4 | 15 => sum + ripples,

@@ -47,7 +47,7 @@ impl Objective for DixonPrice {
         let here = x.at(index);
         let next = x.at(index + 1);
         let valley = (next + next).fma(next, -here);
-        let term = T::of(f64::from(index + 2)) * valley * valley;
+        let term = T::count(index + 2) * valley * valley;
         if index == 0 {
             let first = here - T::of(1.0);
             first.fma(first, term)

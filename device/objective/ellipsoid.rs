@@ -43,9 +43,9 @@ impl Objective for Ellipsoid {
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, context: &Context<T::Scalar>) -> T {
         let x = x.at(index);
-        let last = T::Scalar::nearest(f64::from(context.dims.saturating_sub(1).max(1)));
+        let last = T::Scalar::from_count(context.dims.saturating_sub(1).max(1));
         let step = T::Scalar::nearest(LN_MILLION) / last;
-        let weight = (step * T::Scalar::nearest(f64::from(index))).exp();
+        let weight = (step * T::Scalar::from_count(index)).exp();
         T::splat(weight) * (x * x)
     }
 

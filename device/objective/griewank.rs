@@ -57,7 +57,7 @@ impl Objective for Griewank {
     ) -> (T, Product<T>) {
         let x = x.at(index);
         // One division and root for all numbers side by side.
-        let root = T::Scalar::nearest(f64::from(index + 1)).sqrt();
+        let root = T::Scalar::from_count(index + 1).sqrt();
         let scaled = x * T::splat(T::Scalar::nearest(1.0) / root);
         (x * x, Product(scaled.cos()))
     }

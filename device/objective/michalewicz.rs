@@ -58,7 +58,7 @@ impl Objective for Michalewicz {
         let inside = x.limit(T::of(0.0), T::of(PI));
         let beyond = x - inside;
         let wave = (inside * T::of(FRAC_1_PI)).sin_pi();
-        let number = T::of(f64::from(index + 1));
+        let number = T::count(index + 1);
         let angle = inside * inside * number * T::of(FRAC_1_PI * FRAC_1_PI);
         beyond.fma(beyond, -(wave * angle.sin_pi_squared().powi(10)))
     }

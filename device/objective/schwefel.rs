@@ -61,7 +61,7 @@ impl Objective for Schwefel {
         let wave = folded * folded.sqrt().sin();
         let wave = T::select(x.less(zero), -wave, wave);
         let beyond = T::select(is_beyond, size - side, zero);
-        let scale = T::of(1e-4) / T::of(f64::from(context.dims));
+        let scale = T::of(1e-4) / T::count(context.dims);
         (beyond * beyond).fma(scale, T::of(HIGHEST) - wave)
     }
 

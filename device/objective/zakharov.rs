@@ -39,7 +39,7 @@ impl Objective for Zakharov {
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> (T, T) {
         let x = x.at(index);
-        (x * x, x * (T::of(0.5) * T::of(f64::from(index + 1))))
+        (x * x, x * (T::of(0.5) * T::count(index + 1)))
     }
 
     #[inline(always)]

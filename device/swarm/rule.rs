@@ -234,7 +234,7 @@ unsafe fn fully_informed<V: Real>(
 ) {
     let Coefficients { inertia, cognitive, social } = by.coefficients;
     let informants = settings.topology.informants(settings.particles);
-    let share = V::splat(cognitive + social) / V::of(f64::from(informants));
+    let share = V::splat(cognitive + social) / V::count(informants);
     let per_particle = settings.randomness == Randomness::PerParticle;
     for dimension in dimensions {
         // SAFETY: the caller's promise.
@@ -374,8 +374,8 @@ pub fn choose_exemplars<S: Scalar>(
     fitness: impl Fn(u32) -> S,
     mut choose: impl FnMut(u32, u32),
 ) {
-    let last = S::of(f64::from(if particles > 1 { particles - 1 } else { 1 }));
-    let rank = S::of(10.0) * S::of(f64::from(particle)) / last;
+    let last = S::count(if particles > 1 { particles - 1 } else { 1 });
+    let rank = S::of(10.0) * S::count(particle) / last;
     let one = S::of(1.0);
     let grown = (rank.exp() - one) / (S::of(10.0).exp() - one);
     let probability = S::of(0.45).fma(grown, S::of(0.05));

@@ -117,8 +117,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let template = if *model { MODEL } else { OBJECTIVE };
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let (module, type_name) = names(name)?;
-    let words =
-        |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == type_name);
+    // Comments may have any word.
+    let code = |text: &'static str| text.lines().filter_map(|line| line.split("//").next());
+    let words = |text: &'static str| {
+        let mut words = code(text).flat_map(|line| line.split(|c: char| !c.is_alphanumeric()));
+        words.any(|word| word == type_name)
+    };
     if type_name != template.type_name && (words(template.main) || words(template.source)) {
         bail!("the type would be called {type_name}, like one of flockwork's: choose another name");
     }

@@ -445,6 +445,18 @@ pub fn permute<const SELECTION: u32>(a: u32, b: u32) -> u32 {
     u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
 }
 
+pub fn least_unsigned(a: u32, b: u32) -> u32 {
+    a.min(b)
+}
+
+pub fn least_signed(a: i32, b: i32) -> i32 {
+    a.min(b)
+}
+
+pub fn least_float(a: f32, b: f32) -> f32 {
+    a.min(b)
+}
+
 pub fn pair_add(a: u32, b: u32) -> u32 {
     halves(a, b, u16::wrapping_add)
 }

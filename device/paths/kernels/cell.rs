@@ -4,6 +4,7 @@ use core::hint;
 
 use crate::{
     gpu::{
+        least,
         memory::Word,
         pair,
         shared::Shared,
@@ -216,7 +217,7 @@ impl Cell for F32 {
 
     #[inline(always)]
     fn relax(best: f32, left: f32, right: f32) -> f32 {
-        best.min(left + right)
+        least::float(best, left + right)
     }
 
     #[inline(always)]
@@ -232,7 +233,7 @@ impl Cell for NonNegativeF32 {
 
     #[inline(always)]
     fn relax(best: f32, left: f32, right: f32) -> f32 {
-        f32::from_bits(best.to_bits().min((left + right).to_bits()))
+        f32::from_bits(least::unsigned(best.to_bits(), (left + right).to_bits()))
     }
 
     #[inline(always)]
@@ -243,7 +244,7 @@ impl Cell for NonNegativeF32 {
     #[inline(always)]
     fn relax_two(best: f32, left: [f32; 2], right: [f32; 2]) -> f32 {
         let [first, second] = [(left[0] + right[0]).to_bits(), (left[1] + right[1]).to_bits()];
-        f32::from_bits(best.to_bits().min(first).min(second))
+        f32::from_bits(least::unsigned(least::unsigned(best.to_bits(), first), second))
     }
 
     #[inline(always)]
@@ -259,7 +260,7 @@ impl Cell for I32 {
 
     #[inline(always)]
     fn relax(best: u32, left: u32, right: u32) -> u32 {
-        (left.wrapping_add(right) as i32).min(best as i32) as u32
+        least::signed(left.wrapping_add(right) as i32, best as i32) as u32
     }
 
     #[inline(always)]
