@@ -8,7 +8,7 @@ use flockwork::{
     Result,
     backend::Cpu,
     objective::Ackley,
-    swarm::{AskTell, Checkpoint, Options, Problem, Search},
+    swarm::{AskTell, Checkpoint, Outcome, Problem, Search},
 };
 
 /// Interrupts a run and resumes it; then uses the ask-and-tell interface.
@@ -35,15 +35,17 @@ pub fn main() -> Result<()> {
     assert_eq!((rest.value, rest.position), (whole.value, whole.position));
     let _ = std::fs::remove_file(path);
 
-    // A function that is evaluated elsewhere, in a simulator or on a cluster: the swarm asks for
-    // points to be evaluated and is told their values.
+    // A function that is evaluated elsewhere, in a simulator or on a cluster: the search asks for points to
+    // be evaluated and is told their values, in any order.
     let problem = Problem::elsewhere(vec![0.0; 2], vec![5.0; 2])?;
-    let mut swarm = AskTell::new(&problem, &Options { particles: 40, ..Options::default() })?;
-    for _ in 0..150 {
-        let values: Vec<f64> = swarm.ask().chunks_exact(2).map(simulate).collect();
-        swarm.tell(&values)?;
+    let mut search = AskTell::new(Search::new(problem).evaluations(3000))?;
+    while let Some(points) = search.ask() {
+        let values: Vec<f64> = points.rows().map(simulate).collect();
+        for (index, value) in values.into_iter().enumerate().rev() {
+            search.tell_at(index, value)?;
+        }
     }
-    let (value, position) = swarm.best()?;
+    let Outcome { value, position, .. } = search.outcome()?;
     println!("the simulator's best is {value:.3e} at {position:.3?}");
     assert!(value < 1e-6);
     Ok(())

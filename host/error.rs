@@ -336,6 +336,10 @@ pub enum Error {
         message: String,
     },
 
+    /// The function failed: its own error, as it came.
+    #[error(transparent)]
+    Function(Box<dyn std::error::Error + Send + Sync>),
+
     /// The program was built without the back end asked for.
     #[error("this build has no GPU support; build it with the feature `cuda`, or use the CPU")]
     BuiltWithoutCuda,

@@ -226,39 +226,50 @@ pub(crate) struct Called(pub Arc<Batch>);
 
 impl<T: Scalar> Evaluator<T> for Called {
     fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
-        let dims = view.dims as usize;
         let lanes = tile.fitness.len();
         let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
-        let mut points = Vec::with_capacity(tile.particles * dims);
-        let mut asked = Vec::with_capacity(tile.particles);
-        for lane in 0..tile.particles {
-            // SAFETY: the plan's buffers are as documented.
-            let any = unsafe { view.fitness(T::ZERO, &|d| at(lane, d)) };
-            // The value does not matter where the particle is invisible, and the closure may be
-            // undefined there.
-            if any == T::INFINITY {
-                continue;
-            }
-            asked.push(lane);
-            for d in 0..view.dims {
-                // SAFETY: below `dims`; as above.
-                points.push(unsafe { view.moved(d, at(lane, d)) }.to_f64());
-            }
-        }
         tile.fitness.fill(T::INFINITY);
-        if asked.is_empty() {
-            return;
-        }
-        let mut values = vec![f64::NAN; asked.len()];
-        (self.0)(&points, &mut values);
-        for (lane, value) in asked.into_iter().zip(values) {
-            // SAFETY: as above.
-            tile.fitness[lane] = unsafe { view.fitness(T::nearest(value), &|d| at(lane, d)) };
-        }
+        evaluate_called(view, 0..tile.particles, at, &*self.0, tile.fitness);
     }
 
     fn terms(&self, _: &View<T>) -> usize {
         // Unknown: assume it is expensive enough to share.
         1 << 16
+    }
+}
+
+/// Has a closure evaluate the particles in these slots, whose coordinates `at` knows.
+pub(crate) fn evaluate_called<T: Scalar>(
+    view: &View<T>,
+    slots: impl Iterator<Item = usize>,
+    at: impl Fn(usize, u32) -> T,
+    call: &(dyn Fn(&[f64], &mut [f64]) + '_),
+    fitness: &mut [T],
+) {
+    let mut points = Vec::with_capacity(slots.size_hint().0 * view.dims as usize);
+    let mut asked = Vec::with_capacity(slots.size_hint().0);
+    for slot in slots {
+        // SAFETY: the plan's buffers are as documented.
+        let any = unsafe { view.fitness(T::ZERO, &|d| at(slot, d)) };
+        // The value does not matter where the particle is invisible, and the closure may be undefined
+        // there.
+        if any == T::INFINITY {
+            fitness[slot] = T::INFINITY;
+            continue;
+        }
+        asked.push(slot);
+        for d in 0..view.dims {
+            // SAFETY: below `dims`; as above.
+            points.push(unsafe { view.moved(d, at(slot, d)) }.to_f64());
+        }
+    }
+    if asked.is_empty() {
+        return;
+    }
+    let mut values = vec![f64::NAN; asked.len()];
+    call(&points, &mut values);
+    for (slot, value) in asked.into_iter().zip(values) {
+        // SAFETY: as above.
+        fitness[slot] = unsafe { view.fitness(T::nearest(value), &|d| at(slot, d)) };
     }
 }

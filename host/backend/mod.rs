@@ -33,10 +33,11 @@ mod plan;
 mod spread;
 pub(crate) mod strategy;
 mod swarm;
+pub(crate) mod whole;
 
 pub use choice::{AnyBackend, Choice, Reason};
 pub use cpu::{Cpu, Simd};
-pub(crate) use cpu::{CpuSwarm, Evaluator, Judged, OnLanes, dispatched};
+pub(crate) use cpu::{Evaluator, Judged, OnLanes, dispatched};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};

@@ -1,174 +1,254 @@
-//! Swarms whose points the caller evaluates.
+//! Searches whose points the caller evaluates.
 
-use std::fmt;
-
-use super::{Options, Precision, Problem, outcome::sign, run};
-use crate::{
-    Error, Result,
-    backend::{Cpu, CpuSwarm, Number, Plan, Swarm},
+use std::{
+    fmt,
+    panic::resume_unwind,
+    sync::Arc,
+    thread::{self, JoinHandle},
 };
 
-/// A swarm for a function that lives elsewhere: in a simulator, on a cluster, in another language.
-/// It asks for values at points, and the caller tells them.
+use super::{Checkpoint, Outcome, Points, Problem, Saved, Search, outcome::sign};
+use crate::{
+    Error, Result,
+    backend::{
+        Cpu,
+        whole::{Elsewhere, Exchange},
+    },
+};
+
+/// A search for a function that lives elsewhere: in a simulator, on a cluster, in another language. It asks
+/// for values at points, and the caller tells them, in any order, and however long they take.
 ///
-/// It takes the same steps as a run with a closure on the CPU. Stop conditions, restarts and
-/// polishing are up to the caller.
+/// It has every method, start, stop condition and preset of a [`Search`], saves as it does, and takes the
+/// same steps as it does with a closure of the same values, to the bit.
 ///
 /// ```
-/// use flockwork::swarm::{AskTell, Options, Problem};
+/// use flockwork::swarm::{AskTell, Problem, Search};
 ///
 /// let problem = Problem::elsewhere(vec![-5.0; 3], vec![5.0; 3])?;
-/// let mut swarm = AskTell::new(&problem, &Options { particles: 40, ..Options::default() })?;
-/// for _ in 0..200 {
-///     let values: Vec<f64> = swarm
-///         .ask()
-///         .chunks_exact(3)
-///         .map(|x| x.iter().map(|x| (x - 1.0).powi(2)).sum())
-///         .collect();
-///     swarm.tell(&values)?;
+/// let mut search = AskTell::new(Search::new(problem).evaluations(3000))?;
+/// while let Some(points) = search.ask() {
+///     let bowl = |x: &[f64]| x.iter().map(|x| (x - 1.0).powi(2)).sum();
+///     let values: Vec<f64> = points.rows().map(bowl).collect();
+///     search.tell(&values)?;
 /// }
-/// assert!(swarm.best()?.0 < 1e-9);
+/// assert!(search.outcome()?.value < 1e-9);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
-#[derive(Debug)]
+///
+/// Dropped, it ends the search.
 pub struct AskTell {
-    problem: Problem,
-    options: Options,
-    state: State,
-    /// The points asked for, until their values are told.
-    open: Option<Vec<f64>>,
-    started: bool,
+    exchange: Arc<Exchange>,
+    /// The search, until it has ended.
+    engine: Option<JoinHandle<Result<Outcome>>>,
+    dims: usize,
+    /// 1 to minimise, -1 to maximise.
+    sign: f64,
+    /// The points asked for, until all their values are told.
+    open: Vec<f64>,
+    best: Option<(f64, Vec<f64>)>,
 }
 
-enum State {
-    F32(CpuSwarm<f32>, Plan<f32>),
-    F64(CpuSwarm<f64>, Plan<f64>),
-}
-
-impl fmt::Debug for State {
+impl fmt::Debug for AskTell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (precision, iteration) = match self {
-            Self::F32(swarm, _) => ("f32", swarm.iteration()),
-            Self::F64(swarm, _) => ("f64", swarm.iteration()),
-        };
-        write!(f, "a swarm in {precision} after iteration {iteration}")
+        let points = self.open.len() / self.dims;
+        f.debug_struct("AskTell").field("open", &points).field("best", &self.best).finish()
     }
 }
 
 impl AskTell {
-    /// A swarm in the box of a problem. The problem's own function is not called.
+    /// Begins a search. The function of its problem is not called. It runs on the CPU, in a thread of its own
+    /// that waits for values.
     ///
     /// # Errors
-    /// If an option or the problem makes no sense, or asks for what is up to the caller here: a
-    /// start other than uniform, stop conditions, restarts, polishing, a history.
-    pub fn new(problem: &Problem, options: &Options) -> Result<Self> {
-        options.check_alone("asked and told")?;
-        if options.history.is_some() {
-            return Err(Error::Option {
-                option: "history",
-                value: "given".to_owned(),
-                accepted: "left as it is where a swarm is asked and told".to_owned(),
-            });
-        }
-        if !problem.constraints().is_empty() {
-            return Err(Error::Unsuitable {
-                objective: problem.name().to_owned(),
-                why: "has constraints, which a swarm that is asked and told does not know of",
-            });
-        }
-        let cpu = Cpu::new(0)?;
-        let state = match options.precision_for(problem) {
-            Precision::F32 => {
-                let plan = Plan::new(problem, options)?;
-                State::F32(cpu.headless(plan.clone())?, plan)
-            }
-            Precision::F64 => {
-                let plan = Plan::new(problem, options)?;
-                State::F64(cpu.headless(plan.clone())?, plan)
-            }
-        };
-        let (problem, options) = (problem.clone(), options.clone());
-        Ok(Self { problem, options, state, open: None, started: false })
-    }
-
-    /// The next points to evaluate, `dims` numbers for each particle. Returns the same points until
-    /// their values are told.
-    pub fn ask(&mut self) -> &[f64] {
-        fn points<T: Number>(
-            swarm: &mut CpuSwarm<T>,
-            plan: &Plan<T>,
-            problem: &Problem,
-            start: bool,
-        ) -> Vec<f64> {
-            swarm.propose(start);
-            let positions: Vec<f64> = swarm.positions().iter().map(|x| x.to_f64()).collect();
-            let rows = positions.chunks_exact(problem.lower().len());
-            rows.flat_map(|row| run::reported(problem, plan, row)).collect()
-        }
-        let Self { problem, state, open, started, .. } = self;
-        open.get_or_insert_with(|| {
-            let start = !*started;
-            *started = true;
-            match state {
-                State::F32(swarm, plan) => points(swarm, plan, problem, start),
-                State::F64(swarm, plan) => points(swarm, plan, problem, start),
-            }
+    /// If the system has no thread for it. An option that makes no sense is an error of
+    /// [`AskTell::outcome`], and nothing is asked.
+    pub fn new(search: Search) -> Result<Self> {
+        let problem = search.problem().clone();
+        Self::begun(&problem, move |problem| {
+            search.for_problem(problem).run_on(&Cpu::new(0)?, |_| {})
         })
     }
 
-    /// Takes one value for each of the points asked for. NaN counts as infinitely bad, and so does
-    /// any value outside the box where particles are invisible there
+    /// Resumes a saved one. `problem` is as it was, and `saved` says where it is saved from now on.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use flockwork::swarm::{AskTell, Checkpoint, Problem, Search};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run");
+    /// let problem = Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2])?;
+    /// let search = Search::new(problem.clone()).evaluations(400);
+    /// let mut first = AskTell::new(search.save(&path, Duration::ZERO))?;
+    /// for _ in 0..20 {
+    ///     let points = first.ask().expect("not over yet");
+    ///     let values: Vec<f64> = points.rows().map(|x| x[0] * x[0] + x[1] * x[1]).collect();
+    ///     first.tell(&values)?;
+    /// }
+    /// drop(first);
+    /// let mut rest = AskTell::resume(&Checkpoint::read(&path)?, &problem, None)?;
+    /// while let Some(points) = rest.ask() {
+    ///     let values: Vec<f64> = points.rows().map(|x| x[0] * x[0] + x[1] * x[1]).collect();
+    ///     rest.tell(&values)?;
+    /// }
+    /// assert!(rest.outcome()?.value < 0.1);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`AskTell::new`]; and that the file is of another problem is an error of [`AskTell::outcome`].
+    pub fn resume(
+        checkpoint: &Checkpoint,
+        problem: &Problem,
+        saved: Option<Saved>,
+    ) -> Result<Self> {
+        let checkpoint = checkpoint.clone();
+        Self::begun(problem, move |problem| {
+            checkpoint.resume(&problem, &Cpu::new(0)?, saved, |_| {})
+        })
+    }
+
+    /// Begins what `engine` runs with the problem, whose function is the caller.
+    fn begun(
+        problem: &Problem,
+        engine: impl FnOnce(Problem) -> Result<Outcome> + Send + 'static,
+    ) -> Result<Self> {
+        let exchange = Arc::new(Exchange::default());
+        let (sign, dims) = (sign(problem.goal()), problem.dims());
+        let function = Elsewhere::new(Arc::clone(&exchange), dims, problem.name());
+        let problem = problem.with_function(|_| Arc::new(function));
+        let over = Over(Arc::clone(&exchange));
+        let engine = thread::Builder::new()
+            .name("search".to_owned())
+            .spawn(move || {
+                // However it ends.
+                let _over = over;
+                engine(problem)
+            })
+            .map_err(|why| Error::Option {
+                option: "threads",
+                value: "1 more".to_owned(),
+                accepted: format!("as many as the system can start ({why})"),
+            })?;
+        let (open, best) = (Vec::new(), None);
+        Ok(Self { exchange, engine: Some(engine), dims: dims as usize, sign, open, best })
+    }
+
+    /// The points to evaluate next, all of a generation: waits until it is known which. The same points until
+    /// all of their values are told; `None` once the search is over.
+    pub fn ask(&mut self) -> Option<Points<'_>> {
+        if self.open.is_empty() {
+            self.open = self.exchange.wait()?;
+        }
+        Some(Points::new(&self.open, self.dims))
+    }
+
+    /// Takes a value for each of the points asked for, in their order. NaN counts as infinitely bad, and so
+    /// does any value outside the box where particles are invisible there
     /// ([`Edge::Invisible`](super::Edge)).
     ///
     /// # Errors
     /// If there are more or fewer values than points, or no points were asked for.
     pub fn tell(&mut self, values: &[f64]) -> Result<()> {
-        if self.open.is_none() {
-            return Err(Error::Option {
-                option: "the list of values told",
-                value: "given before any points were asked for".to_owned(),
-                accepted: "told after `ask`, once".to_owned(),
-            });
-        }
-        let expected = self.options.particles as usize;
+        self.is_asked()?;
+        let expected = self.open.len() / self.dims;
         if values.len() != expected {
             let what = "the list of values told";
             return Err(Error::Length { what, found: values.len(), expected });
         }
-        fn accept<T: Number>(swarm: &mut CpuSwarm<T>, values: &[f64]) {
-            let values: Vec<T> = values.iter().map(|&value| T::nearest(value)).collect();
-            swarm.accept(&values);
-        }
-        match &mut self.state {
-            State::F32(swarm, _) => accept(swarm, values),
-            State::F64(swarm, _) => accept(swarm, values),
-        }
-        self.open = None;
+        values.iter().enumerate().for_each(|(index, &value)| self.take(index, value));
         Ok(())
     }
 
-    /// The best value told so far, and its position.
+    /// Takes the value of one of the points asked for, the row `index` of [`AskTell::ask`]; the next points
+    /// are asked for once all have one. A second value of a point replaces the first.
+    ///
+    /// ```
+    /// use flockwork::swarm::{AskTell, Problem, Search};
+    ///
+    /// let problem = Problem::elsewhere(vec![-5.0; 3], vec![5.0; 3])?;
+    /// let mut search = AskTell::new(Search::new(problem).evaluations(100))?;
+    /// let rows: Vec<Vec<f64>> = search.ask().unwrap().rows().map(<[f64]>::to_vec).collect();
+    /// for (index, x) in rows.iter().enumerate().rev() {
+    ///     search.tell_at(index, x.iter().map(|x| x * x).sum())?;
+    /// }
+    /// assert_ne!(search.ask().unwrap().row(0), rows[0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// If no value told was finite, or one was infinitely good.
-    pub fn best(&mut self) -> Result<(f64, Vec<f64>)> {
-        fn best<T: Number>(
-            swarm: &mut CpuSwarm<T>,
-            plan: &Plan<T>,
-            problem: &Problem,
-        ) -> Result<(f64, Vec<f64>)> {
-            let best = swarm.known().swap_remove(0);
-            if !best.value.to_f64().is_finite() {
-                let evaluations = u64::from(plan.particles) * (u64::from(swarm.iteration()) + 1);
-                return Err(run::no_best::<T>(problem, best.value.to_f64(), evaluations));
-            }
-            let position: Vec<f64> = best.position.iter().map(|x| x.to_f64()).collect();
-            Ok((best.value.to_f64(), run::reported(problem, plan, &position)))
+    /// If there is no such point, or no points were asked for.
+    pub fn tell_at(&mut self, index: usize, value: f64) -> Result<()> {
+        self.is_asked()?;
+        let points = self.open.len() / self.dims;
+        if index >= points {
+            return Err(Error::Option {
+                option: "the index of a value told",
+                value: index.to_string(),
+                accepted: format!("below {points}, the number of points asked for"),
+            });
         }
-        let (fitness, position) = match &mut self.state {
-            State::F32(swarm, plan) => best(swarm, plan, &self.problem)?,
-            State::F64(swarm, plan) => best(swarm, plan, &self.problem)?,
-        };
-        Ok((sign(self.problem.goal()) * fitness, position))
+        self.take(index, value);
+        Ok(())
+    }
+
+    /// Refuses values that nobody asked for.
+    fn is_asked(&self) -> Result<()> {
+        if !self.open.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Option {
+            option: "the list of values told",
+            value: "given before any points were asked for".to_owned(),
+            accepted: "told after `ask`, once".to_owned(),
+        })
+    }
+
+    fn take(&mut self, index: usize, value: f64) {
+        let is_better = |(best, _): &(f64, Vec<f64>)| self.sign * value < self.sign * best;
+        if value.is_finite() && self.best.as_ref().is_none_or(is_better) {
+            self.best = Some((value, self.open[index * self.dims..][..self.dims].to_vec()));
+        }
+        if self.exchange.tell(index, value) {
+            self.open.clear();
+        }
+    }
+
+    /// The best finite value told so far, and its point.
+    pub fn best(&self) -> Option<(f64, &[f64])> {
+        self.best.as_ref().map(|(value, point)| (*value, &**point))
+    }
+
+    /// The result. A search that is not over ends here, with what it has found
+    /// ([`StopReason::Interrupted`](super::StopReason)); without the values that it waits for.
+    ///
+    /// # Errors
+    /// As [`minimize`](super::minimize), and [`Error::Interrupted`] before anything was found.
+    pub fn outcome(mut self) -> Result<Outcome> {
+        self.exchange.end();
+        match self.engine.take().expect("taken here or on drop").join() {
+            Ok(outcome) => outcome,
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}
+
+impl Drop for AskTell {
+    fn drop(&mut self) {
+        self.exchange.end();
+        if let Some(engine) = self.engine.take() {
+            // Nobody waits for its result.
+            let _ = engine.join();
+        }
+    }
+}
+
+/// Says that the search is over when it is dropped.
+struct Over(Arc<Exchange>);
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        self.0.is_over();
     }
 }

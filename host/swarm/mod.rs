@@ -48,6 +48,7 @@ mod state;
 pub use crate::backend::{
     function::{Function, Named},
     number::Precision,
+    whole::{Batched, Failure, Points},
 };
 pub use crate::formula::Relation;
 pub use ask::AskTell;

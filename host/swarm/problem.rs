@@ -15,6 +15,7 @@ use super::constraints::{Constrained, Constraints};
 use crate::backend::{
     AnyBackend, Choice,
     function::{Batch, Closure, Function, Named, Typed},
+    whole::{Batched, Points, Whole},
 };
 use crate::{
     Error, Result,
@@ -244,6 +245,41 @@ impl Problem {
             .with_bounds(lower, upper)
     }
 
+    /// A closure that gets all points of a generation, or of a swarm, at once: for functions that share their
+    /// work among many points themselves. One call at a time, so it may change what it has captured. It
+    /// returns nothing, or a `Result`: an error ends the run and comes out as [`Error::Function`].
+    /// Otherwise as [`Problem::from_fn`].
+    ///
+    /// ```
+    /// use flockwork::swarm::{Points, Problem, Search};
+    ///
+    /// let mut calls = 0;
+    /// let bowls = move |points: &Points, values: &mut [f64]| {
+    ///     calls += 1;
+    ///     for (x, value) in points.rows().zip(values) {
+    ///         *value = (x[0] - 0.5).powi(2) + x[1].abs();
+    ///     }
+    ///     if calls < 1000 { Ok(()) } else { Err("too many calls") }
+    /// };
+    /// let problem = Problem::from_batch(vec![-1.0; 2], vec![1.0; 2], bowls)?;
+    /// let outcome = Search::new(problem.clone()).particles(500).iterations(40).run()?;
+    /// assert!(outcome.value < 1e-3);
+    /// let error = Search::new(problem).particles(500).iterations(1000).run().unwrap_err();
+    /// assert_eq!(error.to_string(), "too many calls");
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn from_batch<R: Batched>(
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+        mut function: impl FnMut(&Points<'_>, &mut [f64]) -> R + Send + 'static,
+    ) -> Result<Self> {
+        let dims = at_least_one(&lower, "a closure")?;
+        let call = move |points: &[f64], values: &mut [f64]| {
+            function(&Points::new(points, dims as usize), values).failure()
+        };
+        Self::from_function(Arc::new(Whole::new(dims, call)), lower, upper)
+    }
+
     /// A formula of variables with these names and bounds.
     ///
     /// On a GPU it becomes a part of the kernels, unless it is very long.
@@ -461,14 +497,16 @@ impl Problem {
         }
     }
 
-    /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell).
+    /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell) and
+    /// [`Search::run_with`](super::Search::run_with).
     ///
     /// ```
-    /// use flockwork::swarm::{AskTell, Options, Problem};
+    /// use flockwork::swarm::{AskTell, Problem, Search};
     ///
     /// let problem = Problem::elsewhere(vec![0.0; 2], vec![1.0; 2])?;
-    /// let mut swarm = AskTell::new(&problem, &Options { particles: 10, ..Options::default() })?;
-    /// assert!(swarm.ask().iter().all(|x| (0.0..=1.0).contains(x)));
+    /// let mut search = AskTell::new(Search::new(problem))?;
+    /// let points = search.ask().expect("at least one generation");
+    /// assert!(points.as_slice().iter().all(|x| (0.0..=1.0).contains(x)));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn elsewhere(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {

@@ -3,8 +3,8 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{
-    Coefficients, Edge, Mode, Neighbourhood, Options, Outcome, Polish, Precision, Problem,
-    Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start, run,
+    AskTell, Batched, Coefficients, Edge, Mode, Neighbourhood, Options, Outcome, Points, Polish,
+    Precision, Problem, Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start, run,
 };
 use crate::{
     Error, Result, Verdict,
@@ -402,6 +402,58 @@ impl Search {
     pub fn saved(mut self, saved: Option<Saved>) -> Self {
         self.saved = saved;
         self
+    }
+
+    pub(super) fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The same search for another problem.
+    pub(super) fn for_problem(self, problem: Problem) -> Self {
+        Self { problem, ..self }
+    }
+
+    /// Runs to the end with a function that the caller keeps: it gets all points of a generation, or of a
+    /// swarm, at once, may borrow and change what is around it, and is called in this thread. It returns
+    /// nothing, or a `Result`: an error ends the run and comes out as [`Error::Function`]. The function of
+    /// the problem, such as [`Problem::elsewhere`], is not called.
+    ///
+    /// ```
+    /// use flockwork::swarm::{Points, Problem, Search};
+    ///
+    /// let measured = [2.0, 3.5, 4.0];
+    /// let mut evaluated = 0;
+    /// let line = |points: &Points, values: &mut [f64]| {
+    ///     evaluated += points.len();
+    ///     for (p, value) in points.rows().zip(values) {
+    ///         let residual = |(x, y): (usize, &f64)| y - (p[0] + p[1] * x as f64);
+    ///         *value = measured.iter().enumerate().map(|pair| residual(pair).powi(2)).sum();
+    ///     }
+    /// };
+    /// let problem = Problem::elsewhere(vec![-10.0; 2], vec![10.0; 2])?;
+    /// let outcome = Search::new(problem).evaluations(3000).run_with(line)?;
+    /// assert!((outcome.position[1] - 1.0).abs() < 1e-6);
+    /// assert_eq!(outcome.evaluations, evaluated as u64);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`minimize`](super::minimize), and those of the function.
+    pub fn run_with<R: Batched>(
+        self,
+        mut function: impl FnMut(&Points<'_>, &mut [f64]) -> R,
+    ) -> Result<Outcome> {
+        let mut search = AskTell::new(self)?;
+        let mut values = Vec::new();
+        while let Some(points) = search.ask() {
+            values.clear();
+            values.resize(points.len(), f64::NAN);
+            if let Some(failure) = function(&points, &mut values).failure() {
+                return Err(Error::Function(failure));
+            }
+            search.tell(&values)?;
+        }
+        search.outcome()
     }
 
     /// Runs to the end.

@@ -45,6 +45,24 @@ pub trait Evaluator<T>: Send + Sync {
 
     /// The number of terms per particle, which tells whether waking threads pays.
     fn terms(&self, view: &View<T>) -> usize;
+
+    /// Whether it wants all particles of a generation at once: [`Evaluator::evaluate_all`].
+    fn at_once(&self) -> bool {
+        false
+    }
+
+    /// Evaluates the particles in these slots, whose coordinates `at` knows: slot and dimension. Writes
+    /// the fitness of each to its slot.
+    fn evaluate_all(
+        &self,
+        view: &View<T>,
+        slots: &mut dyn Iterator<Item = usize>,
+        at: &dyn Fn(usize, u32) -> T,
+        fitness: &mut [T],
+    ) {
+        let _ = (view, slots, at, fitness);
+        unreachable!("only what wants all at once is asked so");
+    }
 }
 
 /// An objective function evaluated in SIMD lanes.

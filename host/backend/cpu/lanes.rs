@@ -64,8 +64,11 @@ impl Lanes for CpuLanes {
         let all = AtomicBool::new(true);
         let lanes = &mut self.lanes;
         let is_constrained = self.is_constrained;
+        // They call what wants all points at once in turns. That one may use these threads, which must not
+        // wait for its other call meanwhile.
+        let most = if evaluator.at_once() { lanes.len().max(1) } else { 1 };
         self.cpu.install(|| {
-            lanes.par_iter_mut().enumerate().for_each(|(lane, words)| {
+            lanes.par_iter_mut().enumerate().with_min_len(most).for_each(|(lane, words)| {
                 let lane = lane as u32;
                 let state = state(layout(schedule, lane), words);
                 let mut scratch = Scratch::default();
@@ -139,6 +142,17 @@ impl Scratch {
     ) {
         let (layout, rows) = (state.layout, TILE * view.dims as usize);
         let first = layout.points() as usize;
+        if evaluator.at_once() {
+            let word = |slot: usize, d: u32| {
+                state.words.0[first + index(slot, d as usize, view.dims as usize)].get()
+            };
+            let mut values = vec![f64::INFINITY; count];
+            evaluator.evaluate_all(view, &mut (0..count), &word, &mut values);
+            for (place, value) in state.words.0[layout.values() as usize..].iter().zip(values) {
+                place.set(value);
+            }
+            return;
+        }
         // Of a function that takes long each thread gets an equal share, though it be a part of a tile.
         let threads = rayon::current_num_threads();
         let is_costly = terms >= WORTH_SHARING && threads > 1;

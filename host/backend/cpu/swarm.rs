@@ -142,6 +142,35 @@ impl<T: Number> CpuSwarm<T> {
     /// One or two phases: moves if there is a `motion`, evaluates and updates if there is a
     /// `renewal`.
     fn phase(&mut self, motion: Option<Motion>, renewal: Option<Renewal>) {
+        if renewal.is_none() || !self.evaluator.as_ref().is_some_and(|one| one.at_once()) {
+            return self.pass(motion, renewal, false);
+        }
+        if motion.is_some() {
+            self.pass(motion, None, false);
+        }
+        self.evaluate_at_once();
+        self.pass(None, renewal, true);
+    }
+
+    /// Has all particles evaluated at once.
+    fn evaluate_at_once(&mut self) {
+        let mut fitness = std::mem::take(&mut self.fitness);
+        // SAFETY: nothing below changes plan, keys or coefficients.
+        let (_, view) = unsafe { self.shared() };
+        let (dims, particles) = (self.dims(), self.plan.particles as usize);
+        let stride = layout::stride(particles);
+        let swarms = 0..self.plan.members.len();
+        let mut slots =
+            swarms.flat_map(|swarm| (0..particles).map(move |nth| swarm * stride + nth));
+        let at = |slot: usize, d: u32| self.positions[layout::index(slot, d as usize, dims)];
+        if let Some(evaluator) = &self.evaluator {
+            evaluator.evaluate_all(&view, &mut slots, &at, &mut fitness);
+        }
+        self.fitness = fitness;
+    }
+
+    /// As [`Self::phase`]; `given` says that the fitness of all particles is known.
+    fn pass(&mut self, motion: Option<Motion>, renewal: Option<Renewal>, given: bool) {
         // SAFETY: nothing below changes plan, keys or coefficients.
         let (settings, view) = unsafe { self.shared() };
         let dims = self.dims();
@@ -160,7 +189,7 @@ impl<T: Number> CpuSwarm<T> {
                 coefficients: self.plan.coefficients(swarm, iteration),
             })
             .collect();
-        let evaluator = self.evaluator.as_deref();
+        let evaluator = self.evaluator.as_deref().filter(|_| !given);
         let terms = evaluator.map_or(0, |evaluator| evaluator.terms(&view));
         let (personal_bests, others, best_fitness, others_fitness): (
             &mut [T],
@@ -239,7 +268,7 @@ impl<T: Number> CpuSwarm<T> {
                         let judged = Judged { positions, particles, fitness, image };
                         evaluator.evaluate(&view, judged);
                     }
-                    // Values given by the caller.
+                    // Known already.
                     None => fitness.copy_from_slice(tile.fitness),
                 }
                 renew(simd, &mut tile, &fitness, dims as u32, renewal, first, settings.particles);
@@ -359,20 +388,6 @@ impl<T: Number> CpuSwarm<T> {
     /// The particles' positions, one after the other.
     pub(crate) fn positions(&self) -> Vec<T> {
         by_particle(&self.positions, self.plan.particles as usize, self.dims())
-    }
-
-    /// Takes the values at the proposed points.
-    pub(crate) fn accept(&mut self, values: &[T]) {
-        // SAFETY: nothing below changes plan, keys or coefficients.
-        let (_, view) = unsafe { self.shared() };
-        let dims = self.dims();
-        for (slot, &value) in values.iter().enumerate() {
-            let at = |d: u32| self.positions[layout::index(slot, d as usize, dims)];
-            // SAFETY: there are bounds for each dimension.
-            self.fitness[slot] = unsafe { view.fitness(value, &at) };
-        }
-        let renewal = if self.iteration == 0 { Renewal::First } else { Renewal::Renewed };
-        self.phase(None, Some(renewal));
     }
 
     /// Records the state of each swarm: see [`survey`].
@@ -497,6 +512,12 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         let mut positions = memory::zeroed(slots * dims)?;
         into_tiles(points, &mut positions, count, dims);
         let mut all = memory::zeroed(slots)?;
+        if evaluator.at_once() {
+            let at = |slot: usize, d: u32| positions[layout::index(slot, d as usize, dims)];
+            evaluator.evaluate_all(&view, &mut (0..count), &at, &mut all);
+            all.truncate(count);
+            return Ok(all);
+        }
         let go = || {
             let mut image = Vec::new();
             let tiles = positions.chunks_exact(TILE * dims).zip(all.as_chunks_mut::<TILE>().0);

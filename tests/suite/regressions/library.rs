@@ -11,7 +11,7 @@ use std::{
 use flockwork::{
     backend::Cpu,
     objective::Sphere,
-    swarm::{AskTell, Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
+    swarm::{Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
 };
 
 /// The programs in Rust of README and of the book: those with a `main`.
@@ -41,7 +41,7 @@ fn programs_of_documents() -> Vec<String> {
 
 /// More than README has room for.
 const FURTHER: &str = r#"
-use flockwork::swarm::{AskTell, Method, Mode, Options, Polish, Precision, Problem, Search};
+use flockwork::swarm::{AskTell, Method, Mode, Polish, Precision, Problem, Search};
 
 pub fn main() -> Result<(), flockwork::Error> {
     let bowl = |x: &[f64]| x.iter().map(|x| (x - 0.5).powi(2)).sum::<f64>();
@@ -57,11 +57,12 @@ pub fn main() -> Result<(), flockwork::Error> {
         assert!(search.polish(Polish::new(method)).run()?.value < 1e-3);
     }
     let elsewhere = Problem::elsewhere(vec![-3.0; 4], vec![3.0; 4])?;
-    let mut swarm = AskTell::new(&elsewhere, &Options { particles: 40, ..Options::default() })?;
-    for _ in 0..5 {
-        let values: Vec<f64> = swarm.ask().chunks_exact(4).map(bowl).collect();
-        swarm.tell(&values)?;
+    let mut search = AskTell::new(Search::new(elsewhere).particles(40).iterations(5))?;
+    while let Some(points) = search.ask() {
+        let values: Vec<f64> = points.rows().map(bowl).collect();
+        search.tell(&values)?;
     }
+    search.outcome()?;
     Ok(())
 }
 "#;
@@ -169,13 +170,11 @@ fn closures_are_searched_in_f64() {
     let cpu = Cpu::new(0).unwrap();
     let outcome = minimize(&problem(), &options, &cpu, |_| ControlFlow::Continue(())).unwrap();
     near(&outcome.position, "minimize");
-    let mut swarm =
-        AskTell::new(&Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2]).unwrap(), &options).unwrap();
-    for _ in 0..200 {
-        let values: Vec<f64> = swarm.ask().chunks_exact(2).map(bowl).collect();
-        swarm.tell(&values).unwrap();
-    }
-    near(&swarm.best().unwrap().1, "AskTell");
+    let elsewhere = Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2]).unwrap();
+    let told = Search::new(elsewhere).options(options).run_with(|points, values| {
+        points.rows().zip(values).for_each(|(x, value)| *value = bowl(x));
+    });
+    near(&told.unwrap().position, "run_with");
     // f32 is available on request, and the library's own functions support it.
     let single = search.with(|options| options.precision = Some(Precision::F32)).run().unwrap();
     assert_eq!(single.value, 1e8);
@@ -237,11 +236,6 @@ fn an_infinitely_good_value_is_an_error_of_its_own() {
     let single = Search::new(pole().unwrap()).particles(20).iterations(5);
     let single = single.with(|options| options.precision = Some(Precision::F32));
     assert!(single.run().unwrap_err().to_string().contains("-inf in f32"));
-    let options = Options { particles: 4, ..Options::default() };
-    let mut swarm = AskTell::new(&problem(), &options).unwrap();
-    swarm.ask();
-    swarm.tell(&[f64::NEG_INFINITY, 1.0, 2.0, f64::NAN]).unwrap();
-    assert!(swarm.best().unwrap_err().to_string().contains("-inf"));
 }
 
 /// Nothing in a preset has the unit of the values: in units of 2^20, which add no rounding, the

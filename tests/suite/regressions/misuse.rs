@@ -9,7 +9,7 @@ use flockwork::{
     objective::{Rosenbrock, Sphere},
     paths::{self, Graph, Matrix},
     points,
-    swarm::{AskTell, Mode, Options, Precision, Preset, Problem, Rule, Start, Variable, Variation},
+    swarm::{Mode, Options, Precision, Preset, Problem, Rule, Start, Variable, Variation},
 };
 
 const PARTICLES: usize = 100;
@@ -271,14 +271,6 @@ fn what_a_search_is_given_is_checked() {
     refused(sphere().with_variables(vec![Variable::Integer]), "has 1 entries");
     refused(Problem::new(Sphere, 0), "0");
     refused(Problem::new(Rosenbrock, 1), "2 or more");
-    let mut swarm = AskTell::new(&problem, &options()).unwrap();
-    refused(swarm.tell(&[0.0; PARTICLES]), "before any points were asked for");
-    refused(swarm.best(), "no finite value");
-    swarm.ask();
-    refused(swarm.best(), "no finite value");
-    refused(swarm.tell(&[0.0; PARTICLES - 1]), "the list of values told has 99");
-    swarm.tell(&[f64::NAN; PARTICLES]).unwrap();
-    refused(swarm.best(), "no finite value");
     for (what, particles, history) in [("particles is 0", 0, None), ("at least 1", 1, Some(0))] {
         let (precision, mode) = (Precision::F32, Mode::Synchronous);
         let trial = Trial { particles, precision, mode, history };

@@ -5,8 +5,8 @@ use std::{ops::ControlFlow, time::Duration};
 use flockwork::{
     objective::Rastrigin,
     swarm::{
-        AskTell, Checkpoint, Coefficients, Mode, Neighbourhood, Options, Preset, Problem,
-        Randomness, Restart, Rule, Search, Variation, minimize_many,
+        Checkpoint, Coefficients, Mode, Neighbourhood, Options, Preset, Problem, Randomness,
+        Restart, Rule, Search, Variation, minimize_many,
     },
 };
 
@@ -106,13 +106,16 @@ fn every_way_to_run_takes_the_same() {
         let one = Variation { seed: left.seed, coefficients: None };
         let many = minimize_many(&problem, &left, &[one], &cpu(1)).unwrap();
         assert_same(&many[0], &outcome, "one of many");
-        let mut asked = [&left, &written].map(|options| AskTell::new(&problem, options).unwrap());
-        for _ in 0..10 {
-            let [one, other] = asked.each_mut().map(|swarm| swarm.ask().to_vec());
-            assert_eq!(one, other);
-            let values: Vec<f64> = one.chunks(dims as usize).map(|x| x.iter().sum()).collect();
-            asked.iter_mut().for_each(|swarm| swarm.tell(&values).unwrap());
-        }
+        let elsewhere = Problem::elsewhere(vec![-5.0; dims as usize], vec![5.0; dims as usize]);
+        let elsewhere = elsewhere.unwrap();
+        let asked = [&left, &written].map(|options| {
+            let search = Search::new(elsewhere.clone()).options(options.clone());
+            search.run_with(|points, values| {
+                points.rows().zip(values).for_each(|(x, value)| *value = x.iter().sum());
+            })
+        });
+        let [one, other] = asked.map(|outcome| outcome.unwrap());
+        assert_same(&one, &other, "asked and told");
     }
 }
 

@@ -4,8 +4,8 @@ use flockwork::{
     backend::{Backend, Emulated},
     objective::Rastrigin,
     swarm::{
-        AskTell, Coefficients, Edge, Options, Outcome, Precision, Problem, Restart, Rule, Start,
-        Stop, Variable, Variation, minimize, minimize_many,
+        Coefficients, Edge, Options, Outcome, Precision, Problem, Restart, Rule, Start, Stop,
+        Variable, Variation, minimize, minimize_many,
     },
 };
 
@@ -85,81 +85,9 @@ fn what_swarms_do_one_by_one_is_refused_for_many() {
     for (what, options) in asks {
         let message = refused(minimize_many(&problem, &options, &variations, &cpu(1)));
         assert!(message.starts_with(&format!("{what} is given")), "{message}");
-        let message = refused(AskTell::new(&problem, &options));
-        assert!(message.starts_with(&format!("{what} is given")), "{message}");
     }
     let message = refused(minimize_many(&problem, &usual, &[], &cpu(1)));
     assert!(message.contains("the list of swarms has 0"), "{message}");
-    let message = refused(AskTell::new(&problem, &Options { history: Some(1), ..usual }));
-    assert!(message.starts_with("history is given"), "{message}");
-}
-
-/// Told what a closure would have returned, a swarm takes the steps of a run of that closure.
-#[test]
-fn asking_and_telling_is_a_run() {
-    use Variable::{Continuous, Integer, Periodic};
-    let elsewhere = Problem::elsewhere(vec![-4.0; 3], vec![5.0; 3]).unwrap();
-    let kinds = vec![Continuous, Integer, Periodic];
-    for precision in [Precision::F32, Precision::F64] {
-        for mixed in [false, true] {
-            for maximised in [false, true] {
-                let stated = |problem: Problem| {
-                    let problem = if maximised { problem.maximised() } else { problem };
-                    if mixed { problem.with_variables(kinds.clone()).unwrap() } else { problem }
-                };
-                for &rule in Rule::ALL {
-                    for edge in [Options::for_rule(rule).edge, Edge::Invisible, Edge::None] {
-                        let options = Options {
-                            particles: 30,
-                            iterations: 25,
-                            precision: Some(precision),
-                            edge,
-                            patience: 2,
-                            ..Options::for_rule(rule)
-                        };
-                        let run = run(&stated(wavy_problem(3)), &options).unwrap();
-                        let problem = stated(elsewhere.clone());
-                        let mut swarm = AskTell::new(&problem, &options).unwrap();
-                        for _ in 0..=25 {
-                            let values: Vec<f64> = swarm.ask().chunks_exact(3).map(wavy).collect();
-                            swarm.tell(&values).unwrap();
-                        }
-                        let (value, position) = swarm.best().unwrap();
-                        assert_eq!(value.to_bits(), run.value.to_bits(), "{rule} {edge}");
-                        assert_eq!(position, run.position, "{rule} {edge}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn a_wrong_number_of_values_is_refused_and_harmless() {
-    let problem = Problem::elsewhere(vec![-4.0; 2], vec![5.0; 2]).unwrap();
-    let options = Options { particles: 10, ..Options::default() };
-    let mut swarm = AskTell::new(&problem, &options).unwrap();
-    refused(swarm.best());
-    let message = refused(swarm.tell(&[1.0; 10]));
-    assert!(message.contains("ask"), "{message}");
-    let message = refused(swarm.tell(&[]));
-    assert!(message.contains("ask"), "{message}");
-    let asked = swarm.ask().to_vec();
-    assert_eq!(asked, swarm.ask(), "the same until they are told");
-    for count in [0, 9, 11] {
-        let message = refused(swarm.tell(&vec![1.0; count]));
-        assert!(message.contains(&format!("has {count} entries")), "{message}");
-    }
-    assert_eq!(asked, swarm.ask());
-    let mut values = vec![f64::NAN; 10];
-    swarm.tell(&values).unwrap();
-    refused(swarm.best());
-    refused(swarm.tell(&values));
-    assert_ne!(asked, swarm.ask());
-    values[3] = 7.0;
-    let fourth = swarm.ask()[6..8].to_vec();
-    swarm.tell(&values).unwrap();
-    assert_eq!(swarm.best().unwrap(), (7.0, fourth));
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bbob;
 mod command;
 mod constraints;
 mod edges;
+mod elsewhere;
 mod few;
 mod formula;
 mod found;
