@@ -1,10 +1,8 @@
 //! Compiles objective functions and models of your own into GPU kernels, from a build script.
 //!
 //! ```no_run
-//! // build.rs
-//! fn main() {
-//!     flockwork_build::Kernels::new().objective("src/ripple.rs", "Ripple").compile();
-//! }
+//! // In `main` of build.rs.
+//! flockwork_build::Kernels::new().objective("src/ripple.rs", "Ripple").compile();
 //! ```
 //!
 //! Then the type in `src/ripple.rs` says that it has them, and runs on every back end:

@@ -15,13 +15,11 @@ use crate::{
 /// The objective functions and models of a crate whose kernels are to be compiled.
 ///
 /// ```no_run
-/// // build.rs
-/// fn main() {
-///     flockwork_build::Kernels::new()
-///         .objective("src/ripple.rs", "Ripple")
-///         .model("src/decay.rs", "Decay")
-///         .compile();
-/// }
+/// // In `main` of build.rs.
+/// flockwork_build::Kernels::new()
+///     .objective("src/ripple.rs", "Ripple")
+///     .model("src/decay.rs", "Decay")
+///     .compile();
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "nothing is compiled before `compile`"]

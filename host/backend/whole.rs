@@ -1,8 +1,10 @@
 //! Closures that get all points of a generation at once.
 
 use std::{
+    panic::resume_unwind,
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
 };
 
 use flockwork_device::{math::Scalar, swarm::view::View};
@@ -210,6 +212,20 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As [`Shared::call`], where several threads of a pool may call at once. The closure may use threads of
+    /// that pool, and while it waits for them this one would take up other work, which calls it again: so
+    /// another thread calls it, and this one does nothing meanwhile.
+    fn call_in_turns(&self, points: &[f64], values: &mut [f64]) {
+        if rayon::current_thread_index().is_none() {
+            return self.call(points, values);
+        }
+        thread::scope(|scope| {
+            if let Err(panic) = scope.spawn(|| self.call(points, values)).join() {
+                resume_unwind(panic);
+            }
+        });
+    }
+
     /// The values at consecutive points. Once it has failed, they mean nothing.
     fn call(&self, points: &[f64], values: &mut [f64]) {
         // A closure that has panicked is not called again: the run is over.
@@ -373,12 +389,12 @@ struct CalledWhole(Arc<Shared>);
 
 /// What wants all points at once, as an evaluator.
 macro_rules! evaluates_at_once {
-    ($type:ident, $ask:ident) => {
+    ($type:ident, $ask:ident, $ask_in_turns:ident) => {
         impl<T: Scalar> Evaluator<T> for $type {
             fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
                 let lanes = tile.fitness.len();
                 let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
-                let ask = |points: &[f64], values: &mut [f64]| self.0.$ask(points, values);
+                let ask = |points: &[f64], values: &mut [f64]| self.0.$ask_in_turns(points, values);
                 tile.fitness.fill(T::INFINITY);
                 evaluate_called(view, 0..tile.particles, at, &ask, tile.fitness);
             }
@@ -405,5 +421,5 @@ macro_rules! evaluates_at_once {
         }
     };
 }
-evaluates_at_once!(CalledWhole, call);
-evaluates_at_once!(Asking, ask);
+evaluates_at_once!(CalledWhole, call, call_in_turns);
+evaluates_at_once!(Asking, ask, ask);

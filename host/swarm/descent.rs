@@ -53,15 +53,18 @@ pub(super) fn share_of_search(problem: &Problem, most: u64) -> u64 {
     if descends(problem) { most - most / SHARE } else { most }
 }
 
-/// Ends a run with constraints: descends, and says which constraints are active and violated.
-pub(super) fn finish(
-    problem: &Problem,
-    options: &Options,
-    mut outcome: Outcome,
-) -> Result<Outcome> {
-    if problem.constraints().is_empty() {
-        return Ok(outcome);
-    }
+/// Ends a run: with constraints it descends, and says which are active and violated. An error if the function
+/// has failed since the run last asked.
+pub(super) fn finish(problem: &Problem, options: &Options, outcome: Outcome) -> Result<Outcome> {
+    let outcome = match problem.constraints().is_empty() {
+        true => outcome,
+        false => descended(problem, options, outcome)?,
+    };
+    problem.function().was_cut_short()?;
+    Ok(outcome)
+}
+
+fn descended(problem: &Problem, options: &Options, mut outcome: Outcome) -> Result<Outcome> {
     let began = Instant::now();
     let before = outcome.evaluations;
     let value = |fitness: f64| {

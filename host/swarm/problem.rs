@@ -555,8 +555,9 @@ impl Problem {
     ///
     /// A point that satisfies all constraints is better than any that does not; of two that do not, the
     /// one that violates them less, in total, is better (Deb 2000). Where they are violated the function
-    /// need not be defined, and closures and commands are not called. A run ends with descents by an
-    /// augmented Lagrangian, which make it exact what is at its limit. They are evaluated on the CPU.
+    /// need not be defined, and a search calls no closures and commands. A run ends with descents by an
+    /// augmented Lagrangian, which make it exact what is at its limit; they also look at points outside,
+    /// except of a command. Constraints are evaluated on the CPU.
     ///
     /// ```
     /// use flockwork::{formula::Formula, swarm::{Problem, Search}};

@@ -98,9 +98,9 @@ fn packages(folder: &Path) -> [PathBuf; 4] {
     })
 }
 
-/// A crate outside the workspace that depends on the package with its default features, as `cargo add` leaves
-/// it: no variable says where CUDA is or what compiles kernels. Cargo's own profiles: the one for
-/// development is not optimised, and a thread's usual stack is 2 MiB.
+/// A crate outside the workspace that depends on the package. It compiles with the default features, as `cargo
+/// add` leaves it: no variable says where CUDA is or what compiles kernels. Without, it runs in cargo's own
+/// profiles: the one for development is not optimised, and a thread's usual stack is 2 MiB.
 #[test]
 #[ignore = "builds all dependencies once more; .ci/run runs it"]
 fn a_crate_of_ones_own_runs_in_both_profiles() {
@@ -123,21 +123,28 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
     let target = here.join("target/outside");
     fs::create_dir_all(&target).unwrap();
     let [library, device, build, archive] = packages(&target);
-    let manifest = format!(
-        "[package]\nname = \"outside\"\nedition = \"2024\"\n\
-         [dependencies]\nflockwork = {{ path = {library:?} }}\n\
-         [patch.crates-io]\nflockwork-device = {{ path = {device:?} }}\n\
-         flockwork-build = {{ path = {build:?} }}\nflockwork-archive = {{ path = {archive:?} }}\n\
-         [profile.dev]\ndebug = false\n[workspace]\n"
-    );
+    let manifest = |features: &str| {
+        format!(
+            "[package]\nname = \"outside\"\nedition = \"2024\"\n\
+             [dependencies]\nflockwork = {{ path = {library:?}{features} }}\n\
+             [patch.crates-io]\nflockwork-device = {{ path = {device:?} }}\n\
+             flockwork-build = {{ path = {build:?} }}\nflockwork-archive = {{ path = {archive:?} }}\n\
+             [profile.dev]\ndebug = false\n[workspace]\n"
+        )
+    };
     fs::create_dir(folder.path().join("src")).unwrap();
     fs::write(folder.path().join("src/main.rs"), source).unwrap();
-    fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     // The versions already present here.
     fs::copy(here.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
-    for profile in ["dev", "release"] {
+    let few = ", default-features = false";
+    for (features, command, profile, ends) in [
+        ("", "check", "dev", ""),
+        (few, "run", "dev", "all ran\n"),
+        (few, "run", "release", "all ran\n"),
+    ] {
+        fs::write(folder.path().join("Cargo.toml"), manifest(features)).unwrap();
         let out = Command::new(env!("CARGO"))
-            .args(["run", "--offline", "--quiet", "--profile", profile])
+            .args([command, "--offline", "--quiet", "--profile", profile])
             .current_dir(folder.path())
             .env("CARGO_TARGET_DIR", &target)
             .env_remove("RUST_MIN_STACK")
@@ -148,8 +155,8 @@ fn a_crate_of_ones_own_runs_in_both_profiles() {
         let (said, complaint) =
             (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
         assert!(
-            out.status.success() && said.ends_with("all ran\n"),
-            "{profile}: {said}{complaint}"
+            out.status.success() && said.ends_with(ends),
+            "{command}, {profile}: {said}{complaint}"
         );
     }
     let lock = fs::read_to_string(folder.path().join("Cargo.lock")).unwrap();
@@ -171,7 +178,7 @@ fn closures_are_searched_in_f64() {
     let outcome = minimize(&problem(), &options, &cpu, |_| ControlFlow::Continue(())).unwrap();
     near(&outcome.position, "minimize");
     let elsewhere = Problem::elsewhere(vec![-5.0; 2], vec![5.0; 2]).unwrap();
-    let told = Search::new(elsewhere).options(options).run_with(|points, values| {
+    let told = Search::new(elsewhere).options(options.clone()).run_with(|points, values| {
         points.rows().zip(values).for_each(|(x, value)| *value = bowl(x));
     });
     near(&told.unwrap().position, "run_with");

@@ -1,15 +1,15 @@
-//! Several swarms at once, and the ask-and-tell interface.
+//! Several swarms at once.
 
 use flockwork::{
     backend::{Backend, Emulated},
     objective::Rastrigin,
     swarm::{
-        Coefficients, Edge, Options, Outcome, Precision, Problem, Restart, Rule, Start, Stop,
-        Variable, Variation, minimize, minimize_many,
+        Coefficients, Options, Outcome, Precision, Problem, Restart, Rule, Start, Stop, Variation,
+        minimize, minimize_many,
     },
 };
 
-use super::{assert_same, cpu, refused, run, watch, wavy, wavy_problem};
+use super::{assert_same, cpu, refused, run, watch, wavy_problem};
 
 fn variations(options: &Options, count: u64) -> Vec<Variation> {
     let given = options.coefficients.unwrap_or(Coefficients::CONSTRICTION);
