@@ -1,6 +1,6 @@
 //! The driver's library, bound at run time.
 //!
-//! Nothing links against libcuda: [`functions`] is a table of pointers, which [`find_and_fill`]
+//! Nothing links against libcuda: [`functions()`] is a table of pointers, which [`find_and_fill`]
 //! takes from the driver's library. Before that, and where an older driver lacks a function, the
 //! table has one that returns `CUDA_ERROR_NOT_INITIALIZED`. So the program starts without a driver,
 //! and reports that when one is needed.
