@@ -8,6 +8,8 @@ use std::{
     process::Command,
 };
 
+use crate::embed::write;
+
 /// A PTX target of the kernels.
 pub struct Target {
     /// rustc's name for it.
@@ -165,8 +167,7 @@ impl Compiler {
         for target in TARGETS {
             let arguments = [format!("--features={features}"), "--crate-type=cdylib".into()];
             let text = self.ptx(target, &manifest, &arguments, &build, &remaps)?;
-            let file = out.join(format!("{}.ptx", target.cpu));
-            fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
+            write(&out.join(format!("{}.ptx", target.cpu)), text)?;
         }
         Ok(())
     }

@@ -22,8 +22,6 @@ use crate::{
 
 /// The kernels that are kept, for machines without a fitting compiler and for builds that change none.
 const KEPT: &str = "data/ptx";
-/// What kernels that are not kept are.
-const COMPILED: &str = "compiled from device/";
 /// The published kernels, in the device crate.
 const PUBLISHED: &str = "registry/published.rs";
 /// What to do about a missing compiler.
@@ -44,9 +42,6 @@ pub fn build() -> ExitCode {
     println!("cargo::rerun-if-changed={}", device.root().display());
     match kernels(&variable("CARGO_MANIFEST_DIR"), &device, &variable("OUT_DIR")) {
         Ok(origin) => {
-            if origin.starts_with(COMPILED) {
-                println!("cargo::warning=GPU kernels: {origin}");
-            }
             println!("cargo::rustc-env=FLOCKWORK_KERNELS={origin}");
             ExitCode::SUCCESS
         }
@@ -81,10 +76,10 @@ fn kernels(root: &Path, device: &Device, out: &Path) -> Result<String, String> {
             ));
         }
         let compiler = rust_cuda::compile(root, device, out)?;
-        let facts = kept_facts(root, &hash)?;
+        let facts = kept_facts(root, is_kept)?;
         pack(out, rust_cuda::TARGETS, Some(&facts))?;
         embed(out, rust_cuda::TARGETS)?;
-        return Ok(format!("{COMPILED} by {compiler}"));
+        return Ok(compiled_by(&compiler));
     }
     match choice.to_str() {
         // `none` is about kernels that are not kept.
@@ -113,7 +108,14 @@ fn compiled(device: &Device, out: &Path, compiler: &Compiler) -> Result<String, 
     write(&out.join("compiler"), &compiler.identity)?;
     pack(out, TARGETS, None)?;
     embed(out, TARGETS)?;
-    Ok(format!("{COMPILED} by {} ({})", compiler.version, compiler.rustc.display()))
+    Ok(compiled_by(&format!("{} ({})", compiler.version, compiler.rustc.display())))
+}
+
+/// Where kernels that are not kept came from; the build says so.
+fn compiled_by(compiler: &str) -> String {
+    let origin = format!("compiled from device/ by {compiler}");
+    println!("cargo::warning=GPU kernels: {origin}");
+    origin
 }
 
 /// The kernels kept in [`KEPT`], which are those of the device crate; `why` they and no others.
@@ -139,8 +141,8 @@ fn not_kept(why: &str) -> String {
 }
 
 /// What the kernels state, by the ones kept in [`KEPT`]: for another compiler's PTX, which lacks it.
-fn kept_facts(root: &Path, hash: &str) -> Result<HashMap<String, ptx::Facts>, String> {
-    if !kept_are_of(root, hash) {
+fn kept_facts(root: &Path, is_kept: bool) -> Result<HashMap<String, ptx::Facts>, String> {
+    if !is_kept {
         return Err(format!(
             "what the kernels state of themselves is taken from {KEPT}, which is not of device/ as it \
              is: run scripts/update-ptx"

@@ -226,16 +226,25 @@ pub(crate) struct Called(pub Arc<Batch>);
 
 impl<T: Scalar> Evaluator<T> for Called {
     fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
-        let lanes = tile.fitness.len();
-        let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
-        tile.fitness.fill(T::INFINITY);
-        evaluate_called(view, 0..tile.particles, at, &*self.0, tile.fitness);
+        evaluate_called_tile(view, tile, &*self.0);
     }
 
     fn terms(&self, _: &View<T>) -> usize {
         // Unknown: assume it is expensive enough to share.
         1 << 16
     }
+}
+
+/// Has a closure evaluate the particles of a tile.
+pub(crate) fn evaluate_called_tile<T: Scalar>(
+    view: &View<T>,
+    tile: Judged<'_, T>,
+    call: &(dyn Fn(&[f64], &mut [f64]) + '_),
+) {
+    let lanes = tile.fitness.len();
+    let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
+    tile.fitness.fill(T::INFINITY);
+    evaluate_called(view, 0..tile.particles, at, call, tile.fitness);
 }
 
 /// Has a closure evaluate the particles in these slots, whose coordinates `at` knows.

@@ -13,7 +13,7 @@ use flockwork_device::{math::Scalar, swarm::view::View};
 use super::{Cuda, Plan, Swarm};
 use super::{
     Evaluator, Function, FunctionIn, Judged, Number, Simd,
-    function::{Named, evaluate_called},
+    function::{Named, evaluate_called, evaluate_called_tile},
 };
 use crate::{Error, Result};
 
@@ -392,11 +392,8 @@ macro_rules! evaluates_at_once {
     ($type:ident, $ask:ident, $ask_in_turns:ident) => {
         impl<T: Scalar> Evaluator<T> for $type {
             fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
-                let lanes = tile.fitness.len();
-                let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
                 let ask = |points: &[f64], values: &mut [f64]| self.0.$ask_in_turns(points, values);
-                tile.fitness.fill(T::INFINITY);
-                evaluate_called(view, 0..tile.particles, at, &ask, tile.fitness);
+                evaluate_called_tile(view, tile, &ask);
             }
 
             fn terms(&self, _: &View<T>) -> usize {
