@@ -38,6 +38,9 @@ const FLAGS: &[&str] = &[
     "-Clinker-flavor=llbc",
 ];
 
+/// Where a build leaves what it compiled, in its folder.
+const DEPENDENCIES: &str = "nvptx64-nvidia-cuda/release/deps";
+
 /// What decides how the compiled text is cut and packed.
 const PACKING: [(&str, &[u8]); 2] = [
     ("build/packing.rs", include_bytes!("packing.rs")),
@@ -174,14 +177,14 @@ impl Compiler {
 
     /// Compiles a crate of kernels that depends on the device crate, `source` being the text of its only
     /// file and `root` the folder that paths in messages are relative to, and returns the PTX for each
-    /// target. What is built lies in `out`.
+    /// target, and the files that it was made of. What is built lies in `out`.
     pub fn compile_crate(
         &self,
         device: &Device,
         source: &str,
         root: &Path,
         out: &Path,
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<(Vec<String>, Vec<PathBuf>), String> {
         let folder = out.join("kernels");
         device.manifest(&out.join("device"))?;
         let manifest = "[package]\nname = \"flockwork-kernels\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n\
@@ -191,10 +194,14 @@ impl Compiler {
         update(&folder.join("lib.rs"), source)?;
         let manifest = folder.join("Cargo.toml");
         let remaps = [(device.root().to_owned(), "flockwork-device"), (root.to_owned(), ".")];
-        TARGETS
+        let build = out.join("target");
+        let texts: Result<Vec<String>, String> = TARGETS
             .iter()
-            .map(|target| self.ptx(target, &manifest, &[], &out.join("target"), &remaps))
-            .collect()
+            .map(|target| self.ptx(target, &manifest, &[], &build, &remaps))
+            .collect();
+        let made_of = build.join(DEPENDENCIES).join("flockwork_kernels.d");
+        let rules = fs::read_to_string(&made_of).map_err(|e| format!("{}: {e}", made_of.display()));
+        Ok((texts?, files_of(&rules?)))
     }
 
     /// The PTX of a library, which `cargo rustc` compiles for a target with these further arguments.
@@ -254,9 +261,8 @@ impl Compiler {
             ));
         }
         let name = manifest.parent().and_then(Path::file_name).expect("it lies in a folder");
-        let assembly = build
-            .join("nvptx64-nvidia-cuda/release/deps")
-            .join(format!("flockwork_{}.s", name.to_string_lossy()));
+        let assembly =
+            build.join(DEPENDENCIES).join(format!("flockwork_{}.s", name.to_string_lossy()));
         let ptx =
             fs::read_to_string(&assembly).map_err(|e| format!("{}: {e}", assembly.display()))?;
         // The targets share this file: if cargo considered one of them up to date, the file would belong
@@ -283,6 +289,8 @@ impl Compiler {
     /// [`FLAGS`], plus flags that keep this machine's folders out of the PTX.
     fn flags(&self, remaps: &[(PathBuf, &str)]) -> Vec<String> {
         let mut flags: Vec<String> = FLAGS.iter().copied().map(String::from).collect();
+        // The build for the host has said what there is to say.
+        flags.push("--cap-lints=allow".to_owned());
         let real = fs::canonicalize(&self.sources).unwrap_or_default();
         let sources = [(&self.sources, "rust"), (&real, "rust")];
         let own = remaps.iter().map(|(folder, name)| (folder, *name));
@@ -291,6 +299,12 @@ impl Compiler {
         }
         flags
     }
+}
+
+/// The files that a rule of a makefile names, of which rustc writes one for each: after a colon, nothing.
+fn files_of(rules: &str) -> Vec<PathBuf> {
+    let file = |line: &str| line.strip_suffix(':').map(|name| name.replace("\\ ", " ").into());
+    rules.lines().filter_map(file).collect()
 }
 
 /// The text without comments, blank lines, indentation and spaces between operands: a fifth of its
@@ -377,5 +391,16 @@ impl Fnv {
 impl fmt::Display for Fnv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_of_a_crate_are_those_that_rustc_lists() {
+        let rules = "/o/kernels.d: lib.rs /a\\ b/c.rs\n\nlib.rs:\n/a\\ b/c.rs:\n\n# env-dep:X=1\n";
+        assert_eq!(files_of(rules), [Path::new("lib.rs"), Path::new("/a b/c.rs")]);
     }
 }

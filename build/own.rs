@@ -106,6 +106,14 @@ impl Kernels {
         let folder = out.join("flockwork");
         fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         self.check(&root)?;
+        // Of types that are not named any more.
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let file = entry.path();
+            if file.extension().is_some_and(|extension| extension == "rs" || extension == "kernels")
+            {
+                fs::remove_file(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+            }
+        }
         let left_out = |why: &str| {
             println!("cargo::warning=no GPU kernels of {}: {why}", self.names());
             for Type { name, .. } in &self.types {
@@ -137,9 +145,14 @@ impl Kernels {
             println!("cargo::rerun-if-changed={}", compiler.rustc.display());
         }
         let device = Device::at(device);
-        let texts = compiler
-            .compile_crate(&device, &self.source(&root), &root, &folder)
-            .map_err(|why| format!("the GPU kernels of {}: {why}", self.names()))?;
+        let (texts, files) =
+            compiler
+                .compile_crate(&device, &self.source(&root), &root, &folder)
+                .map_err(|why| format!("the GPU kernels of {}: {why}", self.names()))?;
+        // Modules that are in files of their own.
+        for file in files.iter().filter(|file| file.starts_with(&root)) {
+            println!("cargo::rerun-if-changed={}", file.display());
+        }
         for Type { name, .. } in &self.types {
             let mut files = Vec::new();
             for (target, text) in TARGETS.iter().zip(&texts) {
@@ -190,14 +203,30 @@ impl Kernels {
         let mut files: Vec<&Path> = Vec::new();
         for Type { file, name, kind } in &self.types {
             let nth = files.iter().position(|other| *other == &**file).unwrap_or_else(|| {
-                let path = root.join(file).display().to_string();
-                source += &format!("#[path = {path:?}]\nmod file_{};\n", files.len());
+                source += &module(&root.join(file), files.len());
                 files.push(file);
                 files.len() - 1
             });
             source += &format!("{}!({name}: file_{nth}::{name});\n", kind.export());
         }
         source
+    }
+}
+
+/// A file as the module `file_nth`. Its own modules lie where they lie for the rest of its crate: those of
+/// `src/ripple.rs` in `src/ripple`.
+fn module(file: &Path, nth: usize) -> String {
+    let quoted = |path: &Path| format!("{:?}", path.display().to_string());
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let is_name = stem.starts_with(|c: char| c.is_ascii_alphabetic())
+        && stem.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    match file.parent() {
+        // In a module that is a folder; `mod.rs` has its modules beside it however it is named.
+        Some(folder) if is_name && stem != "mod" => format!(
+            "#[path = {}]\nmod in_{nth} {{ pub mod r#{stem}; }}\nuse in_{nth}::r#{stem} as file_{nth};\n",
+            quoted(folder)
+        ),
+        _ => format!("#[path = {}]\nmod file_{nth};\n", quoted(file)),
     }
 }
 
@@ -212,9 +241,9 @@ mod tests {
             .model("src/b.rs", "Two")
             .objective("src/a.rs", "Three");
         let source = kernels.source(Path::new("/somewhere"));
-        assert_eq!(source.matches("mod file_").count(), 2, "{source}");
+        assert_eq!(source.matches(" as file_").count(), 2, "{source}");
         for line in [
-            "#[path = \"/somewhere/src/b.rs\"]\nmod file_1;",
+            "#[path = \"/somewhere/src\"]\nmod in_1 { pub mod r#b; }\nuse in_1::r#b as file_1;",
             "export_objective!(One: file_0::One);",
             "export_model!(Two: file_1::Two);",
             "export_objective!(Three: file_0::Three);",

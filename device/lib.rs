@@ -62,7 +62,16 @@ macro_rules! kernels {
     ($type:ident) => {
         $crate::kernel::Kernels::new(
             stringify!($type),
-            include!(concat!(env!("OUT_DIR"), "/flockwork/", stringify!($type), ".rs")),
+            include!(concat!(
+                env!(
+                    "OUT_DIR",
+                    "flockwork::kernels! embeds what a build script compiled: this crate needs a build.rs \
+                     that names the type to flockwork_build::Kernels, as `flockwork new` writes it"
+                ),
+                "/flockwork/",
+                stringify!($type),
+                ".rs"
+            )),
         )
     };
 }

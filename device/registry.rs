@@ -25,7 +25,7 @@ use crate::lineage::{boudoudouh, cupso, floyd_warshall, hosala};
 
 use crate::{
     fit::{self, Model},
-    for_each_model, for_each_objective, for_each_template,
+    for_each_model, for_each_model_template, for_each_objective, for_each_template,
     kernel::{Facts, Kernel, Name, same},
     objective::{self, Info, Objective},
     paths::kernels::cell,
@@ -267,6 +267,7 @@ macro_rules! assert_all_model_names {
     )* };
 }
 for_each_model!(assert_all_model_names);
+for_each_model_template!(assert_all_model_names);
 
 macro_rules! assert_plain_names {
     ([$($family:ident: $kernel:ident),*]) => { $(
@@ -385,6 +386,7 @@ pub fn for_each_facts(mut visit: impl FnMut(Facts)) {
         )* };
     }
     for_each_model!(visit_models);
+    for_each_model_template!(visit_models);
     for_each_plain_family!(plain_facts visit);
     for_each_double_family!(double_facts visit);
     for_each_weight_family!(weight_facts visit);
@@ -487,5 +489,5 @@ pub fn is_registered_model<M: Model>() -> bool {
             [$( TypeId::of::<fit::$model>() ),*].contains(&sought)
         };
     }
-    for_each_model!(any)
+    for_each_model!(any) || for_each_model_template!(any)
 }

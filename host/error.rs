@@ -1,6 +1,6 @@
 //! The library's errors, in sentences: what was wrong, where, and what would be accepted.
 
-use std::path::PathBuf;
+use std::{fmt, path::PathBuf};
 
 /// An error of the library.
 ///
@@ -9,9 +9,12 @@ use std::path::PathBuf;
 ///
 /// let error = Problem::named("sphare", 3).unwrap_err();
 /// assert!(error.to_string().starts_with("there is no objective function called \"sphare\""));
+/// assert_eq!(format!("{error:?}"), error.to_string());
 /// assert!(matches!(error, Error::UnknownObjective { name, .. } if name == "sphare"));
 /// ```
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` writes the sentence too: that is what `main` and `unwrap` print.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An option has an invalid value.
@@ -361,6 +364,12 @@ pub enum Error {
     #[cfg(feature = "cuda")]
     #[error(transparent)]
     Cuda(#[from] crate::cuda::CudaError),
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// The vertices of a cycle, ending with the first; a long cycle is abbreviated.

@@ -30,6 +30,7 @@ pub mod bench;
 pub mod command;
 #[cfg(feature = "cuda")]
 pub mod cuda;
+mod double;
 mod error;
 pub mod fit;
 pub mod formula;
@@ -45,6 +46,7 @@ pub mod plot;
 pub mod points;
 pub mod swarm;
 
+pub use double::Double;
 pub use error::Error;
 pub use flockwork_device::{kernels, math, objective, random, registry};
 pub use observe::Verdict;

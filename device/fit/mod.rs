@@ -28,6 +28,7 @@ mod tests;
 pub use evaluate::{Row, Rows, Stored};
 pub use loss::{Kind, Loss, square, weighted_square};
 
+pub use crate::formula::template::FormulaRow;
 pub use crate::kernel::Kernels;
 use crate::{math::Real, objective::Point};
 
@@ -162,6 +163,12 @@ pub trait Model: Copy + Default + Send + Sync + 'static {
 
     /// Whether [`Model::residuals`] of some rows at once is cheaper than one by one.
     const SHARES: bool = false;
+
+    /// What is done before a row is asked for at these parameters, by kernels alone: what is kept from
+    /// there on is in registers that the host adds ([`template`](crate::formula::template)).
+    #[doc(hidden)]
+    #[inline(always)]
+    fn begin<T: Real>(&self, _parameters: &impl Point<T>, _shape: &Shape) {}
 
     /// What it predicts for a row.
     fn predict<T: Real>(

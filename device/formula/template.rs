@@ -1,21 +1,26 @@
-//! Objective functions with holes.
+//! Objective functions and a model with holes.
 //!
 //! The host chooses the template that suits a formula ([`Reach`]), and fills its holes:
 //!
 //! | hole | in | given | what is written |
 //! |---|---|---|---|
 //! | `term` | [`FormulaOwn`], [`FormulaNext`] | `x`, and `y`, the next coordinate, or else `x` again; `index`; `data`, an address | a term of the sum |
-//! | `take` | [`FormulaAll`] | `x`, `y`, `z`, `w`: four coordinates, zero beyond the last; `index`, which four; `sum`, from `take` to `take` | takes note of them |
-//! | `finish` | all | `sum`: the terms' sum, or what `take` yields | the value |
+//! | `take` | [`FormulaAll`], [`FormulaRow`] | `x`, `y`, `z`, `w`: four coordinates or parameters, zero beyond the last; `index`, which four; `sum`, from `take` to `take` | takes note of them |
+//! | `finish` | all functions | `sum`: the terms' sum, or what `take` yields | the value |
+//! | `once` | [`FormulaRow`] | nothing | what depends on the parameters alone |
+//! | `more` | [`FormulaRow`] | as `take`, arguments of a row from the fifth on; `index` counts from 1 | takes note of them |
+//! | `row` | [`FormulaRow`] | `x`, `y`, `z`, `w`: the row's first four arguments, zero beyond the last | the prediction |
 //!
 //! What is given are registers with these names behind `%hole_`; the result is put into `%hole_to`. What
 //! stands in a hole until it is filled makes a plain function of the template, which the emulator, the
-//! CPU and a GPU compute alike: the sum of x_d^2, of x_d x_(d+1), and of x_d.
+//! CPU and a GPU compute alike: the sum of x_d^2, of x_d x_(d+1), of x_d, and of a row's first four
+//! arguments.
 
 #[cfg(target_arch = "nvptx64")]
 use core::any::TypeId;
 
 use crate::{
+    fit::{Columns, Model, ModelInfo, Parameter, Range, Row, Rows, Shape, Size},
     gpu::warp::Shuffle,
     math::{Partial, Real},
     objective::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point, Reach},
@@ -36,6 +41,23 @@ macro_rules! for_each_template {
             formula_own: FormulaOwn,
             formula_next: FormulaNext,
             formula_all: FormulaAll,
+        }
+    };
+}
+
+/// As [`for_each_template`](crate::for_each_template), of the templates that are models.
+///
+/// ```
+/// macro_rules! names {
+///     ($($name:ident: $type:ident,)*) => { [$(stringify!($name)),*] };
+/// }
+/// assert_eq!(flockwork_device::for_each_model_template!(names), ["formula_row"]);
+/// ```
+#[macro_export]
+macro_rules! for_each_model_template {
+    ($callback:ident) => {
+        $callback! {
+            formula_row: FormulaRow,
         }
     };
 }
@@ -209,6 +231,58 @@ impl Objective for FormulaAll {
     }
 }
 
+/// A formula of parameters and of a row's arguments.
+///
+/// ```
+/// use flockwork_device::fit::{FormulaRow, Model, Shape, predict};
+///
+/// // Until its holes are filled.
+/// let shape = Shape::of(&FormulaRow::INFO, 2);
+/// assert_eq!(predict(&FormulaRow, &[1.0], &[3.0, 4.0], &shape), 7.0);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct FormulaRow;
+
+impl Model for FormulaRow {
+    const INFO: ModelInfo = ModelInfo {
+        name: "formula_row",
+        formula: "sum of the first four arguments",
+        source: "written in at run time",
+        columns: Columns::AtLeast(0),
+        sizes: &[Size { name: "parameters", usual: 1, least: 0, most: u32::MAX }],
+        parameters: |shape| shape.sizes[0],
+        parameter: |nth, _| Parameter::nth("p", nth + 1, Range::Plain(-1.0, 1.0)),
+        linear: |_, _| false,
+        order: |_| None,
+    };
+
+    #[inline(always)]
+    fn begin<T: Real>(&self, parameters: &impl Point<T>, shape: &Shape) {
+        let count = shape.sizes[0];
+        let at = |nth| if nth < count { parameters.at(nth) } else { T::of(0.0) };
+        for index in 0..count.div_ceil(4) {
+            take([0, 1, 2, 3].map(|ahead| at(4 * index + ahead)), index, T::of(0.0));
+        }
+        once();
+    }
+
+    #[inline(always)]
+    fn predict<T: Real>(
+        &self,
+        _: &impl Point<T>,
+        row: Row<'_, impl Rows<T::Scalar>>,
+        shape: &Shape,
+    ) -> T {
+        let at = |nth| if nth < shape.columns { T::splat(row.at(nth)) } else { T::of(0.0) };
+        let first = [0, 1, 2, 3].map(at);
+        for index in 1..shape.columns.div_ceil(4) {
+            more([0, 1, 2, 3].map(|ahead| at(4 * index + ahead)), index);
+        }
+        of_row(first)
+    }
+}
+
 /// `f` of these numbers, which on a GPU are of this type: nothing else calculates there.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
@@ -224,6 +298,52 @@ fn of_type<T: Real, S: Real, const COUNT: usize>(
         let numbers = core::mem::transmute_copy::<[T; COUNT], [S; COUNT]>(&numbers);
         Some(core::mem::transmute_copy::<S, T>(&f(numbers)))
     }
+}
+
+/// A hole that takes note of four numbers.
+#[cfg(target_arch = "nvptx64")]
+macro_rules! takes {
+    ($hole:ident, $type:ident, $bits:ident, $class:ident, $word:literal) => {
+        /// Takes note of four numbers.
+        #[inline(always)]
+        pub fn $hole([x, y, z, w, sum]: [$type; 5], index: u32) -> $type {
+            let to: $bits;
+            // SAFETY: calculates with registers, some of which the host adds; so it is not pure.
+            unsafe {
+                asm!(
+                    "{{",
+                    ".reg .b32 %hole_index;",
+                    concat!(
+                        ".reg .", $word,
+                        " %hole_x, %hole_y, %hole_z, %hole_w, %hole_sum, %hole_to;"
+                    ),
+                    "mov.b32 %hole_index,{index};",
+                    concat!("mov.", $word, " %hole_x,{x};"),
+                    concat!("mov.", $word, " %hole_y,{y};"),
+                    concat!("mov.", $word, " %hole_z,{z};"),
+                    concat!("mov.", $word, " %hole_w,{w};"),
+                    concat!("mov.", $word, " %hole_sum,{sum};"),
+                    concat!(".reg .pred %hole_", stringify!($hole), "_begins;"),
+                    concat!("add.rn.", stringify!($type), " %hole_to,%hole_sum,%hole_x;"),
+                    concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_y;"),
+                    concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_z;"),
+                    concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_w;"),
+                    concat!(".reg .pred %hole_", stringify!($hole), "_ends;"),
+                    concat!("mov.", $word, " {to},%hole_to;"),
+                    "}}",
+                    index = in(reg32) index,
+                    x = in($class) x.to_bits(),
+                    y = in($class) y.to_bits(),
+                    z = in($class) z.to_bits(),
+                    w = in($class) w.to_bits(),
+                    sum = in($class) sum.to_bits(),
+                    to = lateout($class) to,
+                    options(nomem, nostack, preserves_flags)
+                );
+            }
+            $type::from_bits(to)
+        }
+    };
 }
 
 macro_rules! holes {
@@ -264,45 +384,8 @@ macro_rules! holes {
                 $type::from_bits(to)
             }
 
-            /// Takes note of four coordinates.
-            #[inline(always)]
-            pub fn take([x, y, z, w, sum]: [$type; 5], index: u32) -> $type {
-                let to: $bits;
-                // SAFETY: calculates with registers, some of which the host adds; so it is not pure.
-                unsafe {
-                    asm!(
-                        "{{",
-                        ".reg .b32 %hole_index;",
-                        concat!(
-                            ".reg .", $word,
-                            " %hole_x, %hole_y, %hole_z, %hole_w, %hole_sum, %hole_to;"
-                        ),
-                        "mov.b32 %hole_index,{index};",
-                        concat!("mov.", $word, " %hole_x,{x};"),
-                        concat!("mov.", $word, " %hole_y,{y};"),
-                        concat!("mov.", $word, " %hole_z,{z};"),
-                        concat!("mov.", $word, " %hole_w,{w};"),
-                        concat!("mov.", $word, " %hole_sum,{sum};"),
-                        ".reg .pred %hole_take_begins;",
-                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_sum,%hole_x;"),
-                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_y;"),
-                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_z;"),
-                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_w;"),
-                        ".reg .pred %hole_take_ends;",
-                        concat!("mov.", $word, " {to},%hole_to;"),
-                        "}}",
-                        index = in(reg32) index,
-                        x = in($class) x.to_bits(),
-                        y = in($class) y.to_bits(),
-                        z = in($class) z.to_bits(),
-                        w = in($class) w.to_bits(),
-                        sum = in($class) sum.to_bits(),
-                        to = lateout($class) to,
-                        options(nomem, nostack, preserves_flags)
-                    );
-                }
-                $type::from_bits(to)
-            }
+            takes!(take, $type, $bits, $class, $word);
+            takes!(more, $type, $bits, $class, $word);
 
             /// The value.
             #[inline(always)]
@@ -320,6 +403,37 @@ macro_rules! holes {
                         concat!("mov.", $word, " {to},%hole_to;"),
                         "}}",
                         sum = in($class) sum.to_bits(),
+                        to = lateout($class) to,
+                        options(nomem, nostack, preserves_flags)
+                    );
+                }
+                $type::from_bits(to)
+            }
+
+            /// A model's prediction.
+            #[inline(always)]
+            pub fn row([x, y, z, w]: [$type; 4]) -> $type {
+                let to: $bits;
+                // SAFETY: as `take`.
+                unsafe {
+                    asm!(
+                        "{{",
+                        concat!(".reg .", $word, " %hole_x, %hole_y, %hole_z, %hole_w, %hole_to;"),
+                        concat!("mov.", $word, " %hole_x,{x};"),
+                        concat!("mov.", $word, " %hole_y,{y};"),
+                        concat!("mov.", $word, " %hole_z,{z};"),
+                        concat!("mov.", $word, " %hole_w,{w};"),
+                        ".reg .pred %hole_row_begins;",
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_x,%hole_y;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_z;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_w;"),
+                        ".reg .pred %hole_row_ends;",
+                        concat!("mov.", $word, " {to},%hole_to;"),
+                        "}}",
+                        x = in($class) x.to_bits(),
+                        y = in($class) y.to_bits(),
+                        z = in($class) z.to_bits(),
+                        w = in($class) w.to_bits(),
                         to = lateout($class) to,
                         options(nomem, nostack, preserves_flags)
                     );
@@ -355,6 +469,36 @@ fn finish<T: Real>(sum: T) -> T {
     of_type([sum], single::finish).or_else(|| of_type([sum], double::finish)).unwrap_or(sum)
 }
 
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn more<T: Real>([x, y, z, w]: [T; 4], index: u32) {
+    let seen = [x, y, z, w, T::of(0.0)];
+    let _ = of_type(seen, |seen| single::more(seen, index))
+        .or_else(|| of_type(seen, |seen| double::more(seen, index)));
+}
+
+/// What depends on a model's parameters alone.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn once() {
+    // SAFETY: what the host writes here calculates with registers that it adds; so it is not pure.
+    unsafe {
+        core::arch::asm!(
+            "{{",
+            ".reg .pred %hole_once_begins;",
+            ".reg .pred %hole_once_ends;",
+            "}}",
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+}
+
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn of_row<T: Real>(first: [T; 4]) -> T {
+    of_type(first, single::row).or_else(|| of_type(first, double::row)).unwrap_or(first[0])
+}
+
 #[cfg(not(target_arch = "nvptx64"))]
 #[inline(always)]
 fn term<T: Real>([x, y]: [T; 2], _: u32, _: &Context<T::Scalar>) -> T {
@@ -371,4 +515,18 @@ fn take<T: Real>([x, y, z, w]: [T; 4], _: u32, sum: T) -> T {
 #[inline(always)]
 fn finish<T: Real>(sum: T) -> T {
     sum
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn more<T: Real>(_: [T; 4], _: u32) {}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn once() {}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn of_row<T: Real>([x, y, z, w]: [T; 4]) -> T {
+    x + y + z + w
 }

@@ -51,18 +51,22 @@ pub struct Evaluation<'a, O: Objective, V: Real> {
 }
 
 /// The last one or two coordinates.
-struct Window<V> {
+struct Window<V, const COUNT: usize> {
     first: u32,
-    values: [V; 2],
+    values: [V; COUNT],
 }
 
-impl<V: Copy> Point<V> for Window<V> {
+impl<V: Copy, const COUNT: usize> Point<V> for Window<V, COUNT> {
     #[inline(always)]
     fn at(&self, dimension: u32) -> V {
         let offset = dimension.wrapping_sub(self.first);
         #[cfg(not(target_arch = "nvptx64"))]
-        debug_assert!(offset < 2, "term {} read coordinate {dimension}", self.first);
-        if offset == 0 { self.values[0] } else { self.values[1] }
+        debug_assert!(
+            (offset as usize) < COUNT,
+            "term {} read coordinate {dimension}, which the function's REACH does not allow",
+            self.first
+        );
+        if offset == 0 { self.values[0] } else { self.values[COUNT - 1] }
     }
 }
 
@@ -84,7 +88,7 @@ pub fn term_of<O: Objective, V: Real>(
     dimension: u32,
     x: V,
 ) -> O::Partial<V> {
-    objective.term(dimension, &Window { first: dimension, values: [x; 2] }, context)
+    objective.term(dimension, &Window { first: dimension, values: [x] }, context)
 }
 
 /// For a function with [`Reach::Next`]: the term of a coordinate and the next one.
@@ -199,15 +203,20 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
 
     #[inline(always)]
     fn push_with(&mut self, dimension: u32, x: V, may_end_run: bool) {
-        let (index, values) = match O::REACH {
-            Reach::Own => (dimension, [x; 2]),
+        let index = match O::REACH {
+            Reach::Own => dimension,
             // Wraps at dimension 0, which ends no pair.
-            Reach::Next => (dimension.wrapping_sub(1), [self.previous, x]),
+            Reach::Next => dimension.wrapping_sub(1),
             Reach::All => return,
         };
         if index < self.terms {
-            let window = Window { first: index, values };
-            let term = self.objective.term(index, &window, self.context);
+            let (objective, context) = (self.objective, self.context);
+            let term = match O::REACH {
+                Reach::Own => term_of(objective, context, index, x),
+                Reach::Next | Reach::All => {
+                    term_of_two(objective, context, index, [self.previous, x])
+                }
+            };
             if may_end_run {
                 self.fold.push(term);
             } else {
@@ -244,15 +253,28 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
 /// assert_eq!(evaluate(&Sphere, &[3.0, 4.0], &context), 25.0);
 /// ```
 pub fn evaluate<O: Objective, S: Scalar>(objective: &O, x: &[S], context: &Context<S>) -> S {
-    struct Slice<'a, S>(&'a [S]);
-    impl<S: Copy> Point<S> for Slice<'_, S> {
-        fn at(&self, dimension: u32) -> S {
-            self.0[dimension as usize]
-        }
-    }
     let mut evaluation = Evaluation::<O, S>::new(objective, context);
     for (dimension, &value) in x.iter().enumerate() {
         evaluation.push(dimension as u32, value);
     }
     evaluation.finish(&Slice(x))
+}
+
+/// The values of its constraints at a point: see [`Objective::constraints`], which has an example.
+pub fn constraints<O: Objective, S: Scalar>(
+    objective: &O,
+    x: &[S],
+    context: &Context<S>,
+    values: &mut [S],
+) {
+    objective.constraints(&Slice(x), context, values);
+}
+
+/// A point whose coordinates lie one after the other.
+struct Slice<'a, S>(&'a [S]);
+
+impl<S: Copy> Point<S> for Slice<'_, S> {
+    fn at(&self, dimension: u32) -> S {
+        self.0[dimension as usize]
+    }
 }

@@ -145,6 +145,13 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
     /// suit the function.
     const HINTS: Hints = Hints::DEFAULT;
 
+    /// Names of those [constraints](Objective::constraints) whose values must not be above 0.
+    const INEQUALITIES: &'static [&'static str] = &[];
+
+    /// Names of those [constraints](Objective::constraints) whose values must be 0, within the tolerance that
+    /// a problem has for equalities.
+    const EQUALITIES: &'static [&'static str] = &[];
+
     /// What a term yields. A sum yields `T`; two sums at once `(T, T)`; for another combination
     /// than addition, implement [`Partial`] for a type of your own.
     type Partial<T: Real>: Partial;
@@ -204,6 +211,71 @@ pub trait Objective: Copy + Default + Send + Sync + 'static {
     /// assert_eq!(Ackley.finish((0.0, 2.0), &context), 0.0);
     /// ```
     fn finish<T: Real>(&self, all: Self::Partial<T>, context: &Context<T::Scalar>) -> T;
+
+    /// Calculates at the point `x` the values of the constraints that the function's points are subject to:
+    /// of [`Objective::INEQUALITIES`] and behind them of [`Objective::EQUALITIES`], as many as `values` has
+    /// room for. Constraints are evaluated on the CPU, in `f64`.
+    ///
+    /// ```
+    /// use flockwork_device::{
+    ///     gpu::memory::ReadOnly,
+    ///     math::Real,
+    ///     objective::{
+    ///         Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point, evaluation::constraints,
+    ///     },
+    /// };
+    ///
+    /// /// The sum of the coordinates, in a ball.
+    /// #[derive(Clone, Copy, Default)]
+    /// struct InBall;
+    ///
+    /// impl Objective for InBall {
+    ///     const INFO: Info = Info {
+    ///         name: "in_ball",
+    ///         formula: "sum of x_d, where the sum of x_d^2 is at most 1",
+    ///         source: "an example",
+    ///         interval: (-1.0, 1.0),
+    ///         dimensions: Dimensions::AtLeast(1),
+    ///         goal: Goal::Minimise,
+    ///         optimum: Optimum::Unknown,
+    ///         data: Data::None,
+    ///     };
+    ///     const INEQUALITIES: &'static [&'static str] = &["ball"];
+    ///
+    ///     type Partial<T: Real> = T;
+    ///
+    ///     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+    ///         x.at(index)
+    ///     }
+    ///
+    ///     fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+    ///         sum
+    ///     }
+    ///
+    ///     fn constraints<T: Real>(
+    ///         &self,
+    ///         x: &impl Point<T>,
+    ///         context: &Context<T::Scalar>,
+    ///         values: &mut [T],
+    ///     ) {
+    ///         let mut sum = T::of(-1.0);
+    ///         for d in 0..context.dims {
+    ///             sum = x.at(d).fma(x.at(d), sum);
+    ///         }
+    ///         values[0] = sum;
+    ///     }
+    /// }
+    /// let (context, mut values) = (Context::<f64>::new(2, ReadOnly::empty()), [0.0]);
+    /// constraints(&InBall, &[0.5, 0.5], &context, &mut values);
+    /// assert_eq!(values, [-0.5]);
+    /// ```
+    fn constraints<T: Real>(
+        &self,
+        _x: &impl Point<T>,
+        _context: &Context<T::Scalar>,
+        _values: &mut [T],
+    ) {
+    }
 }
 
 /// What a run gives an objective function besides the point, in the run's scalar type.

@@ -5,8 +5,8 @@ use crate::kernel::Kernel;
 #[cfg(feature = "lineage")]
 use crate::lineage::{boudoudouh, cupso, floyd_warshall, hosala};
 use crate::{
-    fit, for_each_model, for_each_objective, for_each_template, objective, paths::kernels::cell,
-    registry::families::*,
+    fit, for_each_model, for_each_model_template, for_each_objective, for_each_template, objective,
+    paths::kernels::cell, registry::families::*,
 };
 
 macro_rules! export_families {
@@ -46,6 +46,7 @@ macro_rules! export_models {
 }
 
 for_each_model!(export_models);
+for_each_model_template!(export_models);
 
 macro_rules! export_plain {
     ([$($family:ident: $kernel:ident),*]) => { $(

@@ -127,7 +127,12 @@ impl Cuda {
     }
 
     pub(crate) fn machine(&self) -> Result<GpuMachine> {
-        Ok(GpuMachine { memory: self.memory, ..GpuMachine::new(&self.gpu)? })
+        self.filled_machine(None)
+    }
+
+    /// A machine that writes this into kernels with a function or a model inside.
+    pub(crate) fn filled_machine(&self, filling: Option<Arc<dyn Filling>>) -> Result<GpuMachine> {
+        Ok(GpuMachine { memory: self.memory, filling, ..GpuMachine::new(&self.gpu)? })
     }
 
     fn block_threads(&self, particles: u32) -> u32 {
@@ -205,7 +210,7 @@ impl Cuda {
         plan: Plan<f64>,
         schedule: SearchSchedule,
     ) -> Result<Box<dyn Lanes>> {
-        let machine = GpuMachine { filling, ..self.machine()? };
+        let machine = self.filled_machine(filling)?;
         let threads = self.asked.threads;
         Ok(Box::new(KernelLanes::new(machine, objective, plan, schedule, threads)?))
     }

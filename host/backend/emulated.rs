@@ -14,6 +14,7 @@ use flockwork_device::{
 
 use super::{
     Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function,
+    function::misnamed,
     kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
@@ -198,6 +199,9 @@ impl<O: Objective> Backend for EmulatedWith<O> {
     ) -> Result<Box<dyn Swarm<T>>> {
         if function.info().name != O::INFO.name {
             let reason = format!("the emulator was given those of {}", O::INFO.name);
+            return Err(Error::NoKernels { objective: function.info().name, reason });
+        }
+        if let Some(reason) = misnamed::<O>(O::KERNELS) {
             return Err(Error::NoKernels { objective: function.info().name, reason });
         }
         check_function(&plan, function)?;

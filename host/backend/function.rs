@@ -1,10 +1,15 @@
 //! Objective functions as back ends take them, whether types or closures.
 
-use std::{any::Any, path::Path, sync::Arc};
+use std::{
+    any::{self, Any},
+    path::Path,
+    sync::Arc,
+};
 
 use flockwork_device::{
+    gpu::memory::ReadOnly,
     math::Scalar,
-    objective::{Info, Objective},
+    objective::{Context, Info, Kernels, Objective, evaluation::constraints},
     registry,
     swarm::view::View,
 };
@@ -143,7 +148,24 @@ pub(crate) fn why_no_kernels<O: Objective>() -> Option<String> {
     if registry::is_registered::<O>() {
         return None;
     }
-    O::KERNELS.archives().err().map(str::to_owned)
+    why_none::<O>(O::KERNELS)
+}
+
+/// As [`why_no_kernels`], by what a type that is not built in states.
+pub(crate) fn why_none<T>(kernels: Kernels) -> Option<String> {
+    misnamed::<T>(kernels).or_else(|| kernels.archives().err().map(str::to_owned))
+}
+
+/// A sentence if these kernels are of a type with another name than `T`.
+pub(crate) fn misnamed<T>(kernels: Kernels) -> Option<String> {
+    let path = any::type_name::<T>();
+    // Parameters have paths of their own.
+    let path = path.split('<').next().unwrap_or(path);
+    let name = path.rsplit("::").next().unwrap_or(path);
+    let stated = kernels.type_name();
+    (!stated.is_empty() && stated != name).then(|| {
+        format!("{name} states those of {stated}: it should be `flockwork::kernels!({name})`")
+    })
 }
 
 /// A function made from a type that implements [`Objective`].
@@ -188,6 +210,16 @@ impl<O: Objective, T: Number> FunctionIn<T> for Typed<O> {
     fn on_gpu(&self, gpu: &Cuda, plan: Plan<T>) -> Result<Box<dyn Swarm<T>>> {
         gpu.swarm_of(self.0, plan)
     }
+}
+
+/// The constraints that a function of this many dimensions and with these data states of itself: their
+/// values at a point.
+pub(crate) fn constraints_of<O: Objective>(objective: O, dims: u32, data: Vec<f64>) -> Arc<Batch> {
+    Arc::new(move |x, values| {
+        // SAFETY: the numbers are the closure's own, and nobody writes them.
+        let data = unsafe { ReadOnly::new(data.as_ptr(), data.len()) };
+        constraints(&objective, x, &Context::new(dims, data), values);
+    })
 }
 
 /// Evaluates many points at once: consecutive points, and a slice for their values.

@@ -48,8 +48,8 @@ const MODEL: Template = Template {
 };
 const MANIFEST: &str = include_str!("new/manifest.toml");
 
-/// Rust's words, and crates that every crate knows: no module may be called so.
-const RESERVED: [&str; 60] = [
+/// Rust's words, folders of cargo's, and crates that every crate knows: no module may be called so.
+const RESERVED: [&str; 66] = [
     "abstract",
     "alloc",
     "as",
@@ -58,25 +58,31 @@ const RESERVED: [&str; 60] = [
     "become",
     "box",
     "break",
+    "build",
     "const",
     "continue",
     "core",
     "crate",
+    "deps",
     "do",
     "dyn",
     "else",
     "enum",
+    "examples",
     "extern",
     "false",
     "final",
     "flockwork",
+    "flockwork_archive",
     "flockwork_build",
+    "flockwork_device",
     "fn",
     "for",
     "gen",
     "if",
     "impl",
     "in",
+    "incremental",
     "let",
     "lib",
     "loop",
@@ -129,7 +135,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let (library, build) = match flockwork {
         Some(folder) => sources(folder)?,
         None => sources(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap_or_else(|_| {
-            let version = format!("version = {:?}", env!("CARGO_PKG_VERSION"));
+            let version = format!("version = \"{}\"", env!("CARGO_PKG_VERSION"));
             (version.clone(), version)
         }),
     };
@@ -138,9 +144,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
 
     let renamed =
-        |text: &str| text.replace(template.type_name, &type_name).replace(template.name, &module);
+        |text: &str| replaced(text, &[(template.type_name, &type_name), (template.name, &module)]);
     let manifest =
-        MANIFEST.replace("NAME", name).replace("FLOCKWORK", &library).replace("BUILD", &build);
+        replaced(MANIFEST, &[("NAME", name), ("FLOCKWORK", &library), ("BUILD", &build)]);
     let files = [
         ("Cargo.toml".to_owned(), manifest),
         (".gitignore".to_owned(), "/target\n".to_owned()),
@@ -163,6 +169,22 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     ))
 }
 
+/// A text with some of its words replaced. What replaces one is not looked at again.
+fn replaced(text: &str, words: &[(&str, &str)]) -> String {
+    let mut replaced = String::with_capacity(text.len());
+    let mut rest = text;
+    // The first word from here on.
+    let next = |rest: &str| {
+        words.iter().filter_map(|&(word, by)| Some((rest.find(word)?, word, by))).min()
+    };
+    while let Some((at, word, by)) = next(rest) {
+        replaced += &rest[..at];
+        replaced += by;
+        rest = &rest[at + word.len()..];
+    }
+    replaced + rest
+}
+
 /// The module and the type of a crate of this name.
 fn names(name: &str) -> anyhow::Result<(String, String)> {
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
@@ -174,7 +196,7 @@ fn names(name: &str) -> anyhow::Result<(String, String)> {
              with a letter, and has 64 at most"
         );
     }
-    if RESERVED.contains(&&*module) {
+    if RESERVED.contains(&&*module) || RESERVED.contains(&module.trim_end_matches('_')) {
         bail!("{name:?} means something else in Rust: choose another name");
     }
     let capitalised = |word: &str| {
@@ -198,7 +220,8 @@ fn sources(folder: &Path) -> anyhow::Result<(String, String)> {
     if !build.join("Cargo.toml").is_file() {
         bail!("--flockwork {}: it has no folder `build`", folder.display());
     }
-    let named = |path: &Path| format!("path = {:?}", path.display().to_string());
+    // What is a string of JSON is one of TOML.
+    let named = |path: &Path| format!("path = {}", serde_json::json!(path.display().to_string()));
     Ok((named(&folder), named(&build)))
 }
 
@@ -207,13 +230,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn words_are_replaced_once() {
+        let words = [("Ripple", "Tripple"), ("ripple", "tripple")];
+        assert_eq!(replaced("a Ripple, ripple.rs; rip", &words), "a Tripple, tripple.rs; rip");
+        assert_eq!(replaced("A B", &[("A", "\"/B/A\""), ("B", "b")]), "\"/B/A\" b");
+    }
+
+    #[test]
     fn a_crate_names_its_module_and_its_type() {
         let of = |name| names(name).ok();
         let pair = |module: &str, type_name: &str| Some((module.to_owned(), type_name.to_owned()));
         assert_eq!(of("ripple"), pair("ripple", "Ripple"));
         assert_eq!(of("my-own_bowl2"), pair("my_own_bowl2", "MyOwnBowl2"));
-        for refused in ["", "-a", "2d", "Bowl", "a b", "a.b", "ö", "type", "self", "core", "tests"]
-        {
+        for refused in ["", "-a", "2d", "Bowl", "a b", "a.b", "ö"] {
+            assert_eq!(of(refused), None, "{refused}");
+        }
+        for refused in ["type", "self", "self-", "core", "tests", "build", "flockwork-device"] {
             assert_eq!(of(refused), None, "{refused}");
         }
         assert!(names(&"a".repeat(64)).is_ok() && names(&"a".repeat(65)).is_err());

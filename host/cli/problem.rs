@@ -467,7 +467,7 @@ impl ProblemArguments {
             [] => {}
             [(lower, upper)] => problem = problem.with_bounds(vec![lower; n], vec![upper; n])?,
             ref each if each.len() == n => {
-                let (lower, upper) = each.iter().copied().unzip();
+                let (lower, upper): (Vec<f64>, Vec<f64>) = each.iter().copied().unzip();
                 problem = problem.with_bounds(lower, upper)?;
             }
             ref each => bail!(

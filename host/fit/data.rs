@@ -8,7 +8,7 @@ use flockwork_device::math::Scalar;
 
 #[cfg(feature = "cuda")]
 use super::gpu::{by_column, words};
-use crate::{Error, Result, io::Table, memory};
+use crate::{Double, Error, Result, double::doubles, io::Table, memory};
 #[cfg(feature = "cuda")]
 use crate::{
     backend::{Number, Precision},
@@ -68,7 +68,12 @@ impl Data {
     ///
     /// # Errors
     /// If the lengths do not match or a number is not finite.
-    pub fn new(columns: u32, arguments: Vec<f64>, targets: Vec<f64>) -> Result<Self> {
+    pub fn new(
+        columns: u32,
+        arguments: impl IntoIterator<Item: Double>,
+        targets: impl IntoIterator<Item: Double>,
+    ) -> Result<Self> {
+        let (arguments, targets) = (doubles(arguments), doubles(targets));
         let expected = columns as usize * targets.len();
         if columns == 0 || arguments.len() != expected {
             let (what, found) = ("the list of arguments", arguments.len());
@@ -110,8 +115,10 @@ impl Data {
     /// assert_eq!((data.columns(), data.rows(), data.target(3)), (1, 10, 9.0));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn pairs(pairs: impl IntoIterator<Item = (f64, f64)>) -> Result<Self> {
-        let (arguments, targets) = pairs.into_iter().unzip();
+    pub fn pairs(pairs: impl IntoIterator<Item = (impl Double, impl Double)>) -> Result<Self> {
+        let pairs =
+            pairs.into_iter().map(|(argument, target)| (argument.double(), target.double()));
+        let (arguments, targets): (Vec<f64>, Vec<f64>) = pairs.unzip();
         Self::new(1, arguments, targets)
     }
 

@@ -1,6 +1,6 @@
 //! A formula as a model.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use flockwork_device::{
     fit::{
@@ -18,27 +18,52 @@ use super::{
 use crate::{
     Result,
     backend::{Evaluator, Judged, Number, Simd, dispatched},
-    formula::{DIRECTIONS, Dual, Formula, LANES, PARTS, Program, Row, Runs, run},
+    formula::{
+        DIRECTIONS, Dual, Formula, LANES, MOST_HELD, MOST_OPERATIONS, PARTS, Program, Row,
+        RowLayout, Runs, run,
+    },
 };
 #[cfg(feature = "cuda")]
 use crate::{
     backend::{Cuda, Plan, Swarm},
     fit::Fit,
+    formula::Filling,
 };
+#[cfg(feature = "cuda")]
+use flockwork_device::fit::FormulaRow;
 
 /// A formula whose parameters and columns are known.
 pub(super) struct Written {
     formula: Formula,
+    parameters: Vec<String>,
+    columns: Vec<String>,
     single: Program<f32>,
     double: Program<f64>,
+    /// Whether it can be written into a GPU's kernels: it is small enough.
+    has_kernels: OnceLock<bool>,
 }
 
 impl Written {
     pub fn new(formula: &Formula, parameters: &[String], columns: &[String]) -> Result<Self> {
         Ok(Self {
             formula: formula.clone(),
+            parameters: parameters.to_vec(),
+            columns: columns.to_vec(),
             single: formula.program(Some(parameters), 0, columns)?,
             double: formula.program(Some(parameters), 0, columns)?,
+            has_kernels: OnceLock::new(),
+        })
+    }
+
+    /// Whether it can be written into a GPU's kernels. Nobody asks where a CPU was asked for.
+    fn has_kernels(&self) -> bool {
+        *self.has_kernels.get_or_init(|| {
+            let layout: Result<RowLayout<f64>> =
+                self.formula.row_layout(&self.parameters, &self.columns);
+            layout.is_ok_and(|layout| {
+                let held = layout.parameters.saturating_add(layout.columns);
+                layout.code.0.len() <= MOST_OPERATIONS && held <= MOST_HELD
+            })
         })
     }
 }
@@ -49,7 +74,7 @@ impl AnyModel for Written {
     }
 
     fn why_no_kernels(&self) -> Option<String> {
-        Some("it is a formula".to_owned())
+        (!self.has_kernels()).then(|| "the formula is too long for a GPU".to_owned())
     }
 
     fn is_linear(&self, parameter: usize, _: &Shape) -> bool {
@@ -105,12 +130,20 @@ macro_rules! in_precision {
             #[cfg(feature = "cuda")]
             fn on_gpu(
                 &self,
-                _: &Cuda,
-                _: &Fit,
-                _: Setup<$type>,
-                _: Plan<$type>,
+                gpu: &Cuda,
+                fit: &Fit,
+                mut setup: Setup<$type>,
+                plan: Plan<$type>,
             ) -> Result<Box<dyn Swarm<$type>>> {
-                Err(crate::Error::OnlyOnCpu { function: "a formula" })
+                if let Some(reason) = self.why_no_kernels() {
+                    let model = fit.model_name().to_owned();
+                    return Err(crate::Error::ModelOnGpu { model, reason });
+                }
+                let layout: RowLayout<$type> =
+                    self.formula.row_layout(&self.parameters, &self.columns)?;
+                setup.shape.sizes[0] = layout.parameters;
+                let filling = Arc::new(Filling::of_row(&layout));
+                gpu.filled_swarm_of_fit::<FormulaRow, $type>(Some(filling), fit, setup, plan)
             }
         }
     )* };

@@ -10,7 +10,7 @@ use flockwork_device::{
 };
 
 use super::rows::{self, OnRows, Setup, gather, judge, over_groups};
-use crate::backend::{Evaluator, Judged, Number, Simd};
+use crate::backend::{Evaluator, Judged, Number, Simd, function::why_none};
 #[cfg(feature = "cuda")]
 use crate::{
     Result,
@@ -85,7 +85,7 @@ pub(super) fn why_no_kernels<M: Model>() -> Option<String> {
     if registry::is_registered_model::<M>() {
         return None;
     }
-    M::KERNELS.archives().err().map(str::to_owned)
+    why_none::<M>(M::KERNELS)
 }
 
 /// Why a closure has none.

@@ -42,8 +42,8 @@ impl Fit {
             return Ok(None);
         }
         let rows = 0..self.data.rows();
-        let x = rows.clone().map(|row| self.data.arguments(row)[0] - origin).collect();
-        let data = Data::new(1, x, rows.map(|row| self.data.target(row)).collect())?;
+        let row = |row: usize| (self.data.arguments(row)[0] - origin, self.data.target(row));
+        let data = Data::pairs(rows.map(row))?;
         let mut fit = self.clone();
         fit.data = match self.data.names() {
             [] => data,

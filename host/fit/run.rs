@@ -681,8 +681,8 @@ impl Fit {
                 rows[(first + (u * (end - first) as f64) as usize).min(end - 1)]
             })
             .collect();
-        let arguments = chosen.iter().flat_map(|&row| self.data.arguments(row).to_vec()).collect();
-        let targets = chosen.iter().map(|&row| self.data.target(row)).collect();
+        let arguments = chosen.iter().flat_map(|&row| self.data.arguments(row));
+        let targets = chosen.iter().map(|&row| self.data.target(row));
         let data = Data::new(self.data.columns(), arguments, targets)?;
         let weights = match self.weights.is_empty() {
             true => Vec::new(),
@@ -889,7 +889,7 @@ impl Fit {
     fn projected(&self, projection: &Arc<Projection>, cpu: &Cpu) -> Result<Vec<PersonalBest>> {
         let others = &projection.others;
         let count = others.len();
-        let bounds = |of: fn(&Sought) -> f64| others.iter().map(|&j| of(&self.sought[j])).collect();
+        let bounds = |of: fn(&Sought) -> f64| others.iter().map(move |&j| of(&self.sought[j]));
         let (lower, upper) = (bounds(|sought| sought.lower), bounds(|sought| sought.upper));
         let value = {
             let projection = Arc::clone(projection);

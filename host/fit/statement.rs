@@ -17,8 +17,9 @@ use super::{
 #[cfg(feature = "cuda")]
 use crate::backend::{Cuda, Plan, Swarm};
 use crate::{
-    Error, Result,
+    Double, Error, Result,
     backend::{Evaluator, FunctionIn, Number, Precision, Simd},
+    double::doubles,
     formula::{self, Formula},
     names::named,
     swarm::{Function, Named, Options, Problem},
@@ -638,7 +639,8 @@ impl Fit {
     ///
     /// # Errors
     /// If the number of weights is not that of the rows, or one is negative or not finite.
-    pub fn weighted(mut self, weights: Vec<f64>) -> Result<Self> {
+    pub fn weighted(mut self, weights: impl IntoIterator<Item: Double>) -> Result<Self> {
+        let weights = doubles(weights);
         let (found, expected) = (weights.len(), self.data.rows());
         if found != expected {
             return Err(Error::Length { what: "the list of weights", found, expected });

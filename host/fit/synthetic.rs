@@ -34,6 +34,7 @@ pub fn synthetic(dims: u32, rows: usize, seed: u64) -> Result<Table> {
     // With room for the targets, which the table appends.
     let mut coefficients = Vec::with_capacity(length as usize + rows);
     coefficients.extend((0..length as usize).map(|_| f64::from(generator.sample(grid)) / 1024.0));
-    let targets = coefficients.chunks_exact(dims as usize).map(|row| row.iter().sum()).collect();
+    let rows = coefficients.chunks_exact(dims as usize);
+    let targets: Vec<f64> = rows.map(|row| row.iter().sum()).collect();
     Table::new(dims, coefficients, targets)
 }

@@ -48,9 +48,9 @@ pub(crate) struct Written {
 }
 
 /// The most operations of a formula in a GPU's kernel: the driver compiles each.
-const MOST_OPERATIONS: usize = 4096;
-/// The most coordinates that a thread holds.
-const MOST_HELD: u32 = 128;
+pub(crate) const MOST_OPERATIONS: usize = 4096;
+/// The most coordinates, or parameters and columns, that a thread holds.
+pub(crate) const MOST_HELD: u32 = 128;
 
 impl Written {
     pub fn new(formula: &Formula, names: Option<Vec<String>>, dims: usize) -> Result<Self> {

@@ -1,5 +1,5 @@
 //! How a formula's work is dealt out on a GPU: as a sum of like terms, of which threads take some each,
-//! or by one thread for a point.
+//! or by one thread for a point, or for a point's rows of data.
 
 use std::collections::HashMap;
 
@@ -77,6 +77,17 @@ impl<S: Scalar> Layout<S> {
     }
 }
 
+/// A formula of parameters and of a row's arguments, for a GPU.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RowLayout<S> {
+    /// Given are the parameters and behind them the arguments.
+    pub code: Code<S>,
+    /// How many of its values, the first ones, depend on the parameters alone.
+    pub once: usize,
+    pub parameters: u32,
+    pub columns: u32,
+}
+
 /// A sum over a range: its value, and those of its terms.
 #[derive(Clone, Debug)]
 pub(super) struct Sum {
@@ -91,6 +102,37 @@ impl<S: Scalar> Graph<S> {
             let code = self.code(root, None).expect("inputs are allowed");
             Layout::Point { code, dims: inputs }
         })
+    }
+
+    /// The layout of a value of so many parameters and columns.
+    pub fn row_layout(&self, root: Place, parameters: u32, columns: u32) -> RowLayout<S> {
+        let Code(nodes) = self.code(root, None).expect("inputs are allowed");
+        let mut varies = Vec::with_capacity(nodes.len());
+        for node in &nodes {
+            varies.push(match *node {
+                Node::Constant(_) | Node::Datum(_) => false,
+                Node::Given(nth) => nth >= parameters,
+                Node::Computed(operation, from) => {
+                    from[..operation.operands()].iter().any(|&from| varies[from])
+                }
+            });
+        }
+        // In the same order: operands stay before what is computed of them.
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_by_key(|&node| varies[node]);
+        let mut places = vec![0; nodes.len()];
+        for (place, &node) in order.iter().enumerate() {
+            places[node] = place;
+        }
+        let moved = |node: usize| match nodes[node] {
+            Node::Computed(operation, from) => {
+                Node::Computed(operation, from.map(|from| places[from]))
+            }
+            node @ (Node::Constant(_) | Node::Given(_) | Node::Datum(_)) => node,
+        };
+        let once = varies.iter().filter(|varies| !**varies).count();
+        let code = Code(order.into_iter().map(moved).collect());
+        RowLayout { code, once, parameters, columns }
     }
 
     /// The layout as a function of this sum, if it is one.

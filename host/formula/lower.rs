@@ -4,7 +4,7 @@
 use flockwork_device::{formula::Unary, math::Scalar, objective::sum::run_length};
 
 use super::{
-    layout::{Layout, Sum},
+    layout::{Layout, RowLayout, Sum},
     machine::Binary,
     mistake::Mistake,
     program::{Graph, Place, Program},
@@ -81,6 +81,17 @@ pub(super) fn layout<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Lay
     let mut lower = Lower::new(syntax, names, Graph::new());
     let place = lower.whole_formula()?;
     Ok(lower.graph.layout(place, names.variables(), &lower.sums))
+}
+
+/// The formula for a GPU, as a model.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+pub(super) fn row_layout<S: Scalar>(
+    syntax: &Syntax,
+    names: Names<'_>,
+) -> Result<RowLayout<S>, Mistake> {
+    let mut lower = Lower::new(syntax, names, Graph::new());
+    let place = lower.whole_formula()?;
+    Ok(lower.graph.row_layout(place, names.variables(), names.columns.len() as u32))
 }
 
 /// What an expression is.

@@ -65,13 +65,15 @@ pub use constraint::Relation;
 pub(crate) use constraint::{Comparison, Scope};
 
 pub(crate) use dual::{DIRECTIONS, Dual};
-pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Violations, Written, derived, told};
-pub(crate) use layout::Layout;
+pub(crate) use function::{
+    LANES, MOST_HELD, MOST_OPERATIONS, NAME, PARTS, Row, Runs, Violations, Written, derived, told,
+};
+pub(crate) use layout::{Layout, RowLayout};
 use lower::{Names, Variables};
 pub(crate) use machine::run;
 pub(crate) use program::Program;
 #[cfg(any(feature = "cuda", test))]
-use ptx::Filling;
+pub(crate) use ptx::Filling;
 use syntax::{CONSTANTS, Node, Syntax};
 
 /// A formula: see the [module's description](self) for what may stand in it.
@@ -212,6 +214,18 @@ impl Formula {
         let elements = u32::try_from(elements).unwrap_or(u32::MAX);
         let variables = names.map_or(Variables::Elements(elements), Variables::Named);
         lower::layout(&self.syntax, Names { variables, columns: &[] })
+            .map_err(|mistake| mistake.in_text(&self.text))
+    }
+
+    /// The formula for a GPU, as a model of these parameters and columns.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+    pub(crate) fn row_layout<S: Scalar>(
+        &self,
+        parameters: &[String],
+        columns: &[String],
+    ) -> Result<RowLayout<S>> {
+        let variables = Variables::Named(parameters);
+        lower::row_layout(&self.syntax, Names { variables, columns })
             .map_err(|mistake| mistake.in_text(&self.text))
     }
 

@@ -1,7 +1,8 @@
 //! A formula as PTX, written into the holes of a kernel.
 //!
 //! Registers that begin with `%hole_` are the hole's; see [`template`](flockwork_device::formula::template).
-//! `%v` and `%q` hold values and truths, `%held` coordinates from hole to hole: no compiler names
+//! `%v` and `%q` hold values and truths, `%held`, `%column` and `%once` coordinates or parameters,
+//! arguments of a row, and what depends on the parameters alone from hole to hole: no compiler names
 //! registers so.
 
 #[cfg(feature = "cuda")]
@@ -11,10 +12,12 @@ use std::{collections::HashMap, fmt::Write as _};
 use flockwork_device::{formula::Unary, math::Scalar};
 
 use super::{
-    layout::{Code, Layout, Node},
+    layout::{Code, Layout, Node, RowLayout},
     machine::{Binary, Operation},
 };
 
+/// What a hole is given that sees four numbers.
+const GIVEN: [&str; 4] = ["%hole_x", "%hole_y", "%hole_z", "%hole_w"];
 /// The kernel that has the operations.
 const OPERATIONS: &str = "formula_operations_";
 /// The most lines that the copies of an operation may take in a kernel. Beyond that it is called.
@@ -48,7 +51,7 @@ impl Filling {
         let mut registers = String::new();
         let holes = match layout {
             Layout::Sum { term, terms, finish, .. } => {
-                let given = |nth| ["%hole_x", "%hole_y"][nth as usize].to_owned();
+                let given = |nth| GIVEN[nth as usize].to_owned();
                 let mut writer = Writer::<S>::new(&given);
                 writer.table(term, *terms);
                 let to = writer.code(term);
@@ -61,9 +64,44 @@ impl Filling {
             Layout::Point { code, dims } => {
                 registers = format!(".reg .{} %held<{dims}>;", Writer::<S>::WORD);
                 let held = |nth| format!("%held{nth}");
-                vec![("take", take::<S>(*dims)), ("finish", finished(code, &held))]
+                vec![("take", take::<S>("%held", (0, *dims))), ("finish", finished(code, &held))]
             }
         };
+        Self { precision: S::NAME, registers, holes }
+    }
+
+    /// The holes' texts of a model.
+    pub fn of_row<S: Scalar>(layout: &RowLayout<S>) -> Self {
+        let RowLayout { code, once, parameters, columns } = layout;
+        let given = |nth: u32| match nth.checked_sub(*parameters) {
+            None => format!("%held{nth}"),
+            Some(column) => GIVEN
+                .get(column as usize)
+                .map_or_else(|| format!("%column{column}"), |given| (*given).to_owned()),
+        };
+        let (first, rest) = code.0.split_at(*once);
+        let mut writer = Writer::<S>::new(&given);
+        writer.prefix = "%once";
+        let mut places = Vec::with_capacity(code.0.len());
+        writer.nodes(first, &mut places);
+        let (kept, begin) = (writer.values, writer.without_values());
+        let mut writer = Writer::<S>::new(&given);
+        writer.nodes(rest, &mut places);
+        let to = places.pop().unwrap_or_else(|| literal(S::ZERO));
+        writer.result(&to);
+        let row = writer.lines();
+        let registers = [("held", *parameters), ("column", *columns), ("once", kept)]
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, count)| format!(".reg .{} %{name}<{count}>;", Writer::<S>::WORD))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let holes = vec![
+            ("take", take::<S>("%held", (0, *parameters))),
+            ("once", begin),
+            ("more", take::<S>("%column", (1, *columns))),
+            ("row", row),
+        ];
         Self { precision: S::NAME, registers, holes }
     }
 
@@ -253,14 +291,14 @@ fn parameter<'a>(line: &'a str, name: &str) -> Option<(&'a str, usize)> {
     Some((register, place.strip_prefix("_param_")?.parse().ok()?))
 }
 
-/// Takes note of four coordinates of so many.
-fn take<S: Scalar>(dims: u32) -> Vec<Line> {
+/// Takes note of four numbers of so many, the first four being those of this index.
+fn take<S: Scalar>(held: &str, (least, count): (u32, u32)) -> Vec<Line> {
     let word = Writer::<S>::WORD;
     let mut lines = vec![".reg .pred %q;".to_owned()];
     // Halves until there is one choice left.
-    let mut stack = vec![(0, dims.div_ceil(4).max(1))];
+    let mut stack = vec![(least, count.div_ceil(4).max(least + 1))];
     while let Some((first, end)) = stack.pop() {
-        if first > 0 {
+        if first > least {
             lines.push(format!("$formula_take{first}:"));
         }
         let mut end = end;
@@ -271,17 +309,14 @@ fn take<S: Scalar>(dims: u32) -> Vec<Line> {
             stack.push((middle, end));
             end = middle;
         }
-        for (nth, from) in ["x", "y", "z", "w"].into_iter().enumerate() {
-            let to = 4 * first + nth as u32;
-            if to < dims {
-                lines.push(format!("mov.{word} %held{to},%hole_{from};"));
-            }
+        for (to, from) in (4 * first..count).zip(GIVEN) {
+            lines.push(format!("mov.{word} {held}{to},{from};"));
         }
         if !stack.is_empty() {
             lines.push("bra $formula_taken;".to_owned());
         }
     }
-    if dims > 4 {
+    if count > 4 * (least + 1) {
         lines.push("$formula_taken:".to_owned());
     }
     lines.push(format!("mov.{word} %hole_to,%hole_sum;"));
@@ -319,6 +354,8 @@ fn literal<S: Scalar>(number: S) -> String {
 struct Writer<'a, S> {
     given: &'a dyn Fn(u32) -> String,
     written: Vec<Line>,
+    /// What the registers of values are called, before their number.
+    prefix: &'static str,
     values: u32,
     truths: u32,
     /// Columns of the table, each in its register.
@@ -330,8 +367,15 @@ impl<'a, S: Scalar> Writer<'a, S> {
     const WORD: &'static str = if size_of::<S>() == 4 { "b32" } else { "b64" };
 
     fn new(given: &'a dyn Fn(u32) -> String) -> Self {
-        let (written, columns) = (Vec::new(), Vec::new());
-        Self { given, written, values: 0, truths: 0, columns, number: std::marker::PhantomData }
+        Self {
+            given,
+            written: Vec::new(),
+            prefix: "%v",
+            values: 0,
+            truths: 0,
+            columns: Vec::new(),
+            number: std::marker::PhantomData,
+        }
     }
 
     fn text(&mut self, text: String) {
@@ -340,7 +384,7 @@ impl<'a, S: Scalar> Writer<'a, S> {
 
     fn value(&mut self) -> String {
         self.values += 1;
-        format!("%v{}", self.values - 1)
+        format!("{}{}", self.prefix, self.values - 1)
     }
 
     fn truth(&mut self) -> String {
@@ -373,8 +417,14 @@ impl<'a, S: Scalar> Writer<'a, S> {
 
     /// The code; returns where its result is.
     fn code(&mut self, code: &Code<S>) -> String {
-        let mut places: Vec<String> = Vec::with_capacity(code.0.len());
-        for node in &code.0 {
+        let mut places = Vec::with_capacity(code.0.len());
+        self.nodes(&code.0, &mut places);
+        places.pop().unwrap_or_else(|| literal(S::ZERO))
+    }
+
+    /// Nodes of a code, the places of the ones before known; adds theirs.
+    fn nodes(&mut self, nodes: &[Node<S>], places: &mut Vec<String>) {
+        for node in nodes {
             let place = match *node {
                 Node::Constant(value) => literal(value),
                 Node::Given(nth) => (self.given)(nth),
@@ -389,7 +439,6 @@ impl<'a, S: Scalar> Writer<'a, S> {
             };
             places.push(place);
         }
-        places.pop().unwrap_or_else(|| literal(S::ZERO))
     }
 
     fn computed(&mut self, operation: Operation, from: Vec<String>) -> String {
@@ -450,8 +499,16 @@ impl<'a, S: Scalar> Writer<'a, S> {
     fn lines(self) -> Vec<Line> {
         let mut lines = Vec::with_capacity(self.written.len() + 2);
         if self.values > 0 {
-            lines.push(Line::Text(format!(".reg .{} %v<{}>;", Self::WORD, self.values)));
+            let (prefix, values) = (self.prefix, self.values);
+            lines.push(Line::Text(format!(".reg .{} {prefix}<{values}>;", Self::WORD)));
         }
+        lines.extend(self.without_values());
+        lines
+    }
+
+    /// All lines, without the declaration of the values' registers.
+    fn without_values(self) -> Vec<Line> {
+        let mut lines = Vec::with_capacity(self.written.len() + 1);
         if self.truths > 0 {
             lines.push(Line::Text(format!(".reg .pred %q<{}>;", self.truths)));
         }

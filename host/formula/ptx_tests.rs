@@ -10,7 +10,9 @@ use flockwork_device::{
     objective::{Reach, sum::Fold},
 };
 
-use super::{Filling, Formula, Layout, layout::Node, ptx::Line, run};
+use super::{
+    Filling, Formula, Layout, RowLayout, layout::Node, machine::Operation, ptx::Line, run,
+};
 
 const RASTRIGIN: &str = "10*n + sum(i in 0..n: x[i]^2 - 10*cos(2*pi*x[i]))";
 const ROSENBROCK: &str = "sum(i in 0..n-1: 100*(x[i+1] - x[i]^2)^2 + (1 - x[i])^2)";
@@ -85,8 +87,18 @@ fn what_differs_from_term_to_term_is_a_table() {
 fn interpreted<S: Scalar>(
     lines: &[Line],
     values: &mut HashMap<String, S>,
-    (index, data): (u32, &[S]),
+    given: (u32, &[S]),
 ) -> S {
+    run_lines(lines, values, given);
+    values["%hole_to"]
+}
+
+/// Runs the lines of a hole.
+fn run_lines<S: Scalar>(
+    lines: &[Line],
+    values: &mut HashMap<String, S>,
+    (index, data): (u32, &[S]),
+) {
     let number = |text: &str, values: &HashMap<String, S>| match text.split_at_checked(2) {
         Some(("0f", bits)) => {
             S::nearest(f64::from(f32::from_bits(u32::from_str_radix(bits, 16).unwrap())))
@@ -168,7 +180,112 @@ fn interpreted<S: Scalar>(
         };
         values.insert(operands[0].to_owned(), value);
     }
-    values["%hole_to"]
+}
+
+/// Models: parameters, columns, and the formula.
+const MODELS: [(&[&str], &[&str], &str); 9] = [
+    (
+        &["amp", "rate", "f", "phase", "base"],
+        &["t"],
+        "amp*exp(-rate*t)*cos(2*pi*f*t + phase) + base",
+    ),
+    (&["a", "b", "c"], &["u", "v"], "a + b*u + c*v^2"),
+    (&["a", "b"], &["t"], "exp(a)*t + if(t < b, erf(a)*t, a^2)"),
+    (&["a"], &[], "a^2 + 1"),
+    (&[], &["t"], "t"),
+    (&["a", "b"], &["t"], "sqrt(abs(a)) + gamma(b)"),
+    (
+        &["a", "b", "c", "d", "g"],
+        &["q", "r", "s", "t", "u", "v", "w", "x1", "y1"],
+        "a*q + b*r + c*s + d*t + g*u + a*b*v + w/x1 + y1^c",
+    ),
+    (&["k"], &["q", "r", "s", "t"], "k*q*r*s*t"),
+    (&["k"], &["q", "r", "s", "t", "u"], "k*q*r*s*t*u"),
+];
+
+/// Names as a formula takes them.
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+fn row_layout<S: Scalar>((parameters, columns, text): (&[&str], &[&str], &str)) -> RowLayout<S> {
+    Formula::parse(text).unwrap().row_layout(&owned(parameters), &owned(columns)).unwrap()
+}
+
+/// The prediction that the PTX calculates for a row, hole by hole as the template does.
+fn prediction<S: Scalar>(filling: &Filling, parameters: &[S], arguments: &[S]) -> S {
+    let [(_, take), (_, once), (_, more), (_, row)] = &filling.holes[..] else {
+        panic!("four holes")
+    };
+    let mut values = HashMap::new();
+    let zero = S::ZERO;
+    let give = |values: &mut HashMap<String, S>, four: &[S]| {
+        for (nth, name) in ["x", "y", "z", "w"].into_iter().enumerate() {
+            values.insert(format!("%hole_{name}"), four.get(nth).copied().unwrap_or(zero));
+        }
+        values.insert("%hole_sum".into(), zero);
+    };
+    for (index, four) in (0..).zip(parameters.chunks(4)) {
+        give(&mut values, four);
+        interpreted(take, &mut values, (index, &[]));
+    }
+    run_lines(once, &mut values, (0, &[]));
+    for (index, four) in (0..).zip(arguments.chunks(4)).skip(1) {
+        give(&mut values, four);
+        interpreted(more, &mut values, (index, &[]));
+    }
+    give(&mut values, &arguments[..arguments.len().min(4)]);
+    interpreted(row, &mut values, (0, &[]))
+}
+
+fn same_model_in<S: Scalar>(model: (&[&str], &[&str], &str)) {
+    let (parameters, columns, text) = model;
+    let formula = Formula::parse(text).unwrap();
+    let program = formula.program::<S>(Some(&owned(parameters)), 0, &owned(columns)).unwrap();
+    let filling = Filling::of_row(&row_layout::<S>(model));
+    let mut rows = vec![[S::ZERO]; program.rows];
+    program.place_constants(&mut rows);
+    for point in 0..12_u32 {
+        let at = |d: usize| f64::from((point * 977 + d as u32 * 131) % 613) / 61.3 - 3.0;
+        let x: Vec<S> = (0..program.inputs).map(|d| S::nearest(at(d))).collect();
+        for (row, &x) in rows.iter_mut().zip(&x) {
+            *row = [x];
+        }
+        run(&program.once, &mut rows, 1);
+        run(&program.each, &mut rows, 1);
+        let expected = rows[program.result][0];
+        let (parameters, arguments) = x.split_at(parameters.len());
+        let got = prediction(&filling, parameters, arguments);
+        let bits = |number: S| number.to_f64().to_bits();
+        let both_nan = got.to_f64().is_nan() && expected.to_f64().is_nan();
+        assert!(
+            both_nan || bits(got) == bits(expected),
+            "{text} in {} at {x:?}: {got}, not {expected}",
+            S::NAME
+        );
+    }
+}
+
+#[test]
+fn the_ptx_of_models_calculates_what_the_cpu_does() {
+    for model in MODELS {
+        same_model_in::<f32>(model);
+        same_model_in::<f64>(model);
+    }
+}
+
+#[test]
+fn what_depends_on_parameters_alone_is_calculated_once() {
+    let layout = row_layout::<f64>((&["a", "b"], &["t"], "exp(a)*t + sin(b)*cos(t)"));
+    let words = |nodes: &[Node<f64>]| -> Vec<&str> {
+        let word = |node: &Node<f64>| match node {
+            Node::Computed(Operation::One(function), _) => Some(function.word()),
+            _ => None,
+        };
+        nodes.iter().filter_map(word).collect()
+    };
+    let (once, each) = layout.code.0.split_at(layout.once);
+    assert_eq!((words(once), words(each)), (vec!["exp", "sin"], vec!["cos"]));
 }
 
 /// The value that the PTX calculates, hole by hole as the templates do.
@@ -262,6 +379,14 @@ fn kernels_have_no_holes_left() {
             assert!(filled.contains("%v1"), "{name}");
         }
     }
+    for model in MODELS {
+        let filling = Filling::of_row(&row_layout::<f64>(model));
+        let filled = filling.filled(&image.text("fit_sums_formula_row_f64").unwrap(), &kernel);
+        for left in ["_begins;", "_ends;", "formula_erf", "formula_cospi", "[func_retval0],%v"] {
+            assert!(!filled.contains(left), "{left} in {}", model.2);
+        }
+        assert_eq!(filled.matches('{').count(), filled.matches('}').count(), "{}", model.2);
+    }
     // Where there are many copies of a long one, it is called.
     let many: Vec<String> = (0..40).map(|i| format!("gamma(x[{i}])")).collect();
     let filling = Filling::new(&layout::<f64>(&many.join(" + "), 40));
@@ -287,6 +412,7 @@ fn filled_kernels_are_written() {
             }
         }
     };
+    let mut written = std::collections::HashSet::new();
     for (nth, (text, dims)) in formulas().into_iter().enumerate() {
         let of = format!("{nth:02}");
         let layout32 = layout::<f32>(&text, dims);
@@ -295,9 +421,17 @@ fn filled_kernels_are_written() {
             Reach::Next => "formula_next",
             Reach::All => "formula_all",
         };
-        // All kernels of the first ones; of the others the smallest.
-        let template = if nth < 8 { template.to_owned() } else { format!("evaluate_{template}") };
+        // All kernels of the first one of each template; of the others the smallest.
+        let template = match written.insert(template) {
+            true => template.to_owned(),
+            false => format!("evaluate_{template}"),
+        };
         write(&of, &template, &Filling::new(&layout32), "f32");
         write(&of, &template, &Filling::new(&layout::<f64>(&text, dims)), "f64");
+    }
+    for (nth, model) in MODELS.into_iter().enumerate() {
+        let of = format!("model{nth}");
+        write(&of, "fit_sums_formula_row", &Filling::of_row(&row_layout::<f32>(model)), "f32");
+        write(&of, "fit_sums_formula_row", &Filling::of_row(&row_layout::<f64>(model)), "f64");
     }
 }

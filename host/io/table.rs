@@ -1,6 +1,6 @@
 //! A table of data rows, each with coefficients and a target.
 
-use crate::{Error, Result};
+use crate::{Double, Error, Result, double::doubles};
 
 /// `rows` rows of `dims` coefficients and a target each; all numbers are finite.
 ///
@@ -24,7 +24,12 @@ pub struct Table {
 
 impl Table {
     /// Creates a table from the coefficients, row by row, and the targets.
-    pub fn new(dims: u32, mut coefficients: Vec<f64>, targets: Vec<f64>) -> Result<Self> {
+    pub fn new(
+        dims: u32,
+        coefficients: impl IntoIterator<Item: Double>,
+        targets: impl IntoIterator<Item: Double>,
+    ) -> Result<Self> {
+        let (mut coefficients, targets) = (doubles(coefficients), doubles(targets));
         let expected = dims as usize * targets.len();
         if coefficients.len() != expected {
             return Err(Error::Length {

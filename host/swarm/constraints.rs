@@ -45,8 +45,9 @@ pub struct Constraint {
     /// The value of its right side; 0 for a closure's.
     #[serde(with = "maybe_nan")]
     pub right: f64,
-    /// Whether the point lies at its limit: the sides differ by at most a millionth. An equality is
-    /// always active.
+    /// Whether the point lies at its limit: the sides differ by no more than they would change by if the
+    /// point moved along every axis by a millionth of the box's width; above 1,024 dimensions they must
+    /// be the same. An equality is always active.
     pub active: bool,
     /// By how much it is violated: 0 if it is satisfied, for an equality within the tolerance. NaN if a
     /// side has no value.
@@ -54,8 +55,12 @@ pub struct Constraint {
     pub violation: f64,
 }
 
-/// Sides that differ by this share of the greater, or of 1, are at their limit.
+/// By this share of the box's width a point may be beside the limit at which it is said to be.
 const ACTIVE: f64 = 1e-6;
+/// Sides that differ by this share of the greater are the same.
+const SAME: f64 = 1e-12;
+/// The most axes along which a point is moved, for that.
+const MOST_AXES: usize = 1024;
 
 /// The tolerance of equalities unless it is given.
 pub(super) const TOLERANCE: f64 = 1e-4;
@@ -250,11 +255,42 @@ impl Constraints {
         excesses
     }
 
-    /// What is to be said about each of them at a point.
-    pub fn at(&self, x: &[f64]) -> Vec<Constraint> {
+    /// By how much the sides of each constraint change at a point, one against the other, if it moves
+    /// along every axis by [`ACTIVE`] of its width. Axes of no width are left out.
+    fn changes(&self, x: &[f64], widths: &[f64]) -> Vec<f64> {
+        let here = self.excesses(x);
+        let mut changes = vec![0.0; here.len()];
+        if x.len() > MOST_AXES {
+            return changes;
+        }
+        let mut moved = x.to_vec();
+        for (d, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0.0) {
+            let mut most = vec![0.0_f64; here.len()];
+            for sign in [1.0, -1.0] {
+                moved[d] = x[d] + sign * ACTIVE * width;
+                for (most, (there, here)) in
+                    most.iter_mut().zip(self.excesses(&moved).iter().zip(&here))
+                {
+                    *most = most.max((there - here).abs());
+                }
+            }
+            moved[d] = x[d];
+            changes.iter_mut().zip(most).for_each(|(change, most)| *change += most);
+        }
+        changes
+    }
+
+    /// What is to be said about each of them at a point. `widths` are those of the box along what can be
+    /// moved, and 0 along what cannot.
+    pub fn at(&self, x: &[f64], widths: &[f64]) -> Vec<Constraint> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let changes = self.changes(x, widths);
         let constraint = |(nth, [left, right]): (usize, [f64; 2])| {
             let relation = self.relation(nth);
-            let near = (left - right).abs() <= ACTIVE * left.abs().max(right.abs()).max(1.0);
+            let same = SAME * left.abs().max(right.abs());
+            let near = (left - right).abs() <= same.max(changes[nth]);
             Constraint {
                 text: self.text(nth).to_owned(),
                 relation,
@@ -368,18 +404,18 @@ struct OnTiles<T> {
 
 impl<T: Number> OnTiles<T> {
     /// How far each particle is from satisfying the constraints.
-    fn violations(&self, view: &View<T>, tile: &Judged<'_, T>) -> [T; TILE] {
+    fn violations(&self, view: &View<T>, positions: &[T], particles: usize) -> [T; TILE] {
         let mut all = [T::ZERO; TILE];
         if let Some(violations) = &self.violations {
-            violations.at(view, tile.positions, tile.particles, &mut all);
+            violations.at(view, positions, particles, &mut all);
         }
         if self.constraints.are_written() {
             return all;
         }
         let mut point = vec![0.0; view.dims as usize];
-        for (lane, all) in all.iter_mut().enumerate().take(tile.particles) {
+        for (lane, all) in all.iter_mut().enumerate().take(particles) {
             for (d, x) in (0..view.dims).zip(&mut point) {
-                let position = tile.positions[d as usize * TILE + lane];
+                let position = positions[d as usize * TILE + lane];
                 // SAFETY: a plan has bounds and a variable for each dimension of the positions.
                 *x = unsafe { told(view, d, position) }.to_f64();
             }
@@ -387,12 +423,16 @@ impl<T: Number> OnTiles<T> {
         }
         all
     }
-}
 
-impl<T: Number> Evaluator<T> for OnTiles<T> {
-    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
-        let violations = self.violations(view, &tile);
-        let Judged { positions, particles, fitness, image } = tile;
+    /// Which particles of a tile satisfy all constraints; the others get their fitness.
+    fn satisfied(
+        &self,
+        view: &View<T>,
+        positions: &[T],
+        particles: usize,
+        fitness: &mut [T; TILE],
+    ) -> Vec<usize> {
+        let violations = self.violations(view, positions, particles);
         fitness.fill(T::INFINITY);
         let mut satisfied = Vec::with_capacity(particles);
         for lane in 0..particles {
@@ -409,6 +449,14 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
                 fitness[lane] = infeasible(violations[lane]);
             }
         }
+        satisfied
+    }
+}
+
+impl<T: Number> Evaluator<T> for OnTiles<T> {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        let Judged { positions, particles, fitness, image } = tile;
+        let satisfied = self.satisfied(view, positions, particles, fitness);
         if satisfied.is_empty() {
             return;
         }
@@ -426,6 +474,40 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
         self.inner.evaluate(view, tile);
         for (lane, value) in satisfied.into_iter().zip(values) {
             fitness[lane] = feasible(value);
+        }
+    }
+
+    fn at_once(&self) -> bool {
+        self.inner.at_once()
+    }
+
+    fn evaluate_all(
+        &self,
+        view: &View<T>,
+        slots: &mut dyn Iterator<Item = usize>,
+        at: &dyn Fn(usize, u32) -> T,
+        fitness: &mut [T],
+    ) {
+        let slots: Vec<usize> = slots.collect();
+        let mut satisfied = Vec::with_capacity(slots.len());
+        let mut positions = vec![T::ZERO; view.dims as usize * TILE];
+        for some in slots.chunks(TILE) {
+            for (d, row) in (0..view.dims).zip(positions.chunks_exact_mut(TILE)) {
+                row.fill(at(some[0], d));
+                for (to, &slot) in row.iter_mut().zip(some) {
+                    *to = at(slot, d);
+                }
+            }
+            let mut own = [T::INFINITY; TILE];
+            let lanes = self.satisfied(view, &positions, some.len(), &mut own);
+            for (&slot, own) in some.iter().zip(own) {
+                fitness[slot] = own;
+            }
+            satisfied.extend(lanes.into_iter().map(|lane| some[lane]));
+        }
+        self.inner.evaluate_all(view, &mut satisfied.iter().copied(), at, fitness);
+        for slot in satisfied {
+            fitness[slot] = feasible(fitness[slot]);
         }
     }
 

@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 use super::constraints::{Constrained, Constraints};
 use crate::backend::{
     AnyBackend, Choice,
-    function::{Batch, Closure, Function, Named, Typed},
+    function::{Batch, Closure, Function, Named, Typed, constraints_of},
     whole::{Batched, Points, Whole},
 };
 use crate::{
-    Error, Result,
+    Double, Error, Result,
     command::{self, Command, Commanded, Tally},
+    double::doubles,
     formula::{self, Formula, Relation, Scope, Written},
     io::Table,
     memory,
@@ -63,6 +64,8 @@ pub struct Problem {
     /// Hash of anything else that defines the function, so that a saved run can tell it from
     /// others.
     data_hash: Option<u64>,
+    /// Whether the function states constraints of itself, which are about its own coordinates.
+    has_own_constraints: bool,
 }
 
 /// A rotation of a problem.
@@ -206,10 +209,11 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn from_fn(
-        lower: Vec<f64>,
-        upper: Vec<f64>,
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
         function: impl Fn(&[f64]) -> f64 + Send + Sync + 'static,
     ) -> Result<Self> {
+        let (lower, upper) = (doubles(lower), doubles(upper));
         let dims = lower.len().max(1);
         Self::from_batch_fn(lower, upper, move |points, values| {
             for (point, value) in points.chunks_exact(dims).zip(values) {
@@ -233,10 +237,11 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn from_batch_fn(
-        lower: Vec<f64>,
-        upper: Vec<f64>,
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
         function: impl Fn(&[f64], &mut [f64]) + Send + Sync + 'static,
     ) -> Result<Self> {
+        let (lower, upper) = (doubles(lower), doubles(upper));
         let batch: Arc<Batch> = Arc::new(function);
         let dims = at_least_one(&lower, "a closure")?;
         let closure = Closure { name: "closure".to_owned(), dims, batch };
@@ -269,10 +274,11 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn from_batch<R: Batched>(
-        lower: Vec<f64>,
-        upper: Vec<f64>,
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
         mut function: impl FnMut(&Points<'_>, &mut [f64]) -> R + Send + 'static,
     ) -> Result<Self> {
+        let (lower, upper) = (doubles(lower), doubles(upper));
         let dims = at_least_one(&lower, "a closure")?;
         let call = move |points: &[f64], values: &mut [f64]| {
             function(&Points::new(points, dims as usize), values).failure()
@@ -322,7 +328,12 @@ impl Problem {
     /// # Errors
     /// If the formula has other names or makes no sense in so many dimensions, or if bounds are
     /// invalid.
-    pub fn from_formula_of_x(formula: &Formula, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+    pub fn from_formula_of_x(
+        formula: &Formula,
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
+    ) -> Result<Self> {
+        let (lower, upper) = (doubles(lower), doubles(upper));
         Self::made(lower, upper, formula::NAME, |dims| Written::new(formula, None, dims))
     }
 
@@ -378,7 +389,12 @@ impl Problem {
     ///
     /// # Errors
     /// If the command has other names or lacks one of these, or if bounds are invalid.
-    pub fn from_command_of_x(command: &Command, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+    pub fn from_command_of_x(
+        command: &Command,
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
+    ) -> Result<Self> {
+        let (lower, upper) = (doubles(lower), doubles(upper));
         Self::made(lower, upper, command::NAME, |dims| Commanded::new(command, None, dims))
     }
 
@@ -509,7 +525,10 @@ impl Problem {
     /// assert!(points.as_slice().iter().all(|x| (0.0..=1.0).contains(x)));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn elsewhere(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+    pub fn elsewhere(
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
+    ) -> Result<Self> {
         Self::from_fn(lower, upper, |_| f64::NAN)
     }
 
@@ -557,7 +576,8 @@ impl Problem {
     /// one that violates them less, in total, is better (Deb 2000). Where they are violated the function
     /// need not be defined, and a search calls no closures and commands. A run ends with descents by an
     /// augmented Lagrangian, which make it exact what is at its limit; they also look at points outside,
-    /// except of a command. Constraints are evaluated on the CPU.
+    /// except of a command. Constraints are evaluated on the CPU. A function of a type of your own states its
+    /// constraints itself: [`Objective::constraints`].
     ///
     /// ```
     /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
@@ -715,7 +735,20 @@ impl Problem {
         }
         let function = Typed(objective);
         let named = function.info();
-        Self::of_function(Arc::new(function), named, dims, info.interval, data)
+        let mut problem =
+            Self::of_function(Arc::new(function), named, dims, info.interval, data.clone())?;
+        let names: Vec<(&str, Relation)> = O::INEQUALITIES
+            .iter()
+            .map(|&name| (name, Relation::AtMost))
+            .chain(O::EQUALITIES.iter().map(|&name| (name, Relation::Equal)))
+            .collect();
+        if !names.is_empty() {
+            let values = constraints_of(objective, dims, data);
+            problem.constraints = Arc::new(Constraints::none().with_closure(&names, values));
+            problem.has_own_constraints = true;
+            problem.compose();
+        }
+        Ok(problem)
     }
 
     fn of_function(
@@ -745,6 +778,7 @@ impl Problem {
             variables: vec![Variable::Continuous; n],
             data,
             data_hash: None,
+            has_own_constraints: false,
         })
     }
 
@@ -757,7 +791,12 @@ impl Problem {
     /// assert_eq!(problem.upper(), [1.0, 10.0]);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn with_bounds(mut self, lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
+    pub fn with_bounds(
+        mut self,
+        lower: impl IntoIterator<Item: Double>,
+        upper: impl IntoIterator<Item: Double>,
+    ) -> Result<Self> {
+        let (lower, upper) = (doubles(lower), doubles(upper));
         for (what, list) in [("the lower bound", &lower), ("the upper bound", &upper)] {
             if list.len() != self.lower.len() {
                 return Err(Error::Length { what, found: list.len(), expected: self.lower.len() });
@@ -881,7 +920,11 @@ impl Problem {
     /// assert!(place.iter().all(|x| *x != 0.0 && x.abs() < 0.8 * 32.768));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// If bounds become invalid, or if the function states [constraints](Objective::constraints) of itself.
     pub fn shifted(mut self, seed: u64) -> Result<Self> {
+        self.may_move()?;
         self.shift_seed = Some(seed);
         self.place_box();
         self.check_bounds()?;
@@ -935,8 +978,9 @@ impl Problem {
     ///
     /// # Errors
     /// If the matrix does not fit into memory, or if the function is a closure, which sees points
-    /// as they are.
+    /// as they are, or states [constraints](Objective::constraints) of itself.
     pub fn rotated(mut self, seed: u64) -> Result<Self> {
+        self.may_move()?;
         if self.named.info.is_none() {
             return Err(Error::Unsuitable {
                 objective: self.named.name,
@@ -959,7 +1003,16 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn can_shift(&self) -> bool {
-        self.place(0).is_some()
+        !self.has_own_constraints && self.place(0).is_some()
+    }
+
+    /// Refuses a function whose constraints would not move along.
+    fn may_move(&self) -> Result<()> {
+        if !self.has_own_constraints {
+            return Ok(());
+        }
+        let why = "has constraints of its own, so it is neither shifted nor rotated";
+        Err(Error::Unsuitable { objective: self.name().to_owned(), why })
     }
 
     /// The known optimum, if it lies in the box that is searched and there are no constraints.

@@ -35,9 +35,9 @@ fn share(index: u32) -> f64 {
 /// Rows with positive arguments, and targets that depend on them slightly.
 pub fn data(columns: u32, rows: u32) -> Data {
     let argument = |row: u32, column: u32| 0.25 + 5.0 * share(row * columns + column + 7);
-    let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c))).collect();
+    let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c)));
     let target = |row: u32| 1.0 + 0.5 * argument(row, 0) + share(row + 12_345);
-    Data::new(columns, arguments, (0..rows).map(target).collect()).expect("finite numbers")
+    Data::new(columns, arguments, (0..rows).map(target)).expect("finite numbers")
 }
 
 /// The differences between comparisons.
@@ -71,14 +71,27 @@ impl Case {
 /// The fit of a case, by the model's name.
 pub fn fit(model: &str, case: &Case) -> Fit {
     let info = MODELS.iter().find(|info| info.name == model).expect("a model's name");
-    let Case { rows, particles, weighted, loss, fixed, precision, columns } = *case;
+    let Case { rows, columns, .. } = *case;
     let columns = (columns..)
         .find(|&n| info.columns.contains(n))
         .or_else(|| (1..columns).find(|&n| info.columns.contains(n)))
         .expect("a model takes some");
-    let mut fit = Fit::named(model, data(columns, rows)).unwrap().loss(loss, 0.5).unwrap();
+    as_in(case, Fit::named(model, data(columns, rows)).unwrap())
+}
+
+/// The fit of a case, by a formula of x1, x2 and so on, and of parameters.
+pub fn fit_of_formula(formula: &str, case: &Case) -> Fit {
+    let names = (1..=case.columns).map(|nth| format!("x{nth}")).chain(["y".to_owned()]).collect();
+    let data = data(case.columns, case.rows).named(names).unwrap();
+    as_in(case, Fit::from_formula(&formula.parse().unwrap(), data).unwrap())
+}
+
+/// A fit with the options of a case.
+pub fn as_in(case: &Case, fit: Fit) -> Fit {
+    let Case { rows, particles, weighted, loss, fixed, precision, .. } = *case;
+    let mut fit = fit.loss(loss, 0.5).unwrap();
     if weighted {
-        fit = fit.weighted((0..rows).map(|row| f64::from(row % 4)).collect()).unwrap();
+        fit = fit.weighted((0..rows).map(|row| f64::from(row % 4))).unwrap();
     }
     if fixed {
         let bounds = fit.all_bounds_of();
@@ -101,10 +114,14 @@ pub fn fit(model: &str, case: &Case) -> Fit {
 /// Checks that a back end computes the CPU's sums at many points, bit for bit, and then searches
 /// like the CPU.
 pub fn same_swarm<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> Result<()> {
-    let fit = fit(M::INFO.name, case);
+    same_sums(&fit(M::INFO.name, case), case, &machine.of_model(model))
+}
+
+/// The same, of any fit.
+pub fn same_sums(fit: &Fit, case: &Case, backend: &impl Backend) -> Result<()> {
     match case.precision {
-        Precision::F32 => same_in::<f32>(&fit, case, &machine.of_model(model)),
-        Precision::F64 => same_in::<f64>(&fit, case, &machine.of_model(model)),
+        Precision::F32 => same_in::<f32>(fit, case, backend),
+        Precision::F64 => same_in::<f64>(fit, case, backend),
     }
 }
 
@@ -152,7 +169,8 @@ pub fn same_fit<M: Model>(model: M, case: &Case, machine: &impl FitMachine) -> R
     Ok(())
 }
 
-fn equal(here: &Fitted, there: &Fitted, what: &str) {
+/// Checks that two results are the same.
+pub fn equal(here: &Fitted, there: &Fitted, what: &str) {
     let bits = |fitted: &Fitted| -> Vec<u64> {
         let swarm = fitted.outcome.position.iter().copied().chain([fitted.outcome.value]);
         fitted.values().into_iter().chain([fitted.value]).chain(swarm).map(f64::to_bits).collect()

@@ -177,8 +177,8 @@ pub fn problem(objective: &str, dims: u32) -> Problem {
 fn mixed(problem: Problem) -> Problem {
     use flockwork::swarm::Variable::{Continuous, Integer, Periodic};
     let outward = |x: &f64| if *x < 0.0 { x.floor() } else { x.ceil() };
-    let lower = problem.lower().iter().map(outward).collect();
-    let upper = problem.upper().iter().map(outward).collect();
+    let lower: Vec<f64> = problem.lower().iter().map(outward).collect();
+    let upper: Vec<f64> = problem.upper().iter().map(outward).collect();
     let kinds = [Continuous, Integer, Periodic].into_iter().cycle();
     let variables = kinds.take(problem.lower().len()).collect();
     problem.with_bounds(lower, upper).unwrap().with_variables(variables).unwrap()

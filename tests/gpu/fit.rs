@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use flockwork::{
-    backend::Cuda,
+    backend::{Cpu, Cuda},
     cuda::live_allocations,
     fit::{self, MODELS},
     swarm::{Precision, Progress},
@@ -12,8 +12,20 @@ use flockwork::{
 use libtest_mimic::{Failed, Trial};
 
 use crate::common::fits::{
-    Case, cases, fit as fit_of, same_fit, same_fits, same_named, same_swarm,
+    Case, cases, equal, fit as fit_of, fit_of_formula, same_fit, same_fits, same_named, same_sums,
+    same_swarm,
 };
+
+/// A name, a formula, and its number of columns.
+const FORMULAS: [(&str, &str, u32); 7] = [
+    ("damped", "amp*exp(-rate*x1)*cos(2*pi*f*x1 + phase) + base", 1),
+    ("surface", "a + b*x1 + c*x2^2", 2),
+    ("once", "exp(a)*x1 + if(x1 < b, erf(a)*x1, a^2)", 1),
+    ("constant", "a^2 + 1", 1),
+    ("many", "a*x1 + b*x2 + c*x3 + d*x4 + g*x5 + a*b*x6 + h/x7 + x8^c - k*tanh(x9)", 9),
+    ("four", "k*x1*x2*x3*x4", 4),
+    ("gamma", "gamma(a*x1) + x2^x3", 3),
+];
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -30,6 +42,24 @@ pub fn trials() -> Vec<Trial> {
                 same_named(info.name, &case, &gpu)?;
                 same_named(info.name, &Case { precision, ..Case::of(5_000, 64) }, &gpu)?;
             }
+            Ok(())
+        }));
+    }
+    for (name, formula, columns) in FORMULAS {
+        trials.push(Trial::test(format!("same_fits_as_cpu::formula_{name}"), move || {
+            let gpu = Cuda::open(0)?;
+            let mut all: Vec<Case> = cases();
+            for precision in [Precision::F32, Precision::F64] {
+                all.push(Case { precision, weighted: true, ..Case::of(9_001, 130) });
+            }
+            for case in all {
+                let case = Case { columns, ..case };
+                same_sums(&fit_of_formula(formula, &case), &case, &gpu)?;
+            }
+            let watch = |_: &Progress| ControlFlow::Continue(());
+            let fit = fit_of_formula(formula, &Case { columns, ..Case::of(700, 256) });
+            let here = fit.run_on(&Cpu::new(0)?, watch)?;
+            equal(&here, &fit.run_on(&gpu, watch)?, formula);
             Ok(())
         }));
     }

@@ -158,6 +158,7 @@ impl<M: Model, T: Scalar> Kernel for Sums<M, T> {
         }
         block::barrier();
         let point = Held { rows: memory.parameters, count: arguments.parameters };
+        model.begin(&point, &arguments.shape);
         let pile = Pile::new(memory.nodes, THREADS, thread::index());
 
         let begin = work.chunk.saturating_mul(CHUNK as u32);

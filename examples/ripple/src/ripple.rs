@@ -1,5 +1,6 @@
 //! The function. This file is compiled for the CPU and, by itself, for the GPU: it may use `core`,
-//! `flockwork::objective` and `flockwork::math`.
+//! `flockwork::objective` and `flockwork::math`. On plain numbers write `Real::sin(number)`: the same
+//! bits everywhere, which `number.sin()` of an `f64` has not.
 
 use flockwork::{
     math::Real,

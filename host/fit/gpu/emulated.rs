@@ -6,7 +6,10 @@ use flockwork_device::fit::Model;
 
 use crate::{
     Error, Result,
-    backend::{Backend, Emulated, Function, Number, Plan, Swarm, check_function, machine::Machine},
+    backend::{
+        Backend, Emulated, Function, Number, Plan, Swarm, check_function, function::misnamed,
+        machine::Machine,
+    },
     fit::Fit,
 };
 
@@ -61,6 +64,9 @@ impl<M: Model> Backend for EmulatedFit<M> {
             let reason = format!("the emulator was given those of {}", M::INFO.name);
             return Err(Error::ModelOnGpu { model: function.info().name, reason });
         };
+        if let Some(reason) = misnamed::<M>(M::KERNELS) {
+            return Err(Error::ModelOnGpu { model: function.info().name, reason });
+        }
         check_function(&plan, function)?;
         let setup = fit.setup_in::<T>()?;
         let width = setup.shape.columns as usize + 1;

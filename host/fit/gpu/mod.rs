@@ -40,8 +40,6 @@ use flockwork_device::fit::kernels::ceiling::{self, Ceiling, MatrixCeiling};
 use super::Setup;
 #[cfg(feature = "cuda")]
 use super::{Fit, model::why_no_kernels};
-#[cfg(feature = "cuda")]
-use crate::backend::{Cuda, Swarm, check_function};
 use crate::{
     Error, Result,
     backend::{
@@ -52,6 +50,11 @@ use crate::{
         strategy::{Asked, Capacity, ChipKernel},
     },
     memory,
+};
+#[cfg(feature = "cuda")]
+use crate::{
+    backend::{Cuda, Swarm, check_function},
+    cuda::Filling,
 };
 
 pub use emulated::EmulatedFit;
@@ -108,9 +111,20 @@ impl Cuda {
         if let Some(reason) = why_no_kernels::<M>() {
             return Err(Error::ModelOnGpu { model: M::INFO.name.to_owned(), reason });
         }
+        self.filled_swarm_of_fit::<M, T>(None, fit, setup, plan)
+    }
+
+    /// As [`Self::swarm_of_fit`], with this written into the model's kernels.
+    pub(super) fn filled_swarm_of_fit<M: Model, T: Number>(
+        &self,
+        filling: Option<Arc<dyn Filling>>,
+        fit: &Fit,
+        setup: Setup<T>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
         check_function(&plan, fit)?;
         let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;
-        let (machine, strategy) = (self.machine()?, self.strategy());
+        let (machine, strategy) = (self.filled_machine(filling)?, self.strategy());
         Ok(Box::new(swarm::<M, _, T>(machine, setup, numbers, plan, strategy)?))
     }
 }

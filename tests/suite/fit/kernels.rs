@@ -9,13 +9,29 @@ use flockwork::{
     swarm::{Edge, Mode, Neighbourhood, Precision, Progress, Rule, Variation},
 };
 
-use crate::common::fits::{Case, cases, for_each_model, same_fit, same_fits, same_swarm};
+use flockwork_device::fit::FormulaRow;
+
+use crate::common::fits::{
+    Case, as_in, cases, data, for_each_model, same_fit, same_fits, same_sums, same_swarm,
+};
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
 
 #[test]
 fn every_model_has_the_bits_of_the_cpu() {
     for_each_model(&Emulated::new(11, 32), |_| cases()).unwrap();
+}
+
+#[test]
+fn the_template_of_formulas_has_the_bits_of_the_cpu() {
+    for case in cases() {
+        for columns in [1, 4, 9] {
+            let case = Case { columns, fixed: false, ..case };
+            let fit = Fit::new(FormulaRow, data(columns, case.rows)).unwrap();
+            let emulated = Emulated::new(4, 32).with_model(FormulaRow);
+            same_sums(&as_in(&case, fit), &case, &emulated).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -316,10 +316,10 @@ fn near_columns(columns: u32, rows: u32, apart: f64) -> Data {
         |index: u32| f64::from(index.wrapping_mul(2_654_435_761) >> 8) / f64::from(1 << 24) - 0.5;
     let argument =
         |row: u32, column: u32| share(row + 9) + 3.0 + apart * share(row * columns + column + 77);
-    let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c))).collect();
+    let arguments = (0..rows).flat_map(|r| (0..columns).map(move |c| argument(r, c)));
     let target =
         |row: u32| (0..columns).map(|c| argument(row, c)).sum::<f64>() + apart * share(row);
-    Data::new(columns, arguments, (0..rows).map(target).collect()).unwrap()
+    Data::new(columns, arguments, (0..rows).map(target)).unwrap()
 }
 
 #[test]
@@ -330,9 +330,7 @@ fn sums_by_the_gram_matrix_are_as_near_as_stated() {
             for weighted in [false, true] {
                 let fit = Fit::new(Linear, near_columns(columns, rows, apart)).unwrap();
                 let fit = match weighted {
-                    true => fit
-                        .weighted((0..rows).map(|i| 0.3 * f64::from((i + 1) % 4)).collect())
-                        .unwrap(),
+                    true => fit.weighted((0..rows).map(|i| 0.3 * f64::from((i + 1) % 4))).unwrap(),
                     false => fit,
                 };
                 let gram = fit::Gram::of(&fit).unwrap();

@@ -79,9 +79,9 @@ fn read(case: &Case) -> Problem {
         .map(numbers)
         .collect();
     let columns = rows[0].len() - 1;
-    let arguments = rows.iter().flat_map(|row| row[1..].to_vec()).collect();
+    let arguments = rows.iter().flat_map(|row| &row[1..]);
     let response = |row: &Vec<f64>| if case.logarithm { row[0].ln() } else { row[0] };
-    let targets = rows.iter().map(response).collect();
+    let targets = rows.iter().map(response);
     let reach = |p: &Vec<f64>| 10.0 * p[0].abs().max(p[1].abs());
     Problem {
         bounds: parameters.iter().map(|p| (-reach(p), reach(p))).collect(),

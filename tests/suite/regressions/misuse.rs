@@ -286,7 +286,7 @@ fn line() -> Data {
 
 #[test]
 fn what_a_fit_is_given_is_checked() {
-    refused(Data::new(0, vec![], vec![1.0]), "the list of arguments");
+    refused(Data::new(0, [0.0; 0], [1.0]), "the list of arguments");
     refused(Data::new(2, vec![1.0; 3], vec![1.0; 2]), "has 3 entries; the problem needs 4");
     refused(Data::pairs([(0.0, f64::NAN)]), "target 0 of the data is NaN");
     refused(Data::pairs([(0.0, 0.0), (f64::INFINITY, 1.0)]), "argument 1 of the data is inf");

@@ -58,9 +58,9 @@ fn a_linear_parameter_needs_no_box() {
     }
 
     let x = |i: u32| [f64::from(i % 7), f64::from(i % 3)];
-    let arguments = (0..30).flat_map(x).collect();
+    let arguments = (0..30).flat_map(x);
     let target = |i: u32| 1485.0 * x(i)[0] + 12786.0 * x(i)[1];
-    let data = Data::new(2, arguments, (0..30).map(target).collect()).unwrap();
+    let data = Data::new(2, arguments, (0..30).map(target)).unwrap();
     let fit = Fit::named("linear", data).unwrap().with(|options| options.iterations = 5);
     let fitted = fit.clone().run().unwrap();
     assert!((fitted.value("b2").unwrap() - 12786.0).abs() < 1e-6);

@@ -4,8 +4,11 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use flockwork::{
-    backend::{Cpu, Simd},
+    backend::{Choice, Cpu, Simd},
     formula::Formula,
+    io::Table,
+    math::Real,
+    objective::{Context, Data, Dimensions, Goal, Info, Objective, Optimum, Point},
     swarm::{
         Checkpoint, Constraint, Options, Outcome, Problem, Progress, Relation, Search, Start, Stop,
         Variable,
@@ -28,7 +31,7 @@ struct Function {
 
 impl Function {
     fn problem(&self) -> Problem {
-        let (lower, upper) = self.bounds.iter().copied().unzip();
+        let (lower, upper): (Vec<f64>, Vec<f64>) = self.bounds.iter().copied().unzip();
         let formula = Formula::parse(self.formula).unwrap();
         let problem = Problem::from_formula_of_x(&formula, lower, upper).unwrap();
         let add = |problem: Problem, text: &&str| {
@@ -424,4 +427,127 @@ fn the_program_takes_constraints() {
     let json: serde_json::Value = serde_json::from_slice(&never.stdout).unwrap();
     assert_eq!((&json["feasible"], &json["result"]["value"]), (&false.into(), &().into()));
     assert_eq!(json["subject_to"][0], "a < 2");
+}
+
+#[test]
+fn what_is_active_does_not_depend_on_units() {
+    let formula = Formula::parse("(a - 1)^2 + (b - 2)^2").unwrap();
+    for unit in [1e-12, 1.0, 1e12] {
+        let mut problem =
+            Problem::from_formula(&formula, &[("a", 0.0, 3.0), ("b", 0.0, 3.0)]).unwrap();
+        for constraint in [
+            format!("{unit}*(a + b) <= 2*{unit}"),
+            format!("{unit}*(a + b - 2) <= 0"),
+            format!("{unit}*(a - b) <= {unit}"),
+            format!("{unit}*(a - 2) <= 0"),
+        ] {
+            problem = problem.subject_to(&Formula::parse(&constraint).unwrap()).unwrap();
+        }
+        let outcome = Search::new(problem).seed(1).run().unwrap();
+        let active: Vec<bool> = outcome.constraints.iter().map(|one| one.active).collect();
+        assert_eq!(active, [true, true, false, false], "{:?}", outcome.constraints);
+    }
+}
+
+/// What functions of one's own state of themselves.
+const INFO: Info = Info {
+    name: "",
+    formula: "",
+    source: "CEC 2006",
+    interval: (-1.0, 1.0),
+    dimensions: Dimensions::AtLeast(2),
+    goal: Goal::Minimise,
+    optimum: Optimum::Unknown,
+    data: Data::None,
+};
+
+/// g06.
+#[derive(Clone, Copy, Default)]
+struct Crescent;
+
+impl Objective for Crescent {
+    const INFO: Info = Info { name: "crescent", ..INFO };
+    const INEQUALITIES: &'static [&'static str] = &["outside", "inside"];
+
+    type Partial<T: Real> = T;
+
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+        (x.at(index) - T::of(f64::from(10 * (index + 1)))).powi(3)
+    }
+
+    fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+        sum
+    }
+
+    fn constraints<T: Real>(&self, x: &impl Point<T>, _: &Context<T::Scalar>, values: &mut [T]) {
+        let distance = |a: f64, b: f64| (x.at(0) - T::of(a)).powi(2) + (x.at(1) - T::of(b)).powi(2);
+        values[0] = T::of(100.0) - distance(5.0, 5.0);
+        values[1] = distance(6.0, 5.0) - T::of(82.81);
+    }
+}
+
+/// The least sum of squares on a line whose coefficients are the first row of the data.
+#[derive(Clone, Copy, Default)]
+struct OnLine;
+
+impl Objective for OnLine {
+    const INFO: Info =
+        Info { name: "on_line", dimensions: Dimensions::AtLeast(1), data: Data::Rows, ..INFO };
+    const EQUALITIES: &'static [&'static str] = &["line"];
+
+    type Partial<T: Real> = T;
+
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+        x.at(index) * x.at(index)
+    }
+
+    fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+        sum
+    }
+
+    fn constraints<T: Real>(
+        &self,
+        x: &impl Point<T>,
+        context: &Context<T::Scalar>,
+        values: &mut [T],
+    ) {
+        let number = |nth: u32| T::splat(context.datum(nth as usize));
+        let sum = (0..context.dims).map(|d| x.at(d) * number(d)).reduce(|a, b| a + b);
+        values[0] = sum.expect("a dimension") - number(context.dims);
+    }
+}
+
+#[test]
+fn functions_of_ones_own_state_their_constraints() {
+    let problem = Problem::new(Crescent, 2)
+        .unwrap()
+        .with_bounds(vec![13.0, 0.0], vec![100.0, 100.0])
+        .unwrap();
+    assert_eq!(problem.constraint_texts(), ["outside", "inside"]);
+    let outcome = Search::new(problem.clone()).seed(1).run().unwrap();
+    assert!((outcome.value + 6_961.813_875_580_15).abs() < 1e-6, "{}", outcome.value);
+    assert!(outcome.is_feasible() && outcome.constraints.iter().all(|one| one.active));
+    // With one more, of another kind.
+    let less = problem.subject_to(&Formula::parse("x[0] >= 14.5").unwrap()).unwrap();
+    let outcome = Search::new(less).seed(1).run().unwrap();
+    assert!((outcome.position[0] - 14.5).abs() < 1e-9 && outcome.is_feasible());
+
+    // x + 2y = 5.
+    let table = Table::new(2, vec![1.0, 2.0], vec![5.0]).unwrap();
+    let problem = Problem::from_data(OnLine, table)
+        .unwrap()
+        .with_bounds(vec![-9.0; 2], vec![9.0; 2])
+        .unwrap()
+        .equal_within(1e-9)
+        .unwrap();
+    let outcome = Search::new(problem.clone()).seed(1).run().unwrap();
+    assert!((outcome.value - 5.0).abs() < 1e-8 && outcome.is_feasible(), "{}", outcome.value);
+    assert!((outcome.position[0] - 1.0).abs() < 1e-6);
+    // They do not move along.
+    for moved in [problem.clone().shifted(1), problem.clone().rotated(1)] {
+        let message = moved.err().unwrap().to_string();
+        assert!(message.contains("constraints of its own"), "{message}");
+    }
+    assert!(!problem.can_shift());
+    assert!(problem.select(Choice::Cuda, 1).err().unwrap().to_string().contains("constraints"));
 }

@@ -11,7 +11,7 @@ use flockwork::{
     formula::Formula,
     swarm::{
         AskTell, Checkpoint, Edge, Method, Mode, Options, Outcome, Points, Polish, Precision,
-        Preset, Problem, Restart, Rule, Search, Searches, Start, StopReason, Variable,
+        Preset, Problem, Relation, Restart, Rule, Search, Searches, Start, StopReason, Variable,
     },
 };
 use rayon::prelude::*;
@@ -73,12 +73,19 @@ fn searches(problem: &Problem) -> Vec<(&'static str, Search)> {
 #[test]
 fn however_it_is_evaluated_a_search_is_the_same() {
     use Variable::{Continuous, Integer, Periodic};
-    let stated = |problem: Problem, is_mixed: bool| match is_mixed {
-        true => problem.maximised().with_variables(vec![Continuous, Integer, Periodic]).unwrap(),
-        false => problem,
+    let stated = |problem: Problem, kind: &str| match kind {
+        "mixed" => problem.maximised().with_variables(vec![Continuous, Integer, Periodic]).unwrap(),
+        "constrained" => problem
+            .subject_to(&"x[0] + x[1] >= 0.5".parse().unwrap())
+            .unwrap()
+            .subject_to_fn(&[("ball", Relation::AtMost)], |x, values| {
+                values[0] = x.iter().map(|x| x * x).sum::<f64>() - 9.0;
+            })
+            .unwrap(),
+        _ => problem,
     };
-    for is_mixed in [false, true] {
-        let (far, near) = (stated(elsewhere(3), is_mixed), stated(here(3), is_mixed));
+    for kind in ["plain", "mixed", "constrained"] {
+        let (far, near) = (stated(elsewhere(3), kind), stated(here(3), kind));
         for ((what, asked), (_, run)) in searches(&far).into_iter().zip(searches(&near)) {
             let wanted = run.clone().run_on(&cpu(1), watch);
             let Ok(wanted) = wanted else {
@@ -95,7 +102,7 @@ fn however_it_is_evaluated_a_search_is_the_same() {
             let asked = answered(AskTell::new(asked).unwrap(), wavy).unwrap();
             assert_eq!(told(&asked), wanted, "{what}, asked and told");
             let kept = Problem::from_batch(vec![-4.0; 3], vec![5.0; 3], whole).unwrap();
-            let (_, kept) = searches(&stated(kept, is_mixed))
+            let (_, kept) = searches(&stated(kept, kind))
                 .into_iter()
                 .find(|(other, _)| *other == what)
                 .expect("the same list");
@@ -120,6 +127,11 @@ fn a_call_has_all_points_of_a_generation() {
     // What was found is evaluated once more, alone.
     let of_swarm = std::mem::take(&mut *sizes.lock().unwrap());
     assert_eq!(of_swarm.iter().filter(|&&size| size == 1000).count(), 10, "{of_swarm:?}");
+    // With constraints, all that satisfy them: of a box's points about half, of a swarm's more and more.
+    let half = problem.clone().subject_to(&"x[0] >= 0".parse().unwrap()).unwrap();
+    Search::new(half).particles(1000).iterations(9).run_on(&cpu(2), watch).unwrap();
+    let of_half = std::mem::take(&mut *sizes.lock().unwrap());
+    assert!(of_half.iter().filter(|&&size| size > 300).count() >= 10, "{of_half:?}");
     let outcome = Search::new(problem).evaluations(3000).run().unwrap();
     let of_search = std::mem::take(&mut *sizes.lock().unwrap());
     assert!(of_search.iter().sum::<usize>() as u64 >= outcome.evaluations);

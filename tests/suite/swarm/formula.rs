@@ -139,7 +139,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(why(&[("a", 0.0, 1.0), ("a", 0.0, 1.0)]).contains("\"a\" twice"));
     assert!(why(&[("a", 0.0, 1.0), ("b", 2.0, 1.0)]).contains("dimension 1 has the bounds"));
     let elements = Formula::parse("x[0] + x[2]").unwrap();
-    let none = Problem::from_formula_of_x(&elements, Vec::new(), Vec::new()).unwrap_err();
+    let none = Problem::from_formula_of_x(&elements, [0.0; 0], [0.0; 0]).unwrap_err();
     assert_eq!(none.to_string(), "formula is defined for 1 or more dimensions, not for 0");
     let why = Problem::from_formula_of_x(&elements, vec![0.0; 2], vec![1.0; 2]).unwrap_err();
     assert!(why.to_string().contains("there is no x[2]"), "{why}");

@@ -1,5 +1,6 @@
 //! The model. This file is compiled for the CPU and, by itself, for the GPU: it may use `core`,
-//! `flockwork::fit`, `flockwork::objective::Point` and `flockwork::math`.
+//! `flockwork::fit`, `flockwork::objective::Point` and `flockwork::math`. On plain numbers write
+//! `Real::sin(number)`: the same bits everywhere, which `number.sin()` of an `f64` has not.
 
 use flockwork::{
     fit::{Columns, Kernels, Model, ModelInfo, Parameter, Range, Row, Rows, Shape},
