@@ -68,7 +68,8 @@ impl Device {
     fn manifest(&self, folder: &Path) -> Result<PathBuf, String> {
         let text = format!(
             "[package]\nname = \"flockwork-device\"\nedition = \"2024\"\n[lib]\npath = {:?}\n\
-             [workspace]\n[features]\nentries = []\nlineage = []\nrust-cuda = []\n",
+             [workspace]\n[features]\nentries = []\nlineage = []\nrust-cuda = []\n\
+             [lints.rust]\nwarnings = \"allow\"\n",
             self.root.join("lib.rs").display().to_string()
         );
         let file = folder.join("Cargo.toml");
@@ -289,8 +290,6 @@ impl Compiler {
     /// [`FLAGS`], plus flags that keep this machine's folders out of the PTX.
     fn flags(&self, remaps: &[(PathBuf, &str)]) -> Vec<String> {
         let mut flags: Vec<String> = FLAGS.iter().copied().map(String::from).collect();
-        // The build for the host has said what there is to say.
-        flags.push("--cap-lints=allow".to_owned());
         let real = fs::canonicalize(&self.sources).unwrap_or_default();
         let sources = [(&self.sources, "rust"), (&real, "rust")];
         let own = remaps.iter().map(|(folder, name)| (folder, *name));

@@ -197,8 +197,7 @@ impl Kernels {
     /// The crate that exports their kernels.
     fn source(&self, root: &Path) -> String {
         let mut source = String::from(
-            "#![no_std]\n#![feature(abi_ptx)]\n#![allow(dead_code, internal_features, unused_imports)]\n\
-             #[macro_use]\nextern crate flockwork_device as flockwork;\n",
+            "#![no_std]\n#![feature(abi_ptx)]\n#![allow(warnings)]\n#[macro_use]\nextern crate flockwork_device as flockwork;\n",
         );
         let mut files: Vec<&Path> = Vec::new();
         for Type { file, name, kind } in &self.types {
