@@ -1,5 +1,7 @@
 //! Every example runs and finds what it claims.
 
+#[path = "../../../examples/08_command.rs"]
+mod command;
 #[path = "../../../examples/07_constraints.rs"]
 mod constraints;
 #[path = "../../../examples/01_first_run.rs"]
@@ -23,7 +25,7 @@ macro_rules! run {
         }
     )* };
 }
-run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, formula, constraints, }
+run! { first_run, own_closure, rules_and_stopping, save_and_resume, own_objective, formula, constraints, command, }
 
 /// No example is missing here.
 #[test]
@@ -31,5 +33,5 @@ fn all_are_listed() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     // `examples/ripple` is a crate with tests of its own.
     let count = std::fs::read_dir(folder).unwrap().count();
-    assert_eq!(count, 8);
+    assert_eq!(count, 9);
 }

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Times functions and models that are typed in beside the same ones built in.
+
+    cargo build --release
+    python3 benches/formulas.py [PROGRAM] [--rounds N] [OPTION...]
+
+Iterations of swarms, in the same run one after the other, `--rounds` times; of both the fastest. The ratio
+is the formula's speed over the built-in one's. All other options go to the program, such as `-b cpu`.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import tempfile
+
+SHAPES = [(1024, 10, 4000), (16384, 32, 1000), (131072, 100, 100), (1048576, 2, 100)]
+FUNCTIONS = {
+    "rastrigin": ("10*n + sum(i in 0..n: x[i]^2 - 10*cos(2*pi*x[i]))", 5.12),
+    "rosenbrock": ("sum(i in 0..n-1: 100*(x[i+1] - x[i]^2)^2 + (1 - x[i])^2)", 30),
+}
+MODELS = {
+    "logistic": "limit / (1 + exp(shift - rate*x))",
+    "svi": "a + b*(rho*(x - m) + sqrt((x - m)^2 + sigma^2))",
+}
+
+parser = argparse.ArgumentParser()
+parser.add_argument("program", nargs="?", default="target/release/flockwork")
+parser.add_argument("--rounds", type=int, default=3)
+parser.add_argument("--share", type=float, default=1, help="of the iterations and the rows, for slow machines")
+arguments, others = parser.parse_known_args()
+
+
+def run(*options):
+    command = [arguments.program, *map(str, options), "--json", *others]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def fastest(*options):
+    """Points a second."""
+    return max(rate(run(*options)) for _ in range(arguments.rounds))
+
+
+def rate(report):
+    result = report["result"]
+    return result["evaluations_timed"] / result["seconds"]
+
+
+print("| function | particles x dimensions | | built in | typed in | ratio |")
+print("|---|---|---|---:|---:|---:|")
+for name, (formula, side) in FUNCTIONS.items():
+    for particles, dims, iterations in SHAPES:
+        for precision in ("f32", "f64"):
+            iterations_here = max(int(iterations * arguments.share), 10)
+            options = ["-d", dims, "-p", particles, "-i", iterations_here, "--precision", precision,
+                       f"--bounds=-{side},{side}"]
+            built_in = fastest("optimize", name, "--no-shift", *options)
+            typed_in = fastest("optimize", "--formula", formula, *options)
+            print(f"| {name} | {particles} x {dims} | {precision} | {built_in:.3g} | {typed_in:.3g} | "
+                  f"{typed_in / built_in:.2f} |", flush=True)
+
+print("\n| model | particles x rows | | built in, s | typed in, s | ratio |")
+print("|---|---|---|---:|---:|---:|")
+with tempfile.TemporaryDirectory() as folder:
+    rows = int(200_000 * arguments.share)
+    table = pathlib.Path(folder) / "rows.csv"
+    lines = (f"{0.0001 * i},{3 / (1 + math.exp(2 - 0.0002 * i)) + 0.01 * ((i * 7919) % 101 - 50)}" for i in range(rows))
+    table.write_text("x,y\n" + "\n".join(lines) + "\n")
+    for name, formula in MODELS.items():
+        known = run("fit", table, "--model", name, "--polish", "none", "-p", 2, "-i", 1)["result"]["parameters"]
+        bounds = [f"--bounds={one['name']}={one['bounds'][0]!r},{one['bounds'][1]!r}" for one in known]
+        for precision in ("f32", "f64"):
+
+            def seconds(*model):
+                # What is read and uploaded before the swarm moves is in both times.
+                def of(iterations):
+                    options = ["--polish", "none", "-p", 1024, "-i", iterations, "--precision", precision, *bounds]
+                    return min(run("fit", table, *model, *options)["result"]["seconds"] for _ in range(arguments.rounds))
+
+                return of(220) - of(20)
+
+            built_in, typed_in = seconds("--model", name), seconds("--formula", formula)
+            print(f"| {name} | 1024 x {rows} | {precision} | {built_in:.3f} | {typed_in:.3f} | "
+                  f"{built_in / typed_in:.2f} |", flush=True)
