@@ -2,7 +2,7 @@
 """Times functions and models that are typed in beside the same ones built in.
 
     cargo build --release
-    python3 benches/formulas.py [PROGRAM] [--rounds N] [OPTION...]
+    python3 benches/formulas.py [PROGRAM] [--rounds N] [--shapes PARTICLESxDIMSxITERATIONS ...] [--rows N] [OPTION...]
 
 Iterations of swarms, in the same run one after the other, `--rounds` times; of both the fastest. The ratio
 is the formula's speed over the built-in one's. All other options go to the program, such as `-b cpu`.
@@ -15,20 +15,21 @@ import pathlib
 import subprocess
 import tempfile
 
-SHAPES = [(1024, 10, 4000), (16384, 32, 1000), (131072, 100, 100), (1048576, 2, 100)]
+SHAPES = ["1024x10x40000", "16384x32x5000", "131072x100x600", "1048576x2x1000"]
 FUNCTIONS = {
     "rastrigin": ("10*n + sum(i in 0..n: x[i]^2 - 10*cos(2*pi*x[i]))", 5.12),
     "rosenbrock": ("sum(i in 0..n-1: 100*(x[i+1] - x[i]^2)^2 + (1 - x[i])^2)", 30),
 }
 MODELS = {
-    "logistic": "limit / (1 + exp(shift - rate*x))",
-    "svi": "a + b*(rho*(x - m) + sqrt((x - m)^2 + sigma^2))",
+    "logistic": ("limit / (1 + exp(shift - rate*x))", "limit=0,10 shift=-5,5 rate=0,5"),
+    "svi": ("a + b*(rho*(x - m) + sqrt((x - m)^2 + sigma^2))", "a=-9,9 b=0,9 rho=-1,1 m=-9,9 sigma=0.01,9"),
 }
 
 parser = argparse.ArgumentParser()
 parser.add_argument("program", nargs="?", default="target/release/flockwork")
 parser.add_argument("--rounds", type=int, default=3)
-parser.add_argument("--share", type=float, default=1, help="of the iterations and the rows, for slow machines")
+parser.add_argument("--shapes", nargs="*", default=SHAPES)
+parser.add_argument("--rows", type=int, default=200_000)
 arguments, others = parser.parse_known_args()
 
 
@@ -50,10 +51,9 @@ def rate(report):
 print("| function | particles x dimensions | | built in | typed in | ratio |")
 print("|---|---|---|---:|---:|---:|")
 for name, (formula, side) in FUNCTIONS.items():
-    for particles, dims, iterations in SHAPES:
+    for particles, dims, iterations in (map(int, shape.split("x")) for shape in arguments.shapes):
         for precision in ("f32", "f64"):
-            iterations_here = max(int(iterations * arguments.share), 10)
-            options = ["-d", dims, "-p", particles, "-i", iterations_here, "--precision", precision,
+            options = ["-d", dims, "-p", particles, "-i", iterations, "--precision", precision,
                        f"--bounds=-{side},{side}"]
             built_in = fastest("optimize", name, "--no-shift", *options)
             typed_in = fastest("optimize", "--formula", formula, *options)
@@ -63,13 +63,12 @@ for name, (formula, side) in FUNCTIONS.items():
 print("\n| model | particles x rows | | built in, s | typed in, s | ratio |")
 print("|---|---|---|---:|---:|---:|")
 with tempfile.TemporaryDirectory() as folder:
-    rows = int(200_000 * arguments.share)
+    rows = arguments.rows
     table = pathlib.Path(folder) / "rows.csv"
     lines = (f"{0.0001 * i},{3 / (1 + math.exp(2 - 0.0002 * i)) + 0.01 * ((i * 7919) % 101 - 50)}" for i in range(rows))
     table.write_text("x,y\n" + "\n".join(lines) + "\n")
-    for name, formula in MODELS.items():
-        known = run("fit", table, "--model", name, "--polish", "none", "-p", 2, "-i", 1)["result"]["parameters"]
-        bounds = [f"--bounds={one['name']}={one['bounds'][0]!r},{one['bounds'][1]!r}" for one in known]
+    for name, (formula, bounds) in MODELS.items():
+        bounds = [f"--bounds={one}" for one in bounds.split()]
         for precision in ("f32", "f64"):
 
             def seconds(*model):
