@@ -1,5 +1,7 @@
 //! Rastrigin's and Rosenbrock's functions.
 
+mod steps;
+
 use flockwork::{
     math::Real,
     objective::{Context, Data, Dimensions, Goal, Info, Kernels, Objective, Optimum, Point, Reach},
@@ -68,10 +70,7 @@ impl Objective for Valley {
 
     #[inline(always)]
     fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
-        let here = x.at(index);
-        let next = x.at(index + 1);
-        let valley = next - here * here;
-        let slope = T::of(1.0) - here;
+        let (valley, slope) = steps::steps(x.at(index), x.at(index + 1));
         (T::of(self.factor) * valley).fma(valley, slope * slope)
     }
 

@@ -5,7 +5,8 @@
 use flockwork::{
     backend::{AnyBackend, Backend, Choice, Cooperation, Cpu, Emulated, Strategy},
     fit::{Data, Fit, Fitted, Model, Saturation},
-    objective::{Objective, Rastrigin, Rosenbrock},
+    math::Real,
+    objective::{Context, Info, Kernels, Objective, Point, Rastrigin, Rosenbrock},
     swarm::{Options, Outcome, Precision, Problem, Rule, Search, Searches},
 };
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -157,12 +158,46 @@ fn fits(rows: u32, backend: &impl Backend) -> Result<(), Failed> {
     Ok(())
 }
 
+/// Whose kernels are those of another type.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+struct Misnamed;
+
+impl Objective for Misnamed {
+    const INFO: Info = Info { name: "misnamed", ..Ripples::INFO };
+    const KERNELS: Kernels = Ripples::KERNELS;
+
+    type Partial<T: Real> = T;
+
+    fn term<T: Real>(&self, index: u32, x: &impl Point<T>, _: &Context<T::Scalar>) -> T {
+        x.at(index)
+    }
+
+    fn finish<T: Real>(&self, sum: T, _: &Context<T::Scalar>) -> T {
+        sum
+    }
+}
+
+fn another_type() -> Result<(), Failed> {
+    let problem = problem(Misnamed, 2);
+    let options = Options { particles: 32, iterations: 1, ..Options::default() };
+    let emulated = problem.optimize(&options, &Emulated::new(1, 32).with(Misnamed));
+    for refused in [emulated.err(), problem.select(Choice::Cuda, 1).err()] {
+        let message = refused.ok_or("it ran")?.to_string();
+        if !message.contains("should be `flockwork::kernels!(Misnamed)`") {
+            return Err(message.into());
+        }
+    }
+    Ok(())
+}
+
 fn main() {
     let arguments = Arguments::from_args();
     let ignored = gpu(Ripples).err().map(|why| why.to_string());
     let mut trials = vec![
         Trial::test("ripples_without_a_gpu", || without_a_gpu(Ripples, Rastrigin)),
         Trial::test("valley_without_a_gpu", || without_a_gpu(Valley::default(), Rosenbrock)),
+        Trial::test("kernels_of_another_type_are_refused", another_type),
         Trial::test("fits_on_the_cpu", || fits(500, &Cpu::new(0)?)),
         Trial::test("fits_in_the_emulator", || {
             fits(300, &Emulated::new(7, 32).with_model(Approach))
