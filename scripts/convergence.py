@@ -27,7 +27,7 @@ NO_LANE = (0, 0)
 ENDS = ("bra", "brx", "ret", "exit")
 
 TOKEN = re.compile(r'"[^"]*"|//[^\n]*|/\*.*?\*/|[{};]|[^{};"/]+|/', re.S)
-OPERAND = re.compile(r"%?[\w$]+(?:\.[xyzw])?")
+OPERAND = re.compile(r"%[\w$]+(?:\.[xyzw])?|-?[\w$]+")
 
 
 def word_of(opcode):
@@ -42,7 +42,7 @@ class Instruction:
 
     def __init__(self, text, names):
         self.text = text
-        guard = re.match(r"@!?(%[\w$]+)\s+", text)
+        guard = re.match(r"@!?(%?[\w$]+)\s+", text)
         self.guard = names(guard[1]) if guard else None
         body = text[guard.end():] if guard else text
         self.opcode, _, rest = body.partition(" ")
@@ -171,7 +171,7 @@ class Kernel:
                 one.block = len(blocks) - 1
                 blocks[-1].append(one)
                 self.code.append(one)
-                if one.opcode == "trap" or one.opcode.startswith("call") and any(
+                if one.opcode == "trap" and not one.guard or one.opcode.startswith("call") and any(
                         word in endless for operand in one.operands for word in operand):
                     self.dead.add(one.block)
                 if one.opcode.split(".")[0] in ("bra", "brx", "ret", "exit", "trap"):
@@ -548,7 +548,10 @@ class Differing:
         if operation in ("atom", "match", "activemask", "mma", "wmma", "ldmatrix", "elect", "call"):
             return differ
         if operation == "shfl":
-            found = self.SAME if ".idx" in opcode and not mask(2) or not mask(1) else self.ANY
+            # Of a warp in segments each has its own source.
+            clamp = constant(operands[3][0])
+            is_whole = clamp is not None and not clamp & 0x1F00
+            found = self.SAME if ".idx" in opcode and is_whole and not mask(2) or not mask(1) else self.ANY
             return [found] + [self.ANY] * (count - 1)
         if operation in ("ld", "ldu"):
             space = self.space(opcode)
@@ -661,7 +664,7 @@ class Differing:
 def counts(text):
     """How often each kind of collective word stands in the kernels of a text, and in functions of theirs."""
     found = dict.fromkeys(WORDS, 0)
-    for opcode in re.findall(r"(?m)(?:^|[;{])\s*(?:@!?%[\w$]+\s+)?([a-z][\w.]*)", re.sub(r"//[^\n]*", "", text)):
+    for opcode in re.findall(r"(?m)(?:^|[;{:])\s*(?:@!?%?[\w$]+\s+)?([a-z][\w.]*)", re.sub(r"//[^\n]*", "", text)):
         kind = word_of(opcode)
         if kind:
             found[kind] += 1
