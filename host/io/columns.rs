@@ -254,8 +254,9 @@ impl Sources {
         }
         if all.is_empty() {
             return Err(format!(
-                "it has {count} column{}; arguments and a target are needed",
-                if count == 1 { "" } else { "s" }
+                "it has {count} column{}{}; arguments and a target are needed",
+                if count == 1 { "" } else { "s" },
+                if weight.is_some() { ", one of them the weight" } else { "" }
             ));
         }
         let arguments = all.len();
