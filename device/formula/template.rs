@@ -45,7 +45,7 @@ macro_rules! for_each_template {
     };
 }
 
-/// As [`for_each_template`](crate::for_each_template), of the templates that are models.
+/// As [`for_each_template`], of the templates that are models.
 ///
 /// ```
 /// macro_rules! names {

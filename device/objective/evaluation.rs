@@ -51,22 +51,39 @@ pub struct Evaluation<'a, O: Objective, V: Real> {
 }
 
 /// The last one or two coordinates.
-struct Window<V, const COUNT: usize> {
+struct Window<V> {
     first: u32,
-    values: [V; COUNT],
+    values: [V; 2],
+    /// How many of them a term may read.
+    #[cfg(not(target_arch = "nvptx64"))]
+    count: u32,
 }
 
-impl<V: Copy, const COUNT: usize> Point<V> for Window<V, COUNT> {
+impl<V> Window<V> {
+    #[inline(always)]
+    fn new(first: u32, values: [V; 2], reach: Reach) -> Self {
+        #[cfg(target_arch = "nvptx64")]
+        let _ = reach;
+        Self {
+            first,
+            values,
+            #[cfg(not(target_arch = "nvptx64"))]
+            count: if matches!(reach, Reach::Own) { 1 } else { 2 },
+        }
+    }
+}
+
+impl<V: Copy> Point<V> for Window<V> {
     #[inline(always)]
     fn at(&self, dimension: u32) -> V {
         let offset = dimension.wrapping_sub(self.first);
         #[cfg(not(target_arch = "nvptx64"))]
         debug_assert!(
-            (offset as usize) < COUNT,
+            offset < self.count,
             "term {} read coordinate {dimension}, which the function's REACH does not allow",
             self.first
         );
-        if offset == 0 { self.values[0] } else { self.values[COUNT - 1] }
+        if offset == 0 { self.values[0] } else { self.values[1] }
     }
 }
 
@@ -88,7 +105,7 @@ pub fn term_of<O: Objective, V: Real>(
     dimension: u32,
     x: V,
 ) -> O::Partial<V> {
-    objective.term(dimension, &Window { first: dimension, values: [x] }, context)
+    objective.term(dimension, &Window::new(dimension, [x; 2], Reach::Own), context)
 }
 
 /// For a function with [`Reach::Next`]: the term of a coordinate and the next one.
@@ -109,7 +126,7 @@ pub fn term_of_two<O: Objective, V: Real>(
     dimension: u32,
     values: [V; 2],
 ) -> O::Partial<V> {
-    objective.term(dimension, &Window { first: dimension, values }, context)
+    objective.term(dimension, &Window::new(dimension, values, Reach::Next), context)
 }
 
 impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
@@ -203,20 +220,15 @@ impl<'a, O: Objective, V: Real> Evaluation<'a, O, V> {
 
     #[inline(always)]
     fn push_with(&mut self, dimension: u32, x: V, may_end_run: bool) {
-        let index = match O::REACH {
-            Reach::Own => dimension,
+        let (index, values) = match O::REACH {
+            Reach::Own => (dimension, [x; 2]),
             // Wraps at dimension 0, which ends no pair.
-            Reach::Next => dimension.wrapping_sub(1),
+            Reach::Next => (dimension.wrapping_sub(1), [self.previous, x]),
             Reach::All => return,
         };
         if index < self.terms {
-            let (objective, context) = (self.objective, self.context);
-            let term = match O::REACH {
-                Reach::Own => term_of(objective, context, index, x),
-                Reach::Next | Reach::All => {
-                    term_of_two(objective, context, index, [self.previous, x])
-                }
-            };
+            let window = Window::new(index, values, O::REACH);
+            let term = self.objective.term(index, &window, self.context);
             if may_end_run {
                 self.fold.push(term);
             } else {
