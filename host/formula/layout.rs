@@ -106,32 +106,14 @@ impl<S: Scalar> Graph<S> {
 
     /// The layout of a value of so many parameters and columns.
     pub fn row_layout(&self, root: Place, parameters: u32, columns: u32) -> RowLayout<S> {
-        let Code(nodes) = self.code(root, None).expect("inputs are allowed");
-        let mut varies = Vec::with_capacity(nodes.len());
-        for node in &nodes {
-            varies.push(match *node {
-                Node::Constant(_) | Node::Datum(_) => false,
-                Node::Given(nth) => nth >= parameters,
-                Node::Computed(operation, from) => {
-                    from[..operation.operands()].iter().any(|&from| varies[from])
-                }
-            });
-        }
+        let order = self.order(root, None);
+        let varies = self.varying(&order, parameters);
         // In the same order: operands stay before what is computed of them.
-        let mut order: Vec<usize> = (0..nodes.len()).collect();
-        order.sort_by_key(|&node| varies[node]);
-        let mut places = vec![0; nodes.len()];
-        for (place, &node) in order.iter().enumerate() {
-            places[node] = place;
-        }
-        let moved = |node: usize| match nodes[node] {
-            Node::Computed(operation, from) => {
-                Node::Computed(operation, from.map(|from| places[from]))
-            }
-            node @ (Node::Constant(_) | Node::Given(_) | Node::Datum(_)) => node,
-        };
-        let once = varies.iter().filter(|varies| !**varies).count();
-        let code = Code(order.into_iter().map(moved).collect());
+        let (mut order, each): (Vec<Place>, Vec<Place>) =
+            order.into_iter().partition(|&place| !varies[place as usize]);
+        let once = order.len();
+        order.extend(each);
+        let code = self.code_of(&order, None).expect("inputs are allowed");
         RowLayout { code, once, parameters, columns }
     }
 
@@ -153,9 +135,14 @@ impl<S: Scalar> Graph<S> {
 
     /// A value as code: of the inputs, or of another value alone.
     fn code(&self, root: Place, of: Option<Place>) -> Option<Code<S>> {
+        self.code_of(&self.order(root, of), of)
+    }
+
+    /// These values as code, operands before what is computed of them.
+    fn code_of(&self, order: &[Place], of: Option<Place>) -> Option<Code<S>> {
         let mut code = Vec::new();
         let mut at = HashMap::new();
-        for place in self.order(root, of) {
+        for &place in order {
             let node = match self.value(place) {
                 _ if Some(place) == of => Node::Given(0),
                 Value::Constant(value) => Node::Constant(value),

@@ -166,15 +166,7 @@ impl<S: Scalar> Graph<S> {
     /// The instructions that compute a value. `inputs` are `variables` and behind them columns.
     pub fn program(&self, root: Place, variables: u32, inputs: u32) -> Program<S> {
         let order = self.order(root, None);
-        // Which depend on columns.
-        let mut varies = vec![false; self.values.len()];
-        for &place in &order {
-            varies[place as usize] = match self.values[place as usize] {
-                Value::Constant(_) => false,
-                Value::Input(nth) => nth >= variables,
-                Value::Computed(_, from) => operands(&from).any(|from| varies[from as usize]),
-            };
-        }
+        let varies = self.varying(&order, variables);
         let mut constants = Vec::new();
         let mut row = vec![0_u32; self.values.len()];
         for &place in &order {
@@ -235,6 +227,20 @@ impl<S: Scalar> Graph<S> {
         let rows = (rows.first + rows.used) as usize;
         let linear = self.linear(root, if variables < inputs { variables } else { 0 });
         Program { inputs: inputs as usize, constants, rows, once, each, result, linear }
+    }
+
+    /// Which of these values, operands before what is computed of them, depend on inputs behind the
+    /// variables.
+    pub fn varying(&self, order: &[Place], variables: u32) -> Vec<bool> {
+        let mut varies = vec![false; self.values.len()];
+        for &place in order {
+            varies[place as usize] = match self.values[place as usize] {
+                Value::Constant(_) => false,
+                Value::Input(nth) => nth >= variables,
+                Value::Computed(_, from) => operands(&from).any(|from| varies[from as usize]),
+            };
+        }
+        varies
     }
 
     /// Which of the first inputs a value depends on linearly, all of them at once, the other inputs

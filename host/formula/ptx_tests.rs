@@ -238,6 +238,17 @@ fn prediction<S: Scalar>(filling: &Filling, parameters: &[S], arguments: &[S]) -
     interpreted(row, &mut values, (0, &[]))
 }
 
+/// Checks that two numbers have the same bits, or are both NaN.
+fn assert_same<S: Scalar>(got: S, expected: S, what: &str) {
+    let bits = |number: S| number.to_f64().to_bits();
+    let both_nan = got.to_f64().is_nan() && expected.to_f64().is_nan();
+    assert!(
+        both_nan || bits(got) == bits(expected),
+        "{what} in {}: {got}, not {expected}",
+        S::NAME
+    );
+}
+
 fn same_model_in<S: Scalar>(model: (&[&str], &[&str], &str)) {
     let (parameters, columns, text) = model;
     let formula = Formula::parse(text).unwrap();
@@ -256,13 +267,7 @@ fn same_model_in<S: Scalar>(model: (&[&str], &[&str], &str)) {
         let expected = rows[program.result][0];
         let (parameters, arguments) = x.split_at(parameters.len());
         let got = prediction(&filling, parameters, arguments);
-        let bits = |number: S| number.to_f64().to_bits();
-        let both_nan = got.to_f64().is_nan() && expected.to_f64().is_nan();
-        assert!(
-            both_nan || bits(got) == bits(expected),
-            "{text} in {} at {x:?}: {got}, not {expected}",
-            S::NAME
-        );
+        assert_same(got, expected, &format!("{text} at {x:?}"));
     }
 }
 
@@ -336,13 +341,7 @@ fn same_in<S: Scalar>(text: &str, dims: usize) {
         run(&program.once, &mut rows, 1);
         let expected = defined(rows[program.result][0]);
         let got = value(&layout, &x);
-        let bits = |number: S| number.to_f64().to_bits();
-        let both_nan = got.to_f64().is_nan() && expected.to_f64().is_nan();
-        assert!(
-            both_nan || bits(got) == bits(expected),
-            "{text} in {} at {x:?}: {got}, not {expected}",
-            S::NAME
-        );
+        assert_same(got, expected, &format!("{text} at {x:?}"));
     }
 }
 
