@@ -735,15 +735,14 @@ impl Problem {
         }
         let function = Typed(objective);
         let named = function.info();
-        let mut problem =
-            Self::of_function(Arc::new(function), named, dims, info.interval, data.clone())?;
+        let mut problem = Self::of_function(Arc::new(function), named, dims, info.interval, data)?;
         let names: Vec<(&str, Relation)> = O::INEQUALITIES
             .iter()
             .map(|&name| (name, Relation::AtMost))
             .chain(O::EQUALITIES.iter().map(|&name| (name, Relation::Equal)))
             .collect();
         if !names.is_empty() {
-            let values = constraints_of(objective, dims, data);
+            let values = constraints_of(objective, dims, problem.data.clone());
             problem.constraints = Arc::new(Constraints::none().with_closure(&names, values));
             problem.has_own_constraints = true;
             problem.compose();
