@@ -39,6 +39,7 @@ pub mod families {
         fit::kernels::{
             ceiling::{Ceiling, MatrixCeiling},
             judge::Judge,
+            many::Many,
             matrix::{
                 Matrix4By16, Matrix4By64, Matrix8By16, Matrix8By64, Matrix16By16, Matrix16By32,
                 Matrix16By64,
@@ -154,6 +155,13 @@ macro_rules! for_each_double_family {
 #[macro_export]
 macro_rules! for_each_model_family {
     ($callback:ident $($rest:tt)*) => {
+        $callback! { [fit_sums: Sums, fit_many: Many] $($rest)* }
+    };
+}
+
+/// As [`for_each_model_family`], of the kernels that are made for the template of models too.
+macro_rules! for_each_template_family {
+    ($callback:ident $($rest:tt)*) => {
         $callback! { [fit_sums: Sums] $($rest)* }
     };
 }
@@ -267,7 +275,6 @@ macro_rules! assert_all_model_names {
     )* };
 }
 for_each_model!(assert_all_model_names);
-for_each_model_template!(assert_all_model_names);
 
 macro_rules! assert_plain_names {
     ([$($family:ident: $kernel:ident),*]) => { $(
@@ -386,7 +393,12 @@ pub fn for_each_facts(mut visit: impl FnMut(Facts)) {
         )* };
     }
     for_each_model!(visit_models);
-    for_each_model_template!(visit_models);
+    macro_rules! visit_template {
+        ($($module:ident: $model:ident,)*) => { $(
+            for_each_template_family!(model_facts visit, $model);
+        )* };
+    }
+    for_each_model_template!(visit_template);
     for_each_plain_family!(plain_facts visit);
     for_each_double_family!(double_facts visit);
     for_each_weight_family!(weight_facts visit);

@@ -111,14 +111,14 @@ impl<S: Scalar> Loss<S> {
     /// assert_eq!([0.5_f64, 4.0].map(|r| huber.importance(r)), [1.0, 0.25]);
     /// ```
     #[inline(always)]
-    pub fn importance(&self, residual: S) -> S {
-        let one = S::of(1.0);
+    pub fn importance<V: Real<Scalar = S>>(&self, residual: V) -> V {
+        let (one, scale) = (V::of(1.0), V::splat(self.scale));
         match self.kind {
             Kind::Squares => one,
-            Kind::Absolute => S::of(0.5) / residual.abs().greatest(self.scale),
-            Kind::Huber => (self.scale / residual.abs()).least(one),
+            Kind::Absolute => V::of(0.5) / residual.abs().greatest(scale),
+            Kind::Huber => (scale / residual.abs()).least(one),
             Kind::Cauchy => {
-                let ratio = residual / self.scale;
+                let ratio = residual / scale;
                 one / ratio.fma(ratio, one)
             }
         }

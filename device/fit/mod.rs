@@ -20,6 +20,7 @@
 pub mod evaluate;
 pub mod kernels;
 mod loss;
+pub mod many;
 pub mod model;
 pub mod sum;
 #[cfg(test)]
@@ -72,6 +73,13 @@ macro_rules! for_each_model {
             quantum_defect: QuantumDefect,
             nelson_siegel_svensson: NelsonSiegelSvensson,
             svi: Svi,
+            lorentzians: Lorentzians,
+            voigt: Voigt,
+            gaussian_2d: Gaussian2d,
+            gaussian_2d_elliptic: Gaussian2dElliptic,
+            gaussian_2d_rotated: Gaussian2dRotated,
+            hill: Hill,
+            exponential_response: ExponentialResponse,
         }
     };
 }
@@ -163,6 +171,10 @@ pub trait Model: Copy + Default + Send + Sync + 'static {
 
     /// Whether [`Model::residuals`] of some rows at once is cheaper than one by one.
     const SHARES: bool = false;
+
+    /// The most parameters that the GPU kernel of many fits takes, which keeps them and their derivatives in
+    /// registers: from 1 to 8. Best the number of parameters, where that does not depend on a size.
+    const MOST_PARAMETERS: usize = many::MOST_PARAMETERS;
 
     /// What is done before a row is asked for at these parameters, by kernels alone: what is kept from
     /// there on is in registers that the host adds ([`template`](crate::formula::template)).

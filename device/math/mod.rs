@@ -21,6 +21,7 @@ mod arcsine;
 mod arctangent;
 mod by_type;
 mod dot;
+mod dual;
 mod error_function;
 mod exponential;
 mod gamma;
@@ -40,6 +41,7 @@ mod tests;
 mod trigonometric;
 
 pub use dot::dot;
+pub use dual::Dual;
 pub use lanes::Lanes;
 pub use partial::{Partial, Product};
 pub use real::{HostScalar, PerLane, Real, Scalar};

@@ -1,5 +1,7 @@
 //! `flockwork fit`: find the parameters of a model from data.
 
+mod many;
+
 use std::{
     collections::BTreeMap,
     ops::ControlFlow,
@@ -20,6 +22,7 @@ use flockwork::{
 };
 use serde_json::{Value, json};
 
+use self::many::ManyArguments;
 use super::{
     interrupt,
     limits::Limits,
@@ -136,6 +139,8 @@ pub struct Arguments {
     #[arg(long, value_parser = choice(Layout::ALL, Layout::name), help_heading = DATA)]
     layout: Option<Layout>,
     #[command(flatten)]
+    of_many: ManyArguments,
+    #[command(flatten)]
     swarm: SwarmArguments,
     #[command(flatten)]
     limits: Limits,
@@ -227,6 +232,12 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return list(arguments.json);
     }
     let Some(file) = &arguments.data else { bail!("a data file is needed") };
+    if arguments.of_many.are_meant() {
+        return many::run(arguments, file);
+    }
+    if let Some(option) = arguments.of_many.given() {
+        bail!("{option} needs --many or --group: it is for many data sets");
+    }
     arguments.check_outputs()?;
     let (fit, left_out) = arguments.fit(file)?;
     let (fit, resumed) = arguments.resumed(fit)?;
@@ -375,12 +386,7 @@ impl Arguments {
             }
             why => anyhow::Error::from(why).context(file.display().to_string()),
         })?;
-        let short =
-            [("terms", self.terms), ("degree", self.degree), ("denominator", self.denominator)];
-        let short = short.into_iter().filter_map(|(name, n)| Some((name, n?)));
-        let sizes: Vec<_> = self.size.iter().map(|(name, n)| (&**name, *n)).chain(short).collect();
-        agree("the size", &sizes, u32::to_string)?;
-        for (name, n) in sizes {
+        for (name, n) in self.sizes()? {
             fit = fit.size(name, n)?;
         }
         let (by_name, in_order): (Vec<_>, Vec<_>) =
@@ -454,6 +460,32 @@ impl Arguments {
         Ok((fit.with(|of_fit| *of_fit = options).polish(polish), left_out))
     }
 
+    /// The sizes that were given.
+    fn sizes(&self) -> anyhow::Result<Vec<(&str, u32)>> {
+        let short =
+            [("terms", self.terms), ("degree", self.degree), ("denominator", self.denominator)];
+        let short = short.into_iter().filter_map(|(name, n)| Some((name, n?)));
+        let sizes: Vec<_> = self.size.iter().map(|(name, n)| (&**name, *n)).chain(short).collect();
+        agree("the size", &sizes, u32::to_string)?;
+        Ok(sizes)
+    }
+
+    /// The columns that are wanted of a table.
+    fn wanted(&self, formula: Option<&Formula>) -> Wanted {
+        let among = formula.map_or(Vec::new(), Formula::mentioned);
+        Wanted {
+            x: self.x.clone(),
+            among: among.into_iter().map(str::to_owned).collect(),
+            y: self.y.clone(),
+            weight: self.weight.clone(),
+            group: None,
+            skip_missing: self.skip_missing,
+            header: self.header.as_deref().map(|header| header == "yes"),
+            decimal_comma: self.decimal_comma,
+            skip_lines: self.skip_lines,
+        }
+    }
+
     /// The data, the weights of their rows, and what was left out.
     fn read(
         &self,
@@ -474,20 +506,8 @@ impl Arguments {
                 LeftOut::default(),
             ));
         }
-        let (x, y, weight) = (self.x.clone(), self.y.clone(), self.weight.clone());
-        let among = formula.map_or(Vec::new(), Formula::mentioned);
-        let wanted = Wanted {
-            x,
-            among: among.into_iter().map(str::to_owned).collect(),
-            y,
-            weight,
-            skip_missing: self.skip_missing,
-            header: self.header.as_deref().map(|header| header == "yes"),
-            decimal_comma: self.decimal_comma,
-            skip_lines: self.skip_lines,
-        };
         let Columns { x, y, weights, names, skipped, left_out, .. } =
-            io::parse_columns(&bytes, file, &wanted)?;
+            io::parse_columns(&bytes, file, &self.wanted(formula))?;
         let columns = (names.len() - 1) as u32;
         Ok((
             Data::new(columns, x, y)?.named(names)?,

@@ -106,6 +106,16 @@ impl Machine {
         (self.cooperation != Cooperation::default()).then_some("--cooperation")
     }
 
+    /// Where to run.
+    pub fn choice(&self) -> Choice {
+        self.device.backend
+    }
+
+    /// CPU threads, 0 for one per core.
+    pub fn threads(&self) -> usize {
+        self.device.threads
+    }
+
     pub fn select(&self) -> anyhow::Result<AnyBackend> {
         Ok(self.settled(self.device.select()?))
     }

@@ -25,6 +25,8 @@ pub enum Format {
     Npy,
     /// A binary table.
     Table,
+    /// A table, in the format its name tells.
+    Numbers,
     /// A graph, in the format its name tells.
     Graph,
 }
@@ -47,6 +49,7 @@ impl Format {
             Self::Log => &["jsonl", "ndjson", "json", "txt"],
             Self::Saved | Self::Table => &[],
             Self::Npy => &["npy"],
+            Self::Numbers => &["csv", "npy"],
             Self::Graph => &["gr", "mtx", "npy", "csv", "txt"],
         }
     }
@@ -62,7 +65,7 @@ impl Format {
         let accepted = accepted.join(" or ");
         let path = path.display();
         match self {
-            Self::Picture | Self::Animation => {
+            Self::Picture | Self::Animation | Self::Numbers => {
                 bail!("{option} is {path}; the file's name must end in {accepted}")
             }
             _ if !TELLING.iter().any(is) => Ok(()),

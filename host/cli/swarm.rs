@@ -276,14 +276,23 @@ impl SwarmArguments {
         named_start(start).is_none().then_some(Path::new(start))
     }
 
-    /// An option that was given and that only a swarm has.
+    /// The precision that was given, or this.
+    pub fn precision_or(&self, usual: Precision) -> Precision {
+        self.precision.unwrap_or(usual)
+    }
+
+    /// An option that was given and that only a swarm has, a search being in `f64`.
     pub fn of_swarm(&self) -> Option<&'static str> {
-        let (rule, restart) = (&self.rule, &self.restart);
         let single = self.precision == Some(Precision::F32);
+        self.of_swarm_alone().or(single.then_some("--precision f32"))
+    }
+
+    /// An option that was given and that only a swarm has.
+    pub fn of_swarm_alone(&self) -> Option<&'static str> {
+        let (rule, restart) = (&self.rule, &self.restart);
         [
             ("--preset", self.preset.is_some()),
             ("--particles", self.particles.is_some()),
-            ("--precision f32", single),
             ("--mode", self.mode.is_some()),
             ("--start", self.start.is_some()),
             ("--polish", self.polish.is_some()),

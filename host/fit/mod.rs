@@ -15,6 +15,7 @@
 //! | `formula` | a model that is typed in |
 //! | `gpu/` | the sum over rows by a GPU's kernels, and by the emulator's |
 //! | `levenberg_marquardt`, `triangle`, `dual` | local descent: steps, least squares, derivatives |
+//! | `many/` | many data sets at once |
 //! | `units` | rescaling of data whose squares overflow or underflow |
 //! | `origin` | polynomials with arguments far from zero |
 //! | `gram` | models linear in their parameters, reduced to products of columns |
@@ -40,6 +41,7 @@ mod gpu;
 mod gram;
 mod inference;
 mod levenberg_marquardt;
+mod many;
 mod model;
 mod origin;
 mod quantile;
@@ -60,6 +62,7 @@ pub use gpu::EmulatedFit;
 #[cfg(feature = "cuda")]
 pub(crate) use gpu::fused_per_second;
 pub use gram::Gram;
+pub use many::{End, Fits, Many, ManySolver, Stack};
 pub(crate) use rows::Setup;
 pub use run::Resample;
 pub use statement::{Fit, Loss};

@@ -120,6 +120,8 @@ pub struct Wanted {
     pub y: Option<Column>,
     /// The weight of each row.
     pub weight: Option<Column>,
+    /// What tells to which data set a row belongs: any text.
+    pub group: Option<Column>,
     /// Whether to leave out rows in which one of these is missing (empty, NA, NaN, `-`, or a
     /// spreadsheet's error such as `#N/A`), instead of refusing the file.
     pub skip_missing: bool,
@@ -153,6 +155,8 @@ pub struct Columns {
     pub y: Vec<f64>,
     /// The weights, if there are any.
     pub weights: Vec<f64>,
+    /// The data set of each row, if they were wanted.
+    pub groups: Vec<String>,
     /// The names of the arguments and the target.
     pub names: Vec<String>,
     /// Number of rows left out because a number is missing.
@@ -175,6 +179,8 @@ struct Sources {
     all: Vec<Source>,
     /// How many of them are arguments.
     arguments: usize,
+    /// The index of the column that tells the data set.
+    group: Option<usize>,
     /// Whether the first column was passed over because it names the rows.
     row_names: bool,
 }
@@ -227,6 +233,15 @@ impl Sources {
             Ok(Source { index, of: Some(of), name: format!("{}({})", of.name(), called(index)) })
         };
         let weight = wanted.weight.as_ref().map(find).transpose()?;
+        let group = match &wanted.group {
+            Some(column) => match find(column)? {
+                Source { index, of: None, .. } => Some(index),
+                Source { name, .. } => {
+                    return Err(format!("{name} is a function; data sets are told by a column"));
+                }
+            },
+            None => None,
+        };
         let mut all = wanted.x.iter().map(find).collect::<Result<Vec<_>, _>>()?;
         let is_weight = |index: usize| weight.as_ref().is_some_and(|weight| weight.index == index);
         let plain = |index: usize| Source { index, of: None, name: called(index) };
@@ -234,7 +249,9 @@ impl Sources {
             Some(column) => find(column)?,
             None => {
                 let is_free = |&index: &usize| {
-                    !is_weight(index) && all.iter().all(|source| source.index != index)
+                    !is_weight(index)
+                        && group != Some(index)
+                        && all.iter().all(|source| source.index != index)
                 };
                 let last = (0..count).rev().find(is_free);
                 plain(last.ok_or("no column is left for the target")?)
@@ -242,7 +259,8 @@ impl Sources {
         };
         let mut passed_over = false;
         if all.is_empty() {
-            let others = (0..count).filter(|&i| i != y.index && !is_weight(i));
+            let is_other = |i: &usize| *i != y.index && !is_weight(*i) && group != Some(*i);
+            let others = (0..count).filter(is_other);
             all.extend(others.clone().filter(|index| *index != 0 || !row_names).map(plain));
             passed_over = !all.is_empty() && all.len() < others.clone().count();
             if all.is_empty() {
@@ -262,7 +280,7 @@ impl Sources {
         let arguments = all.len();
         all.push(y);
         all.extend(weight);
-        Ok(Self { all, arguments, row_names: passed_over })
+        Ok(Self { all, arguments, group, row_names: passed_over })
     }
 
     /// Of the arguments, those that a formula names. What it names that is a column, but none of them,
@@ -523,6 +541,12 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
         };
         let told = sources.take(&mut columns, wanted.skip_missing, at);
         told.map_err(|(column, _, what)| format!("row {row}, column {column} (from 0) is {what}"))?;
+        if let Some(group) = sources.group
+            && columns.groups.len() < columns.y.len()
+        {
+            let (array, within): (&npy::Array<'_>, usize) = places[group];
+            columns.groups.push(array.at(row, within).to_string());
+        }
     }
     Ok(columns)
 }
@@ -593,6 +617,18 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
             };
             format!("line {line}, column {}{name} is {what}{advice}", column + 1)
         })?;
+        if let Some(group) = sources.group
+            && columns.groups.len() < columns.y.len()
+        {
+            let text = &fields[group].text;
+            if text.is_empty() {
+                let column = group + 1;
+                return Err(format!(
+                    "line {line}, column {column} is empty: which data set is it?"
+                ));
+            }
+            columns.groups.push(text.clone().into_owned());
+        }
     }
     Ok(columns)
 }

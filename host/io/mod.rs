@@ -40,7 +40,32 @@ pub use npy::{Element as NpyElement, write as write_npy};
 pub use points::read_points;
 pub use table::Table;
 
-use crate::Result;
+use flockwork_device::math::Scalar;
+
+use crate::{Error, Result};
+
+/// Reads a NumPy array (`.npy`) of numbers with up to three dimensions, such as data sets one above the
+/// other: its shape, and its numbers, the last index running fastest. NaN stays NaN.
+///
+/// ```
+/// use flockwork::io::{read_stack, write_npy};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("traces.npy");
+/// write_npy(&path, 2, 3, [1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let (shape, numbers) = read_stack::<f32>(&path)?;
+/// assert_eq!((&shape[..], numbers[4]), (&[2, 3][..], 5.0));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, is no such array, or there is no memory for it.
+pub fn read_stack<T: Scalar>(path: &Path) -> Result<(Vec<usize>, Vec<T>)> {
+    let bytes = read_input(path)?;
+    // Of one byte each at the least.
+    crate::memory::check(bytes.len() as u128 * size_of::<T>() as u128)?;
+    npy::stack(&bytes).map_err(|message| Error::Format { path: path.to_owned(), message })
+}
 
 /// What a caller knows about a table that its file may not tell.
 ///

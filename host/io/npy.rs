@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use flockwork_device::math::Scalar;
+
 use super::whole;
 use crate::{Error, Result};
 
@@ -48,6 +50,45 @@ pub fn array<'a>(
 pub fn columns<'a>(bytes: &'a [u8], accepted: &[&str]) -> Result<Array<'a>, String> {
     let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
     described(header, data, accepted, "or one", true)
+}
+
+/// The numbers of an array, in the order of its indices, the last of which runs fastest, and its shape: up
+/// to three dimensions.
+pub fn stack<T: Scalar>(bytes: &[u8]) -> Result<(Vec<usize>, Vec<T>), String> {
+    let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
+    let Header { kind, fortran, sides } = parsed(header)?;
+    let [first, others @ ..] = &sides[..] else { return Err(one_of_few(&sides)) };
+    if others.len() > 2 {
+        return Err(one_of_few(&sides));
+    }
+    if fortran && others.len() > 1 {
+        return Err("its three dimensions are in Fortran's order; write it with \
+                    numpy.ascontiguousarray"
+            .to_owned());
+    }
+    // As a matrix.
+    let width = others.iter().try_fold(1_usize, |all, &side| all.checked_mul(side));
+    let width = width.ok_or(DAMAGED)?;
+    let flat = [*first, width];
+    let array = of_shape(kind, fortran, &flat, data, NUMBERS, "a row for each data set", false)?;
+    let place = |index: usize| array.at(index / width.max(1), index % width.max(1));
+    let numbers = (0..array.len()).map(|index| T::nearest(place(index))).collect();
+    Ok((sides, numbers))
+}
+
+fn one_of_few(sides: &[usize]) -> String {
+    format!("it is an array of shape {}; accepted are one dimension to three", tuple(sides))
+}
+
+/// A shape, as headers have it.
+fn tuple(sides: &[usize]) -> String {
+    match sides {
+        [one] => format!("({one},)"),
+        sides => {
+            let sides: Vec<_> = sides.iter().map(usize::to_string).collect();
+            format!("({})", sides.join(", "))
+        }
+    }
 }
 
 /// The text in an array without dimensions, as NumPy stores it: bytes or code points.
@@ -97,6 +138,18 @@ fn described<'a>(
     one: bool,
 ) -> Result<Array<'a>, String> {
     let Header { kind, fortran, sides } = parsed(header)?;
+    of_shape(kind, fortran, &sides, data, accepted, dimensions, one)
+}
+
+fn of_shape<'a>(
+    kind: Option<&str>,
+    fortran: bool,
+    sides: &[usize],
+    data: &'a [u8],
+    accepted: &[&str],
+    dimensions: &str,
+    one: bool,
+) -> Result<Array<'a>, String> {
     let known = kind.and_then(|kind| {
         let kind = match kind {
             "?" => "|b1",
@@ -120,16 +173,13 @@ fn described<'a>(
             others.join(", "),
         ));
     };
-    let (rows, columns) = match sides[..] {
+    let (rows, columns) = match *sides {
         [rows, columns] => (rows, columns),
         [rows] if one => (rows, 1),
         _ => {
-            let shape = match &sides[..] {
-                [one] => format!("{one},"),
-                sides => sides.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
-            };
             return Err(format!(
-                "it is an array of shape ({shape}); accepted are two dimensions, {dimensions}"
+                "it is an array of shape {}; accepted are two dimensions, {dimensions}",
+                tuple(sides)
             ));
         }
     };

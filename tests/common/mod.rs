@@ -4,6 +4,7 @@
 
 pub mod asynchronous;
 pub mod fits;
+pub mod many;
 pub mod paths;
 pub mod program;
 

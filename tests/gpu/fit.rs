@@ -11,9 +11,12 @@ use flockwork::{
 };
 use libtest_mimic::{Failed, Trial};
 
-use crate::common::fits::{
-    Case, cases, equal, fit as fit_of, fit_of_formula, same_fit, same_fits, same_named, same_sums,
-    same_swarm,
+use crate::common::{
+    fits::{
+        Case, cases, equal, fit as fit_of, fit_of_formula, same_fit, same_fits, same_named,
+        same_sums, same_swarm,
+    },
+    many::{ManyCase, Weights, many_cases, same_many_named},
 };
 
 /// A name, a formula, and its number of columns.
@@ -45,6 +48,25 @@ pub fn trials() -> Vec<Trial> {
             Ok(())
         }));
     }
+    for info in MODELS {
+        trials.push(Trial::test(format!("same_many_as_cpu::{}", info.name), move || {
+            let gpu = Cuda::open(0)?;
+            for case in many_cases() {
+                same_many_named(info.name, &case, &gpu)?;
+            }
+            same_many_named(info.name, &ManyCase::of(3_001, 25, 0), &gpu)?;
+            Ok(())
+        }));
+    }
+    trials.push(Trial::test("same_many_as_cpu::in_pieces", || {
+        let gpu = Cuda::open(0)?;
+        // More than a piece, and little memory.
+        let case = ManyCase { weights: Weights::Own, ..ManyCase::of(200_000, 9, 0) };
+        same_many_named("michaelis_menten", &case, &gpu)?;
+        let case = ManyCase { own_arguments: true, missing: true, ..ManyCase::of(30_000, 20, 2) };
+        same_many_named("michaelis_menten", &case, &gpu.with_memory(4_000_000))?;
+        Ok(())
+    }));
     for (name, formula, columns) in FORMULAS {
         trials.push(Trial::test(format!("same_fits_as_cpu::formula_{name}"), move || {
             let gpu = Cuda::open(0)?;

@@ -16,6 +16,7 @@
 
 pub mod ceiling;
 pub mod judge;
+pub mod many;
 pub mod matrix;
 mod pile;
 pub mod squares;

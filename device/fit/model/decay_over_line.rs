@@ -36,6 +36,7 @@ impl Model for DecayOverLine {
         linear: |_, _| false,
         order: |_| None,
     };
+    const MOST_PARAMETERS: usize = PARAMETERS.len();
 
     #[inline(always)]
     fn predict<T: Real>(

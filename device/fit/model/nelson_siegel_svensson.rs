@@ -42,6 +42,7 @@ impl Model for NelsonSiegelSvensson {
         linear: |index, _| index < 4,
         order: |_| None,
     };
+    const MOST_PARAMETERS: usize = PARAMETERS.len();
 
     #[inline(always)]
     fn predict<T: Real>(

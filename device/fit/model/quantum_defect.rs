@@ -37,6 +37,7 @@ impl Model for QuantumDefect {
         linear: |index, _| index < 2,
         order: |_| None,
     };
+    const MOST_PARAMETERS: usize = PARAMETERS.len();
 
     #[inline(always)]
     fn predict<T: Real>(

@@ -36,6 +36,7 @@ impl Model for ShiftedPower {
         linear: |index, _| index == 0,
         order: |_| None,
     };
+    const MOST_PARAMETERS: usize = PARAMETERS.len();
 
     #[inline(always)]
     fn predict<T: Real>(

@@ -38,6 +38,7 @@ impl Model for Svi {
         linear: |index, _| index < 2,
         order: |_| None,
     };
+    const MOST_PARAMETERS: usize = PARAMETERS.len();
 
     #[inline(always)]
     fn predict<T: Real>(

@@ -7,8 +7,8 @@ use flockwork_device::fit::Model;
 use crate::{
     Error, Result,
     backend::{
-        Backend, Emulated, Function, Number, Plan, Swarm, check_function, function::misnamed,
-        machine::Machine,
+        Backend, Emulated, Function, Number, Plan, Swarm, check_function,
+        emulated::EmulatorMachine, function::misnamed, machine::Machine,
     },
     fit::Fit,
 };
@@ -44,6 +44,12 @@ impl Emulated {
 pub struct EmulatedFit<M> {
     emulated: Emulated,
     model: PhantomData<M>,
+}
+
+impl<M> EmulatedFit<M> {
+    pub(in crate::fit) fn machine(&self) -> EmulatorMachine {
+        self.emulated.machine()
+    }
 }
 
 impl<M: Model> Backend for EmulatedFit<M> {

@@ -11,8 +11,9 @@ use flockwork::{
 
 use flockwork_device::fit::FormulaRow;
 
-use crate::common::fits::{
-    Case, as_in, cases, data, for_each_model, same_fit, same_fits, same_sums, same_swarm,
+use crate::common::{
+    fits::{Case, as_in, cases, data, for_each_model, same_fit, same_fits, same_sums, same_swarm},
+    many::{ManyCase, Weights, many, many_cases, same_many_named, same_many_of_all},
 };
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
@@ -20,6 +21,39 @@ const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
 #[test]
 fn every_model_has_the_bits_of_the_cpu() {
     for_each_model(&Emulated::new(11, 32), |_| cases()).unwrap();
+}
+
+#[test]
+fn many_fits_have_the_bits_of_the_cpu() {
+    // A few cases for each model, all of them together for some.
+    for schedule in [1, 2] {
+        let emulated = Emulated::new(schedule, 32);
+        let mut nth = schedule as usize;
+        same_many_of_all(&emulated, |info| {
+            nth += 1;
+            let all = many_cases();
+            match info.name {
+                "logistic" | "exponentials" => all,
+                _ => vec![all[nth % all.len()]],
+            }
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn many_fits_pass_through_little_memory() {
+    let case = ManyCase { weights: Weights::Own, ..ManyCase::of(50, 12, 3) };
+    for bytes in [4_000, 12_000] {
+        let emulated = Emulated::new(3, 32).with_memory(bytes);
+        same_many_named("logistic", &case, &emulated).unwrap();
+    }
+    let many = many::<f64>("logistic", &case);
+    let refused =
+        many.run_on(&Emulated::new(3, 32).with_memory(100).with_model(Logistic), |_, _| {});
+    assert!(matches!(refused, Err(Error::Memory { .. })));
+    let other = many.run_on(&Emulated::new(3, 32).with_model(Linear), |_, _| {});
+    assert!(other.unwrap_err().to_string().contains("logistic"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod formula;
 mod library;
+mod many;
 mod nist;
 
 // As in ../swarm/mod.rs.

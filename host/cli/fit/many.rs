@@ -1,0 +1,485 @@
+//! `flockwork fit --many` and `--group`: one model, many data sets.
+
+use std::{
+    collections::HashMap,
+    io::IsTerminal,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use flockwork::{
+    Error,
+    backend::Number,
+    fit::{End, Fits, Many, Stack},
+    formula::Formula,
+    io::{self, Columns},
+    swarm::Precision,
+};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+
+use super::{
+    Arguments, agree, interrupt,
+    outputs::{self, Format},
+};
+
+const MANY: &str = "Many data sets";
+
+#[derive(Args)]
+pub struct ManyArguments {
+    /// Fit each row of a NumPy array (.npy): of two dimensions, (data sets, rows), or of three, images
+    /// (data sets, height, width), whose pixels have the arguments x and y, from 0.
+    #[arg(long, conflicts_with = "group", help_heading = MANY)]
+    pub many: bool,
+    /// Fit each data set of a table by itself: rows with the same text in this column, a name or a
+    /// number from 1.
+    #[arg(long, value_name = "COLUMN", help_heading = MANY)]
+    pub group: Option<io::Column>,
+    /// Starting values: NAME=VALUE once for each parameter, or an .npy file with a row for each data
+    /// set, in the order of the parameters [default: none: the box of each is searched].
+    #[arg(long, value_name = "NAME=VALUE|FILE.npy", help_heading = MANY)]
+    initial: Vec<String>,
+    /// The targets are counts: maximise the likelihood of the Poisson distribution.
+    #[arg(long, conflicts_with_all = ["loss", "weight", "absolute_sigma"], help_heading = MANY)]
+    poisson: bool,
+    /// The relative fall of the sum in one iteration below which a fit has converged [default: 1e-12; in
+    /// f32 1e-6].
+    #[arg(long, value_name = "SHARE", help_heading = MANY)]
+    tolerance: Option<f64>,
+    /// The most iterations of a descent [default: 100].
+    #[arg(long, value_name = "N", help_heading = MANY)]
+    steps: Option<u32>,
+    /// Write a table with a row for each data set: parameters, standard errors, sum, iterations, rows, and
+    /// a word for how it ended (in .npy its number) [default: none].
+    #[arg(long, value_name = "FILE.csv|FILE.npy", help_heading = MANY)]
+    pub table: Option<PathBuf>,
+}
+
+impl ManyArguments {
+    /// Whether there are many data sets.
+    pub fn are_meant(&self) -> bool {
+        self.many || self.group.is_some()
+    }
+
+    /// An option that was given and that only many data sets have.
+    pub fn given(&self) -> Option<&'static str> {
+        [
+            ("--initial", !self.initial.is_empty()),
+            ("--poisson", self.poisson),
+            ("--tolerance", self.tolerance.is_some()),
+            ("--steps", self.steps.is_some()),
+            ("--table", self.table.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(option, given)| given.then_some(option))
+    }
+}
+
+/// The data sets, what they are called if they have names, and rows that were left out.
+struct Read<T> {
+    stack: Stack<T>,
+    names: Option<Vec<String>>,
+    left_out: usize,
+}
+
+pub fn run(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
+    arguments.check_many()?;
+    match arguments.swarm.precision_or(Precision::F64) {
+        Precision::F32 => run_in::<f32>(arguments, file),
+        Precision::F64 => run_in::<f64>(arguments, file),
+    }
+}
+
+fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
+    let formula = arguments.formula.as_deref().map(Formula::parse).transpose()?;
+    let read: Read<T> = match &arguments.of_many.group {
+        Some(_) => arguments.grouped(file, formula.as_ref())?,
+        None => arguments.stacked(file)?,
+    };
+    let Read { stack, names, left_out } = read;
+    let many = arguments.many(stack, formula.as_ref(), file)?;
+    let backend = many.select(arguments.machine.choice(), arguments.machine.threads())?;
+    interrupt::listen()?;
+    let bar = bar(many.stack().sets(), arguments.json);
+    let fits = many.run_on(&backend, |done, _| {
+        bar.set_position(done as u64);
+        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    bar.finish_and_clear();
+    let fits = fits?;
+    let written = match &arguments.of_many.table {
+        Some(path) => fits.write(path, names.as_deref()),
+        None => Ok(()),
+    };
+    let told = arguments.of_many.table.as_deref().filter(|_| written.is_ok());
+    let report = match arguments.json {
+        true => as_json(arguments, &many, &fits),
+        false => as_text(arguments, &many, &fits, backend.reason().to_string(), left_out, told),
+    };
+    super::super::print(&report)?;
+    Ok(written?)
+}
+
+fn bar(sets: usize, quiet: bool) -> ProgressBar {
+    let hidden = quiet || !std::io::stderr().is_terminal();
+    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} data sets, {eta} left")
+        .expect("a valid template");
+    ProgressBar::with_draw_target(Some(sets as u64), target).with_style(style)
+}
+
+impl Arguments {
+    /// Refuses what only a single fit has.
+    fn check_many(&self) -> anyhow::Result<()> {
+        let single = [
+            ("--profile", self.profile),
+            ("--gram", self.gram),
+            ("--confidence", self.confidence.is_some()),
+            ("--plot", self.plot.is_some()),
+            ("--history", self.history.is_some()),
+            ("--log", self.log.is_some()),
+            ("--save", self.save.is_some()),
+            ("--resume", self.resume.is_some()),
+            ("--dims", self.dims.is_some()),
+            ("--rows", self.rows.is_some()),
+            ("--layout", self.layout.is_some()),
+        ];
+        let given = single.into_iter().find_map(|(option, given)| given.then_some(option));
+        let given = given.or_else(|| self.limits.of_swarm()).or_else(|| self.machine.of_swarm());
+        if let Some(option) = given.or_else(|| self.swarm.of_swarm_alone()) {
+            bail!("{option} does not apply where many data sets are fitted");
+        }
+        if self.loss.has_scale() && self.loss_scale.is_none() {
+            bail!(
+                "--loss {} needs --loss-scale: the residual beyond which rows count less",
+                self.loss
+            );
+        }
+        if let Some(scale) = self.loss_scale
+            && !self.loss.has_scale()
+        {
+            bail!(
+                "--loss-scale {scale} does not apply to the loss {}, which has no scale",
+                self.loss
+            );
+        }
+        let outputs = [("--table", self.of_many.table.as_deref(), Format::Numbers)];
+        outputs::check(&[("the data", self.data.as_deref())], &outputs)
+    }
+
+    /// The data sets of an array.
+    fn stacked<T: Number>(&self, file: &Path) -> anyhow::Result<Read<T>> {
+        if self.y.is_some() || self.weight.is_some() {
+            bail!("--y and --weight name columns of a table, and --many reads an array");
+        }
+        let (shape, numbers) = io::read_stack::<T>(file)?;
+        if !self.skip_missing
+            && let Some(index) = numbers.iter().position(|number| number.to_f64().is_nan())
+        {
+            let rows: usize = shape[1..].iter().product();
+            bail!(
+                "{}: data set {}, row {} (from 0) is NaN: --skip-missing leaves such rows out",
+                file.display(),
+                index / rows.max(1),
+                index % rows.max(1),
+            );
+        }
+        let stack = match (&shape[..], &self.x[..]) {
+            (&[_, height, width], []) => Stack::images(width, height, numbers)?,
+            (&[_, rows], []) => {
+                let places = (0..rows).map(|row| T::nearest(row as f64)).collect();
+                Stack::new(1, places, numbers)?
+            }
+            (&[_, _] | &[_, _, _], [x]) => {
+                let path = PathBuf::from(x.to_string());
+                let (sides, arguments) = io::read_stack::<T>(&path).with_context(|| {
+                    "with --many, --x is an .npy file of the arguments of the rows".to_owned()
+                })?;
+                let rows: usize = shape[1..].iter().product();
+                match sides[..] {
+                    [all] if all == rows => Stack::new(1, arguments, numbers)?,
+                    [all, width] if all == rows => Stack::new(width as u32, arguments, numbers)?,
+                    [all, each] if all == shape[0] && each == rows => {
+                        Stack::with_own_arguments(1, all, arguments, numbers)?
+                    }
+                    _ => bail!(
+                        "{} has the shape {sides:?}; the {} data sets of {rows} rows need ({rows},), \
+                         ({rows}, columns) or ({}, {rows})",
+                        path.display(),
+                        shape[0],
+                        shape[0],
+                    ),
+                }
+            }
+            (_, []) => bail!(
+                "{} has the shape {shape:?}; --many reads (data sets, rows), or (images, height, width)",
+                file.display()
+            ),
+            _ => bail!("with --many, --x is given once: an .npy file of the arguments of the rows"),
+        };
+        Ok(Read { stack, names: None, left_out: 0 })
+    }
+
+    /// The data sets of a table.
+    fn grouped<T: Number>(
+        &self,
+        file: &Path,
+        formula: Option<&Formula>,
+    ) -> anyhow::Result<Read<T>> {
+        let bytes = io::read_input(file)?;
+        if io::is_binary(&bytes) {
+            bail!("{} is binary: --group names a column of a table", file.display());
+        }
+        let wanted = io::Wanted { group: self.of_many.group.clone(), ..self.wanted(formula) };
+        let Columns { x, y, weights, groups, names, skipped, .. } =
+            io::parse_columns(&bytes, file, &wanted)?;
+        // In the order in which they first appear.
+        let mut index = HashMap::new();
+        let mut called = Vec::new();
+        let mut rows: Vec<Vec<usize>> = Vec::new();
+        for (row, group) in groups.into_iter().enumerate() {
+            let set = *index.entry(group.clone()).or_insert_with(|| {
+                called.push(group);
+                rows.push(Vec::new());
+                rows.len() - 1
+            });
+            rows[set].push(row);
+        }
+        let columns = names.len() - 1;
+        let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
+        let of = |row: usize| &x[row * columns..][..columns];
+        let first = rows.first().map_or(&[][..], |rows| &rows[..]);
+        let same = rows.iter().all(|rows| {
+            rows.len() == longest && rows.iter().zip(first).all(|(&a, &b)| of(a) == of(b))
+        });
+        let number = |x: &f64| T::nearest(*x);
+        let padded = |rows: &Vec<usize>, numbers: &[f64], gap: f64| -> Vec<T> {
+            let some = rows.iter().map(|&row| T::nearest(numbers[row]));
+            let gaps = std::iter::repeat_n(T::nearest(gap), longest - rows.len());
+            some.chain(gaps).collect()
+        };
+        let targets = rows.iter().flat_map(|rows| padded(rows, &y, f64::NAN)).collect();
+        let stack = match same {
+            true => {
+                let arguments = first.iter().flat_map(|&row| of(row)).map(number).collect();
+                Stack::new(columns as u32, arguments, targets)?
+            }
+            false => {
+                // A row that is missing repeats the first one's arguments.
+                let all = |rows: &Vec<usize>| {
+                    let gaps = std::iter::repeat_n(rows[0], longest - rows.len());
+                    rows.iter().copied().chain(gaps).collect::<Vec<_>>()
+                };
+                let arguments = rows.iter().flat_map(|rows| {
+                    all(rows).into_iter().flat_map(of).map(number).collect::<Vec<_>>()
+                });
+                let arguments = arguments.collect();
+                Stack::with_own_arguments(columns as u32, rows.len(), arguments, targets)?
+            }
+        };
+        let mut stack = stack.named(names)?;
+        if !weights.is_empty() {
+            let weights = rows.iter().flat_map(|rows| padded(rows, &weights, 0.0)).collect();
+            stack = stack.weighted(weights)?;
+        }
+        Ok(Read { stack, names: Some(called), left_out: skipped })
+    }
+
+    /// The fits.
+    fn many<T: Number>(
+        &self,
+        stack: Stack<T>,
+        formula: Option<&Formula>,
+        file: &Path,
+    ) -> anyhow::Result<Many<T>> {
+        let many = match (formula, &self.model) {
+            (Some(formula), _) => Many::from_formula(formula, stack),
+            (None, Some(model)) => Many::named(model, stack),
+            (None, None) => bail!("--model or --formula is needed"),
+        };
+        let mut many = many.map_err(|why| match why {
+            Error::Columns { .. } => {
+                anyhow::anyhow!("{}: {why}; choose columns by --x", file.display())
+            }
+            why => anyhow::Error::from(why).context(file.display().to_string()),
+        })?;
+        for (name, n) in self.sizes()? {
+            many = many.size(name, n)?;
+        }
+        let names = many.names();
+        let unnamed = self.bounds.iter().filter(|(name, _)| name.is_none()).count();
+        if unnamed > 0 && unnamed != names.len() {
+            bail!("--bounds without names must be given once for each of {}", names.join(", "));
+        }
+        let mut in_order = names.iter();
+        for (name, (lower, upper)) in &self.bounds {
+            let name = name.as_ref().or_else(|| in_order.next()).expect("counted above");
+            many = many.bounds(name, *lower, *upper)?;
+        }
+        let fixed: Vec<_> = self.fix.iter().map(|(name, value)| (&**name, *value)).collect();
+        agree("--fix of", &fixed, |value| format!("{value:?}"))?;
+        for (name, value) in fixed {
+            many = many.fixed(name, value)?;
+        }
+        many = match self.of_many.poisson {
+            true => many.poisson()?,
+            false => many.loss(self.loss, self.loss_scale.unwrap_or(0.0))?,
+        };
+        many = many.absolute_sigma(self.absolute_sigma);
+        if let Some(starts) = self.starts {
+            many = many.starts(starts)?;
+        }
+        if let Some(tolerance) = self.of_many.tolerance {
+            many = many.tolerance(tolerance)?;
+        }
+        if let Some(steps) = self.of_many.steps {
+            many = many.iterations(steps)?;
+        }
+        match self.initial(&many)? {
+            Some(values) => Ok(many.begin(values)?),
+            None => Ok(many),
+        }
+    }
+
+    /// The starting values.
+    fn initial<T: Number>(&self, many: &Many<T>) -> anyhow::Result<Option<Vec<T>>> {
+        let given = &self.of_many.initial;
+        let names = many.names();
+        if let [file] = &given[..]
+            && !file.contains('=')
+        {
+            let (shape, values) = io::read_stack::<T>(Path::new(file))?;
+            let expected = [many.stack().sets(), names.len()];
+            if shape != expected {
+                bail!(
+                    "{file} has the shape {shape:?}; starting values need {expected:?}: a row for each \
+                     data set, with {}",
+                    names.join(", ")
+                );
+            }
+            return Ok(Some(values));
+        }
+        if given.is_empty() {
+            return Ok(None);
+        }
+        let mut values = vec![None; names.len()];
+        for (name, value) in self.fix.iter().map(|(name, value)| (name.as_str(), *value)) {
+            if let Some(nth) = names.iter().position(|known| known == name) {
+                values[nth] = Some(value);
+            }
+        }
+        for text in given {
+            let (name, value) =
+                super::fixed(text).map_err(anyhow::Error::msg).with_context(|| {
+                    "--initial takes NAME=VALUE for each parameter, or one .npy file".to_owned()
+                })?;
+            let Some(nth) = names.iter().position(|known| *known == name) else {
+                bail!("--initial: there is no parameter {name}; there are {}", names.join(", "));
+            };
+            values[nth] = Some(value);
+        }
+        let missing = names.iter().zip(&values).filter(|(_, value)| value.is_none());
+        let missing: Vec<_> = missing.map(|(name, _)| name.as_str()).collect();
+        if !missing.is_empty() {
+            bail!("--initial is given for some parameters; {} lack it", missing.join(", "));
+        }
+        Ok(Some(values.into_iter().flatten().map(T::nearest).collect()))
+    }
+}
+
+/// How many ended in each way, those that there are.
+fn ends<T: Number>(fits: &Fits<T>) -> Vec<(End, usize)> {
+    let counts = End::ALL.into_iter().map(|end| (end, fits.count(end)));
+    counts.filter(|(_, count)| *count > 0).collect()
+}
+
+/// The quartiles of a parameter over all data sets that have it.
+fn quartiles<T: Number>(fits: &Fits<T>, name: &str) -> Option<[f64; 3]> {
+    let mut values: Vec<f64> = fits.column(name)?.map(|value| value.to_f64()).collect();
+    values.retain(|value| value.is_finite());
+    values.sort_unstable_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some([1, 2, 3].map(|quarter| values[(last * quarter + 2) / 4]))
+}
+
+fn as_text<T: Number>(
+    arguments: &Arguments,
+    many: &Many<T>,
+    fits: &Fits<T>,
+    reason: String,
+    left_out: usize,
+    table: Option<&Path>,
+) -> String {
+    let stack = many.stack();
+    let what = arguments.formula.as_deref().or(arguments.model.as_deref()).unwrap_or_default();
+    let how = match (many.searches(), arguments.of_many.poisson) {
+        (true, false) => "the box of each searched, then Levenberg-Marquardt",
+        (false, false) => "Levenberg-Marquardt from starting values",
+        (true, true) => "the box of each searched, then Poisson likelihood",
+        (false, true) => "Poisson likelihood from starting values",
+    };
+    let seconds = fits.elapsed().as_secs_f64();
+    let (sets, rows) = (stack.sets(), stack.rows());
+    let mut lines =
+        vec![format!("{what}, {sets} data sets of {rows} rows, {}, {how}", T::PRECISION)];
+    let because = if reason.is_empty() { reason } else { format!(" ({reason})") };
+    lines.push(format!("back end    {}{because}", fits.backend()));
+    lines.push(format!(
+        "done        {seconds:.3} s: {:.4e} data sets a second",
+        sets as f64 / seconds.max(1e-9)
+    ));
+    if left_out > 0 {
+        lines.push(format!("left out    {left_out} rows with a missing number"));
+    }
+    if stack.missing() > 0 {
+        lines.push(format!("missing     {} of {} targets", stack.missing(), sets * rows));
+    }
+    let ended: Vec<_> = ends(fits).iter().map(|(end, count)| format!("{count} {end}")).collect();
+    lines.push(format!("ended       {}", ended.join(", ")));
+    if fits.interrupted() {
+        lines.push("interrupted before all were fitted".to_owned());
+    }
+    let widest = fits.names().iter().map(|name| name.chars().count()).max().unwrap_or(0).max(9);
+    lines.push(format!(
+        "{:widest$}  {:>13}  {:>13}  {:>13}",
+        "parameter", "quartile", "median", "quartile"
+    ));
+    for name in fits.names() {
+        let shown = match quartiles(fits, name) {
+            Some(of) => of.map(|value| format!("{value:>13.6e}")).join("  "),
+            None => "no data set was fitted".to_owned(),
+        };
+        lines.push(format!("{name:widest$}  {shown}"));
+    }
+    match table {
+        Some(path) => lines.push(format!("written     {}", path.display())),
+        None => lines.push("--table FILE.csv keeps the result of each".to_owned()),
+    }
+    lines.join("\n") + "\n"
+}
+
+fn as_json<T: Number>(arguments: &Arguments, many: &Many<T>, fits: &Fits<T>) -> String {
+    let ended: serde_json::Map<_, _> =
+        ends(fits).into_iter().map(|(end, count)| (end.name().to_owned(), json!(count))).collect();
+    let parameters = fits.names().iter().map(|name| {
+        let [lower, median, upper] = quartiles(fits, name).unwrap_or([f64::NAN; 3]);
+        json!({"name": name, "lower_quartile": lower, "median": median, "upper_quartile": upper})
+    });
+    let object = json!({
+        "model": arguments.model,
+        "formula": arguments.formula,
+        "sets": many.stack().sets(),
+        "rows": many.stack().rows(),
+        "missing": many.stack().missing(),
+        "precision": T::PRECISION.name(),
+        "backend": fits.backend(),
+        "seconds": fits.elapsed().as_secs_f64(),
+        "ended": ended,
+        "interrupted": fits.interrupted(),
+        "parameters": parameters.collect::<Vec<_>>(),
+        "table": arguments.of_many.table,
+    });
+    format!("{object}\n")
+}

@@ -1,0 +1,216 @@
+//! Many fits by a GPU's kernel: in pieces, so that copies overlap with the work and data larger than the
+//! GPU's memory pass through it.
+
+use flockwork_device::{
+    fit::{
+        Model,
+        kernels::many::{Arguments, Many, TEAMS, THREADS, WORDS},
+        many::End,
+    },
+    gpu::memory::ReadOnly,
+};
+
+use super::{Job, Watch, solver::Solved};
+use crate::{
+    Error, Result,
+    backend::{
+        Number,
+        machine::{Machine, Queue},
+    },
+    memory,
+};
+
+/// Pieces that the data sets are cut into, if they are large enough.
+const PIECES: usize = 8;
+/// The fewest data sets of a piece: enough for all lanes of a GPU, several times.
+const FEWEST: usize = 1 << 16;
+/// Pieces that are in memory at once.
+const SLOTS: usize = 2;
+/// Blocks a multiprocessor, where it has room.
+const BLOCKS: u32 = 8;
+
+#[cfg(feature = "cuda")]
+pub(super) fn on_gpu<M: Model, T: Number>(
+    gpu: &crate::backend::Cuda,
+    job: &Job<'_, T>,
+    watch: &mut Watch<'_>,
+) -> Result<Solved<T>> {
+    on_machine::<M, _, T>(&gpu.machine()?, job, watch)
+}
+
+/// What each data set has of an array, or nothing where all share it.
+fn own<T>(is_own: bool, numbers: &[T], sets: usize) -> usize {
+    if is_own { numbers.len() / sets } else { 0 }
+}
+
+/// Buffers for the data sets of a piece.
+struct Slot<M: Machine, T: Number> {
+    targets: M::Buffer<T>,
+    arguments: Option<M::Buffer<T>>,
+    weights: Option<M::Buffer<T>>,
+    boxes: Option<M::Buffer<T>>,
+    begin: Option<M::Buffer<T>>,
+    results: M::Buffer<T>,
+    words: M::Buffer<u32>,
+    /// When the copies to the host are done.
+    copied: Option<M::Mark>,
+    /// When the kernel is.
+    fitted: Option<M::Mark>,
+}
+
+/// Fits them on a machine that has kernels of this model.
+pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
+    machine: &M,
+    job: &Job<'_, T>,
+    watch: &mut Watch<'_>,
+) -> Result<Solved<T>> {
+    let (stack, sets, width) = (job.stack, job.stack.sets(), job.width());
+    memory::check((sets * (width * size_of::<T>() + WORDS * size_of::<u32>())) as u128)?;
+    let kernel = machine.load::<Many<Mo, T>>()?;
+    let rows = stack.rows();
+    // Numbers of each data set, of each array.
+    let own_arguments = own(stack.own_arguments, &stack.arguments, sets);
+    let own_weights = own(stack.own_weights(), &stack.weights, sets);
+    let own_boxes = own(job.own_boxes, &job.boxes, sets);
+    let own_begin = own(job.own_begin, job.begin, sets);
+    let numbers = rows + own_arguments + own_weights + own_boxes + own_begin + width;
+    let bytes = numbers * size_of::<T>() + WORDS * size_of::<u32>();
+    let shared = [
+        (own_arguments, stack.arguments.len()),
+        (own_weights, stack.weights.len()),
+        (own_boxes, job.boxes.len()),
+        (own_begin, job.begin.len()),
+    ];
+    let shared = shared.into_iter().filter(|&(own, _)| own == 0).map(|(_, length)| length);
+    let shared = (shared.sum::<usize>() + job.bounds.len()) * size_of::<T>();
+    let room = machine.memory()?.map_or(u64::MAX, |free| free.saturating_sub(shared as u64));
+    let most = usize::try_from(room / (SLOTS * bytes) as u64).unwrap_or(usize::MAX);
+    if most == 0 {
+        let (needed, available) = ((shared + SLOTS * bytes) as u128, machine.memory()?);
+        return Err(Error::Memory { needed, available });
+    }
+    let piece = sets.div_ceil(PIECES).max(FEWEST).min(sets).min(most);
+    let slots = SLOTS.min(sets.div_ceil(piece));
+
+    let upload = |is_shared: bool, numbers: &[T]| match is_shared && !numbers.is_empty() {
+        true => machine.upload(numbers).map(Some),
+        false => Ok(None),
+    };
+    let bounds = machine.upload(&job.bounds)?;
+    let arguments = upload(own_arguments == 0, &stack.arguments)?;
+    let weights = upload(own_weights == 0, &stack.weights)?;
+    let boxes = upload(own_boxes == 0, &job.boxes)?;
+    let begin = upload(own_begin == 0, job.begin)?;
+    let slot = |_| -> Result<Slot<M, T>> {
+        let room = |each: usize| match each {
+            0 => Ok(None),
+            each => machine.zeroed::<T>(piece * each).map(Some),
+        };
+        Ok(Slot {
+            targets: machine.zeroed(piece * rows)?,
+            arguments: room(own_arguments)?,
+            weights: room(own_weights)?,
+            boxes: room(own_boxes)?,
+            begin: room(own_begin)?,
+            results: machine.zeroed(piece * width)?,
+            words: machine.zeroed(piece * WORDS)?,
+            copied: None,
+            fitted: None,
+        })
+    };
+    let mut slots: Vec<Slot<M, T>> = (0..slots).map(slot).collect::<Result<_>>()?;
+    let mut results = memory::zeroed::<T>(sets * width)?;
+    let mut words = memory::zeroed::<u32>(sets * WORDS)?;
+
+    let firsts: Vec<usize> = (0..sets).step_by(piece).collect();
+    let mut ended = sets;
+    let mut queued = || -> Result<()> {
+        for (nth, &first) in firsts.iter().enumerate() {
+            let count = piece.min(sets - first);
+            let length = slots.len();
+            let slot = &mut slots[nth % length];
+            if let Some(copied) = &slot.copied {
+                machine.reach(copied)?;
+                let done = firsts[nth - length] + piece;
+                if watch(done, sets).is_break() {
+                    ended = first;
+                    break;
+                }
+            }
+            if let Some(fitted) = &slot.fitted {
+                machine.wait(Queue::In, fitted)?;
+            }
+            let bring = |buffer: Option<&M::Buffer<T>>, numbers: &[T], each: usize| match buffer {
+                Some(buffer) if each > 0 => {
+                    let some = &numbers[first * each..][..count * each];
+                    // SAFETY: the numbers live longer than the job; the buffer has room for a piece,
+                    // and the kernel that used it before is waited for. All copies are waited for
+                    // below before anything is dropped.
+                    unsafe { machine.copy_in(some.as_ptr().cast(), size_of_val(some), buffer) }
+                }
+                _ => Ok(()),
+            };
+            bring(Some(&slot.targets), &stack.targets, rows)?;
+            bring(slot.arguments.as_ref(), &stack.arguments, own_arguments)?;
+            bring(slot.weights.as_ref(), &stack.weights, own_weights)?;
+            bring(slot.boxes.as_ref(), &job.boxes, own_boxes)?;
+            bring(slot.begin.as_ref(), job.begin, own_begin)?;
+            machine.wait(Queue::Launches, &machine.mark(Queue::In)?)?;
+            // SAFETY: the buffers live until all launches are waited for below, and each launch
+            // writes only the results of its own slot, which no copy reads any more.
+            unsafe {
+                let reads = |own: &Option<M::Buffer<T>>, shared: &Option<M::Buffer<T>>| {
+                    let buffer = own.as_ref().or(shared.as_ref());
+                    buffer.map_or(ReadOnly::empty(), |buffer| machine.read_only(buffer))
+                };
+                let passed = Arguments {
+                    shape: job.shape,
+                    settings: job.settings,
+                    search: job.search,
+                    starts: job.starts,
+                    searches: u32::from(job.searches),
+                    own_arguments: u32::from(own_arguments > 0),
+                    own_weights: u32::from(own_weights > 0),
+                    own_boxes: u32::from(own_boxes > 0),
+                    own_begin: u32::from(own_begin > 0),
+                    rows: rows as u32,
+                    fits: count as u32,
+                    arguments: reads(&slot.arguments, &arguments),
+                    targets: machine.read_only(&slot.targets),
+                    weights: reads(&slot.weights, &weights),
+                    bounds: machine.read_only(&bounds),
+                    boxes: reads(&slot.boxes, &boxes),
+                    begin: reads(&slot.begin, &begin),
+                    results: machine.read_write(&slot.results),
+                    words: machine.read_write(&slot.words),
+                };
+                let blocks = (count as u32).div_ceil(TEAMS);
+                let resident = machine.resident_blocks(&kernel, THREADS, &passed)?.max(1);
+                machine.launch(&kernel, blocks.min(resident * BLOCKS), THREADS, &passed)?;
+            }
+            let fitted = machine.mark(Queue::Launches)?;
+            machine.wait(Queue::Out, &fitted)?;
+            // SAFETY: there is room for each data set, which nobody uses before the copies are waited
+            // for.
+            unsafe {
+                let to = results[first * width..].as_mut_ptr();
+                machine.copy_out(&slot.results, to.cast(), count * width * size_of::<T>())?;
+                let to = words[first * WORDS..].as_mut_ptr();
+                machine.copy_out(&slot.words, to.cast(), count * WORDS * size_of::<u32>())?;
+            }
+            slot.fitted = Some(fitted);
+            slot.copied = Some(machine.mark(Queue::Out)?);
+        }
+        Ok(())
+    };
+    let made = queued();
+    // Whatever happened: what is copied to must not be freed before.
+    let finished = machine.finish();
+    made.and(finished)?;
+    results[ended * width..].fill(T::nearest(f64::NAN));
+    words[ended * WORDS..].fill(End::NotFitted as u32);
+    if ended == sets {
+        let _ = watch(sets, sets);
+    }
+    Ok((results, words))
+}

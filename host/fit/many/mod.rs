@@ -1,0 +1,733 @@
+//! Many data sets and one model, fitted at once.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `stack` | the data sets |
+//! | `model` | models as these fits hold them |
+//! | `solver` | the back ends that run them |
+//! | `cpu` | on a CPU, a fit in each SIMD lane |
+//! | `gpu` | on a GPU and in the emulator |
+//! | `fits` | the results |
+//!
+//! The arithmetic is [`flockwork_device::fit::many`]'s.
+
+mod cpu;
+mod fits;
+mod gpu;
+mod model;
+mod solver;
+mod stack;
+
+use std::{ops::ControlFlow, sync::Arc, time::Instant};
+
+use flockwork_device::fit::{
+    self as device, Info, Model, Range, Shape,
+    many::{Estimator, Settings},
+};
+
+use self::model::{ManyModel, Typed, Written};
+use super::{Loss, statement::UNKNOWN};
+use crate::{
+    Error, Result, Verdict,
+    backend::{AnyBackend, Choice, Number},
+    formula::Formula,
+};
+
+pub use self::{fits::Fits, solver::ManySolver, stack::Stack};
+pub use flockwork_device::fit::many::End;
+
+/// The most parameters of one fit of many.
+pub const MOST_PARAMETERS: usize = 32;
+
+/// A parameter of the fits.
+#[derive(Clone, Debug)]
+struct Sought {
+    name: String,
+    fixed: Option<f64>,
+    given: Option<(f64, f64)>,
+    /// Where it is looked for unless told otherwise.
+    range: Range,
+    is_linear: bool,
+    /// Whether it makes no sense beyond its range.
+    is_walled: bool,
+}
+
+impl Sought {
+    /// What a descent does not go beyond.
+    fn bounds(&self, searches: bool) -> (f64, f64) {
+        let open = (f64::NEG_INFINITY, f64::INFINITY);
+        if let Some(given) = self.given {
+            return given;
+        }
+        if self.is_linear || !searches {
+            return open;
+        }
+        let (low, high) = match self.range {
+            Range::Plain(low, high) if self.is_walled => return (low, high),
+            Range::Plain(low, high) => (low, high),
+            Range::Scaled { lower, upper, .. } => (lower, upper),
+            Range::WithinArguments => return open,
+        };
+        (if low >= 0.0 { 0.0 } else { open.0 }, if high <= 0.0 { 0.0 } else { open.1 })
+    }
+}
+
+/// A model to be fitted to each of many data sets: Levenberg-Marquardt from starting points for each, all
+/// in one go, without a pass over the host between iterations.
+///
+/// Without starting points, the box of each data set is searched: descents from points spread over it,
+/// each of which begins by solving for the parameters that the model is linear in; the best is refined.
+///
+/// Cost: a fit of P parameters and R rows takes, for each iteration, R predictions with P derivatives and
+/// P^2 R / 2 multiply-adds. A GPU's kernels take models of at most 8 parameters, a CPU 32.
+///
+/// ```
+/// use flockwork::fit::{Many, MichaelisMenten, Stack};
+///
+/// // Two enzymes at the same concentrations.
+/// let concentrations = vec![0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+/// let rates = vec![1.7, 2.9, 4.2, 5.6, 6.8, 7.3, 0.4, 0.7, 1.1, 1.6, 2.1, 2.5];
+/// let fits = Many::new(MichaelisMenten, Stack::new(1, concentrations, rates)?)?.run()?;
+/// for set in 0..fits.len() {
+///     println!("{:.2} +- {:.2}", fits.parameters(set)[0], fits.errors(set)[0]);
+/// }
+/// assert!((fits.parameters(0)[0] - 8.2).abs() < 0.2);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Many<T: Number> {
+    model: Arc<dyn ManyModel<T>>,
+    name: String,
+    stack: Stack<T>,
+    shape: Shape,
+    sought: Vec<Sought>,
+    info: Option<Info>,
+    estimator: Estimator<f64>,
+    tolerance: f64,
+    iterations: u32,
+    absolute_sigma: bool,
+    begin: Vec<T>,
+    own_begin: bool,
+    starts: Option<u32>,
+}
+
+impl<T: Number> std::fmt::Debug for Many<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Many")
+            .field("model", &self.name)
+            .field("sets", &self.stack.sets())
+            .field("rows", &self.stack.rows())
+            .field("parameters", &self.sought)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a back end is given: everything checked and in the fits' type of number.
+pub struct Job<'a, T: Number> {
+    pub(super) model: &'a dyn ManyModel<T>,
+    pub(super) name: &'a str,
+    pub(super) stack: &'a Stack<T>,
+    pub(super) shape: Shape,
+    pub(super) settings: Settings<T>,
+    /// Of the descents from starting points, where there are several.
+    pub(super) search: Settings<T>,
+    pub(super) starts: u32,
+    pub(super) searches: bool,
+    pub(super) bounds: Vec<T>,
+    /// For all data sets, or for each.
+    pub(super) boxes: Vec<T>,
+    pub(super) own_boxes: bool,
+    pub(super) begin: &'a [T],
+    pub(super) own_begin: bool,
+}
+
+impl<T: Number> Job<'_, T> {
+    /// Whether there are descents before the last.
+    pub(super) fn is_several(&self) -> bool {
+        self.starts > 1 || self.searches
+    }
+
+    /// Numbers of a result.
+    pub(super) fn width(&self) -> usize {
+        2 * self.settings.parameters as usize + 1
+    }
+}
+
+/// Called with the number of data sets that are fitted and of all; may end the run.
+pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + Send + 'a;
+
+impl<T: Number> Many<T> {
+    /// The default of [`Many::iterations`].
+    pub const ITERATIONS: u32 = 100;
+
+    /// Fits of a model, with its default sizes.
+    ///
+    /// # Errors
+    /// If the model does not take the number of columns.
+    pub fn new<M: Model>(model: M, stack: Stack<T>) -> Result<Self> {
+        let info = M::INFO;
+        if !info.columns.contains(stack.columns()) {
+            return Err(Error::Columns {
+                model: info.name.to_owned(),
+                found: stack.columns(),
+                accepted: info.columns.to_string(),
+            });
+        }
+        let shape = Shape::of(&info, stack.columns());
+        let mut many = Self::of(Arc::new(Typed(model)), info.name, stack, shape);
+        many.info = Some(info);
+        many.with_parameters()
+    }
+
+    /// Fits of a built-in model by name.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, Stack};
+    ///
+    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![1.0, 4.0, 9.0])?;
+    /// assert_eq!(Many::named("power_law", stack)?.names(), ["factor", "exponent"]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no model of that name, and as [`Many::new`].
+    pub fn named(name: &str, stack: Stack<T>) -> Result<Self> {
+        struct Make<T>(Stack<T>);
+        impl<T: Number> device::Visitor for Make<T> {
+            type Output = Result<Many<T>>;
+            fn visit<M: Model>(self, model: M) -> Self::Output {
+                Many::new(model, self.0)
+            }
+        }
+        device::with_model(name, Make(stack)).unwrap_or_else(|_| {
+            let known = device::MODELS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
+            Err(Error::UnknownModel { name: name.to_owned(), known })
+        })
+    }
+
+    /// Fits of a formula: names of the stack's columns are data, all others parameters. On the CPU.
+    ///
+    /// ```
+    /// use flockwork::{fit::{Many, Stack}, formula::Formula};
+    ///
+    /// let (x, decay) = (vec![0.0_f64, 1.0, 2.0, 3.0], |a: f64, x: &f64| a * (-0.5 * x).exp() + 1.0);
+    /// let y = [2.0, 5.0].iter().flat_map(|&a| x.iter().map(move |x| decay(a, x))).collect();
+    /// let formula = Formula::parse("a*exp(-rate*x) + base")?;
+    /// let fits = Many::from_formula(&formula, Stack::new(1, x.clone(), y)?)?.run()?;
+    /// assert!((fits.parameters(1)[0] - 5.0).abs() < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Formula`] if it makes no sense; [`Error::Unsuitable`] if it has no parameters, or names
+    /// the target.
+    pub fn from_formula(formula: &Formula, stack: Stack<T>) -> Result<Self> {
+        let unsuitable =
+            |why| Error::Unsuitable { objective: crate::formula::NAME.to_owned(), why };
+        let (target, columns) = stack.names().split_last().expect("the target has a name");
+        let names = formula.names();
+        if names.contains(&&**target) {
+            return Err(unsuitable("names the target; rename the column or the parameter"));
+        }
+        let parameters: Vec<String> =
+            names.into_iter().map(str::to_owned).filter(|name| !columns.contains(name)).collect();
+        if parameters.is_empty() {
+            return Err(unsuitable("has no parameters: all its names are columns of the data"));
+        }
+        let model = Written::new(formula, &parameters, columns)?;
+        let range = Range::Plain(-UNKNOWN, UNKNOWN);
+        let sought = parameters.into_iter().enumerate().map(|(nth, name)| Sought {
+            name,
+            fixed: None,
+            given: None,
+            range,
+            is_linear: model.is_linear(nth),
+            is_walled: false,
+        });
+        let sought = sought.collect();
+        let shape = Shape { columns: stack.columns(), sizes: [0; 2] };
+        let many = Self::of(Arc::new(model), crate::formula::NAME, stack, shape);
+        Self { sought, ..many }.checked()
+    }
+
+    fn of(model: Arc<dyn ManyModel<T>>, name: &str, stack: Stack<T>, shape: Shape) -> Self {
+        // Where rounding no longer lets the sum fall reliably.
+        let tolerance = if size_of::<T>() == 4 { 1e-6 } else { 1e-12 };
+        Self {
+            model,
+            name: name.to_owned(),
+            stack,
+            shape,
+            sought: Vec::new(),
+            info: None,
+            estimator: Estimator::of(device::Loss::SQUARES),
+            tolerance,
+            iterations: Self::ITERATIONS,
+            absolute_sigma: false,
+            begin: Vec::new(),
+            own_begin: false,
+            starts: None,
+        }
+    }
+
+    fn with_parameters(mut self) -> Result<Self> {
+        let Some(info) = &self.info else { return Ok(self) };
+        let sought = |index| {
+            let parameter = (info.parameter)(index, &self.shape);
+            Sought {
+                name: parameter.to_string(),
+                fixed: None,
+                given: None,
+                range: parameter.range,
+                is_linear: (info.linear)(index, &self.shape),
+                is_walled: parameter.name == "rho",
+            }
+        };
+        self.sought = (0..(info.parameters)(&self.shape)).map(sought).collect();
+        self.checked()
+    }
+
+    fn checked(self) -> Result<Self> {
+        if self.sought.len() > MOST_PARAMETERS {
+            return Err(Error::Option {
+                option: "the number of parameters",
+                value: self.sought.len().to_string(),
+                accepted: format!("at most {MOST_PARAMETERS} where many data sets are fitted"),
+            });
+        }
+        Ok(self)
+    }
+
+    fn index(&self, name: &str) -> Result<usize> {
+        self.sought.iter().position(|sought| sought.name == name).ok_or_else(|| {
+            let (model, known) = (self.name.clone(), self.names().join(", "));
+            Error::UnknownParameter { name: name.to_owned(), model, known }
+        })
+    }
+
+    /// Sets a size of the model, before anything is said of its parameters.
+    ///
+    /// # Errors
+    /// If the model has no such size or does not accept the number.
+    pub fn size(mut self, name: &str, value: u32) -> Result<Self> {
+        let sizes = self.info.as_ref().map_or(&[][..], |info| info.sizes);
+        let Some(nth) = sizes.iter().position(|size| size.name == name) else {
+            let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
+            let has = if names.is_empty() { "no sizes".to_owned() } else { names.join(" and ") };
+            return Err(Error::Option {
+                option: "size",
+                value: format!("{name:?}"),
+                accepted: format!("a size of the model {}: {has}", self.name),
+            });
+        };
+        let size = &sizes[nth];
+        if !(size.least..=size.most).contains(&value) {
+            return Err(Error::Option {
+                option: size.name,
+                value: value.to_string(),
+                accepted: format!(
+                    "from {} to {} for the model {}",
+                    size.least, size.most, self.name
+                ),
+            });
+        }
+        self.shape.sizes[nth] = value;
+        self.with_parameters()
+    }
+
+    /// Names of the parameters.
+    pub fn names(&self) -> Vec<String> {
+        self.sought.iter().map(|sought| sought.name.clone()).collect()
+    }
+
+    /// The data sets.
+    pub fn stack(&self) -> &Stack<T> {
+        &self.stack
+    }
+
+    /// Whether the parameters are to be looked for without starting points.
+    pub fn searches(&self) -> bool {
+        self.begin.is_empty()
+    }
+
+    /// Bounds of a parameter. They limit where a search looks for it and how far a descent goes.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, PowerLaw, Stack};
+    ///
+    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
+    /// let fits = Many::new(PowerLaw, stack)?.bounds("exponent", 1.0, 1.5)?.run()?;
+    /// assert_eq!(fits.parameters(0)[1], 1.5);
+    /// assert!(fits.errors(0)[1].is_nan());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has no such parameter, or the bounds are not finite or not in order.
+    pub fn bounds(mut self, name: &str, lower: f64, upper: f64) -> Result<Self> {
+        let index = self.index(name)?;
+        if !(lower < upper && (upper - lower).is_finite()) {
+            return Err(Error::Option {
+                option: "the box",
+                value: format!("{lower:?} to {upper:?} for {name}"),
+                accepted: "from a finite number to a greater one".to_owned(),
+            });
+        }
+        self.sought[index].given = Some((lower, upper));
+        Ok(self)
+    }
+
+    /// Fixes a parameter at a known value, for all data sets.
+    ///
+    /// # Errors
+    /// If the model has no such parameter, or the value is not finite.
+    pub fn fixed(mut self, name: &str, value: f64) -> Result<Self> {
+        let index = self.index(name)?;
+        if !value.is_finite() {
+            return Err(Error::Option {
+                option: "fixed value",
+                value: format!("{value:?} of {name}"),
+                accepted: "a finite number".to_owned(),
+            });
+        }
+        self.sought[index].fixed = Some(value);
+        Ok(self)
+    }
+
+    /// Starting values: those of all parameters, in the order of their names, for all data sets, or for
+    /// each. Without any, the parameters are looked for.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, PowerLaw, Stack};
+    ///
+    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![2.0, 8.0, 18.0, 3.0, 6.0, 9.0])?;
+    /// let many = Many::new(PowerLaw, stack)?;
+    /// assert!((many.clone().begin(vec![1.0, 1.0])?.run()?.parameters(0)[1] - 2.0).abs() < 1e-9);
+    /// let each = many.begin(vec![1.9, 2.1, 2.8, 1.1])?.run()?;
+    /// assert!((each.parameters(1)[0] - 3.0).abs() < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are neither as many, or one is not finite.
+    pub fn begin(mut self, values: Vec<T>) -> Result<Self> {
+        let (found, expected) = (values.len(), self.sought.len());
+        if found != expected && found != expected * self.stack.sets() {
+            return Err(Error::Length { what: "the list of starting values", found, expected });
+        }
+        if let Some(index) = values.iter().position(|value| !value.to_f64().is_finite()) {
+            let value = values[index].to_f64();
+            return Err(Error::NotFinite { what: "starting value", index, value });
+        }
+        self.own_begin = found != expected;
+        self.begin = values;
+        Ok(self)
+    }
+
+    /// How many starting points are searched from in each data set, where none is given; by default 16 to
+    /// 64, by the number of parameters that the model is not linear in.
+    ///
+    /// # Errors
+    /// If there is to be none, or more than 4096.
+    pub fn starts(mut self, starts: u32) -> Result<Self> {
+        if !(1..=4096).contains(&starts) {
+            let (value, accepted) = (starts.to_string(), "from 1 to 4096".to_owned());
+            return Err(Error::Option { option: "starts", value, accepted });
+        }
+        self.starts = Some(starts);
+        Ok(self)
+    }
+
+    /// The loss of a residual and its scale, in units of the residuals; losses without a scale ignore it.
+    ///
+    /// # Errors
+    /// If the loss has a scale, and it is not positive.
+    pub fn loss(mut self, loss: Loss, scale: f64) -> Result<Self> {
+        if loss.has_scale() && !(scale > 0.0 && scale.is_finite()) {
+            return Err(Error::Option {
+                option: "loss scale",
+                value: format!("{scale:?}"),
+                accepted: format!("a positive number for the loss {loss}"),
+            });
+        }
+        self.estimator = Estimator::of(device::Loss { kind: loss.kind(), scale });
+        Ok(self)
+    }
+
+    /// Takes the targets as counts and maximises the likelihood of the Poisson distribution: the value is
+    /// the deviance, 2 sum (f - y + y ln(y / f)), and standard errors follow from Fisher's information.
+    /// Predictions must be positive: bound what could make them negative.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, Polynomial, Stack};
+    ///
+    /// // The mean of counts, and its error.
+    /// let stack = Stack::new(1, vec![0.0; 4], vec![3.0, 7.0, 5.0, 1.0])?;
+    /// let fits = Many::new(Polynomial, stack)?.size("degree", 0)?.poisson()?.run()?;
+    /// assert!((fits.parameters(0)[0] - 4.0_f64).abs() < 1e-6 && (fits.errors(0)[0] - 1.0).abs() < 1e-6);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a target is negative.
+    pub fn poisson(mut self) -> Result<Self> {
+        if let Some(index) = self.stack.targets.iter().position(|&target| target < T::ZERO) {
+            return Err(Error::Option {
+                option: "a count",
+                value: format!("{} at index {index} (from 0)", self.stack.targets[index]),
+                accepted: "0 or a positive number".to_owned(),
+            });
+        }
+        self.estimator = Estimator::poisson();
+        Ok(self)
+    }
+
+    /// Whether weights are 1 / variance, so that standard errors follow from them alone. Otherwise they
+    /// are scaled by the residual standard deviation, as for [`Fit`](super::Fit::absolute_sigma).
+    pub fn absolute_sigma(mut self, absolute: bool) -> Self {
+        self.absolute_sigma = absolute;
+        self
+    }
+
+    /// The relative fall of the sum in one iteration below which a fit has converged: 1e-6 by default in
+    /// `f32`, and 1e-12 in `f64`.
+    ///
+    /// # Errors
+    /// If it is not between 0 and 1.
+    pub fn tolerance(mut self, tolerance: f64) -> Result<Self> {
+        if !(0.0..1.0).contains(&tolerance) {
+            let (value, accepted) = (format!("{tolerance:?}"), "0 or more, and below 1".to_owned());
+            return Err(Error::Option { option: "tolerance", value, accepted });
+        }
+        self.tolerance = tolerance;
+        Ok(self)
+    }
+
+    /// The most iterations of a descent.
+    ///
+    /// # Errors
+    /// If it is 0, or more than a million.
+    pub fn iterations(mut self, iterations: u32) -> Result<Self> {
+        if !(1..=1_000_000).contains(&iterations) {
+            let (value, accepted) = (iterations.to_string(), "from 1 to 1000000".to_owned());
+            return Err(Error::Option { option: "iterations", value, accepted });
+        }
+        self.iterations = iterations;
+        Ok(self)
+    }
+
+    /// Fits them where they are fitted fastest: on a GPU, if there is one and the model has kernels, else
+    /// on all cores of the CPU.
+    ///
+    /// # Errors
+    /// As [`Many::run_on`].
+    pub fn run(&self) -> Result<Fits<T>> {
+        self.run_on(&self.select(Choice::Auto, 0)?, |_, _| {})
+    }
+
+    /// The back end that suits these fits.
+    ///
+    /// # Errors
+    /// As [`AnyBackend::select`], and if a GPU is asked for that cannot fit this model.
+    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
+        let why = self.model.why_no_kernels(self.sought.len());
+        match (choice, why) {
+            (Choice::Cpu, _) | (_, None) => AnyBackend::select(choice, threads),
+            (Choice::Auto, Some(why)) => AnyBackend::cpu(threads, &why),
+            (Choice::Cuda, Some(reason)) => {
+                Err(Error::ModelOnGpu { model: self.name.clone(), reason })
+            }
+        }
+    }
+
+    /// Fits them on a back end. `watch` is called now and then with how many are fitted and how many
+    /// there are; it may end the run by [`ControlFlow::Break`], after which the results so far are given.
+    ///
+    /// # Errors
+    /// If there is no memory, all parameters are fixed, or the back end has no kernels for the model.
+    pub fn run_on<V: Verdict>(
+        &self,
+        backend: &impl ManySolver,
+        mut watch: impl FnMut(usize, usize) -> V + Send,
+    ) -> Result<Fits<T>> {
+        let begun = Instant::now();
+        let starts = self.starting_points();
+        let job = self.job(&starts)?;
+        let mut interrupted = false;
+        let mut watch = |done, all| {
+            let verdict = watch(done, all).into_control_flow();
+            interrupted |= verdict.is_break() && done < all;
+            verdict
+        };
+        let (numbers, words) = backend.solve(&job, &mut watch)?;
+        Ok(Fits {
+            names: self.names(),
+            numbers,
+            words,
+            backend: backend.describe(),
+            elapsed: begun.elapsed(),
+            interrupted,
+        })
+    }
+
+    /// Number of free parameters that the model is not linear in.
+    fn curved(&self) -> usize {
+        self.sought.iter().filter(|sought| sought.fixed.is_none() && !sought.is_linear).count()
+    }
+
+    /// Places of starting points in the box, from 0 to 1: an additive recurrence with the powers of the
+    /// generalised golden ratio (Roberts 2018), over the parameters that the model is not linear in.
+    fn starting_points(&self) -> Vec<T> {
+        if !self.searches() {
+            let mut begin = self.begin.clone();
+            for values in begin.chunks_exact_mut(self.sought.len()) {
+                for (value, sought) in values.iter_mut().zip(&self.sought) {
+                    if let Some(fixed) = sought.fixed {
+                        *value = T::nearest(fixed);
+                    }
+                }
+            }
+            return begin;
+        }
+        let curved = self.curved();
+        let starts = match (self.starts, curved) {
+            // There is but one minimum.
+            (_, 0) => 1,
+            (Some(starts), _) => starts,
+            (None, 1) => 16,
+            (None, 2) => 32,
+            (None, _) => 64,
+        };
+        let mut ratio = 1.5_f64;
+        for _ in 0..60 {
+            ratio = (1.0 + ratio).powf(1.0 / (curved as f64 + 1.0));
+        }
+        let mut places = Vec::with_capacity(starts as usize * self.sought.len());
+        for start in 0..starts {
+            let mut nth = 0;
+            for sought in &self.sought {
+                let place = if sought.is_linear || sought.fixed.is_some() {
+                    0.5
+                } else {
+                    nth += 1;
+                    (0.5 + f64::from(start) / ratio.powi(nth)).fract()
+                };
+                places.push(T::nearest(place));
+            }
+        }
+        places
+    }
+
+    fn job<'a>(&'a self, begin: &'a [T]) -> Result<Job<'a, T>> {
+        let bits = |is: &dyn Fn(&Sought) -> bool| {
+            let bit = |(nth, sought)| u32::from(is(sought)) << nth;
+            self.sought.iter().enumerate().map(bit).sum()
+        };
+        let (free, linear) = (bits(&|s| s.fixed.is_none()), bits(&|s| s.is_linear));
+        if free == 0 {
+            return Err(Error::Option {
+                option: "the number of parameters that are not fixed",
+                value: "0".to_owned(),
+                accepted: "at least 1".to_owned(),
+            });
+        }
+        let searches = self.searches();
+        let loss = device::Loss {
+            kind: self.estimator.loss.kind,
+            scale: T::nearest(self.estimator.loss.scale),
+        };
+        let poisson = self.estimator.poisson;
+        let settings = Settings {
+            estimator: Estimator { loss, poisson },
+            tolerance: T::nearest(self.tolerance),
+            iterations: self.iterations,
+            parameters: self.sought.len() as u32,
+            free,
+            linear,
+            absolute: u32::from(self.absolute_sigma || poisson == 1),
+        };
+        // Descents from all over the box need not end in the last digit, nor crawl along valleys. Counts
+        // are first fitted by least squares, for which a prediction may be negative.
+        let search = Settings {
+            estimator: Estimator { loss, poisson: 0 },
+            tolerance: T::nearest(self.tolerance.max(1e-5)),
+            iterations: self.iterations.min(SEARCH_ITERATIONS),
+            ..settings
+        };
+        let pairs = |of: &dyn Fn(&Sought) -> (f64, f64)| -> Vec<T> {
+            let pairs = self.sought.iter().map(of);
+            pairs.flat_map(|(low, high)| [T::nearest(low), T::nearest(high)]).collect()
+        };
+        let bounds = pairs(&|sought| match sought.fixed {
+            Some(_) => (f64::NEG_INFINITY, f64::INFINITY),
+            None => sought.bounds(searches),
+        });
+        let (boxes, own_boxes) = if searches { self.boxes() } else { (Vec::new(), false) };
+        let each = self.sought.len() * if self.own_begin { self.stack.sets() } else { 1 };
+        Ok(Job {
+            model: &*self.model,
+            name: &self.name,
+            stack: &self.stack,
+            shape: self.shape,
+            settings,
+            search,
+            starts: (begin.len() / each) as u32,
+            searches,
+            bounds,
+            boxes,
+            own_boxes,
+            begin,
+            own_begin: self.own_begin,
+        })
+    }
+
+    /// Where the parameters of each data set are looked for, or of all.
+    fn boxes(&self) -> (Vec<T>, bool) {
+        let side = |sought: &Sought, (y, x, within): (f64, f64, (f64, f64))| {
+            if let Some(value) = sought.fixed {
+                return (value, value);
+            }
+            // It is solved for.
+            if sought.is_linear && sought.given.is_none() {
+                return (0.0, 0.0);
+            }
+            let (low, high) = sought.given.unwrap_or_else(|| sought.range.bounds(y, x, within));
+            if low == high { (low, low + low.abs().max(1.0)) } else { (low, high) }
+        };
+        let all = |scales| -> Vec<T> {
+            let sides = self.sought.iter().map(|sought| side(sought, scales));
+            sides.flat_map(|(low, high)| [T::nearest(low), T::nearest(high)]).collect()
+        };
+        let is_own = |sought: &Sought| match sought.range {
+            _ if sought.given.is_some() || sought.fixed.is_some() || sought.is_linear => false,
+            Range::Plain(..) => false,
+            Range::Scaled { y, x, .. } => y != 0 || x != 0 && self.stack.own_arguments,
+            Range::WithinArguments => self.stack.own_arguments,
+        };
+        let scales = |set: usize| {
+            let columns = self.stack.columns() as usize;
+            let (mut x, mut within) = (0.0_f64, (f64::INFINITY, f64::NEG_INFINITY));
+            for row in self.stack.arguments(set).chunks_exact(columns) {
+                x = row.iter().fold(x, |x, number| x.max(number.to_f64().abs()));
+                let first = row[0].to_f64();
+                within = (within.0.min(first), within.1.max(first));
+            }
+            (x, within)
+        };
+        let shared = if self.stack.own_arguments { None } else { Some(scales(0)) };
+        if !self.sought.iter().any(is_own) {
+            let (x, within) = shared.unwrap_or_else(|| scales(0));
+            return (all((1.0, x, within)), false);
+        }
+        let of_set = |set: usize| {
+            let targets = self.stack.targets(set).iter().map(|target| target.to_f64().abs());
+            let y = targets.filter(|target| !target.is_nan()).fold(0.0, f64::max);
+            let (x, within) = shared.unwrap_or_else(|| scales(set));
+            all((y, x, within))
+        };
+        ((0..self.stack.sets()).flat_map(of_set).collect(), true)
+    }
+}
+
+/// The most iterations of a descent from a starting point that was not given.
+const SEARCH_ITERATIONS: u32 = 30;

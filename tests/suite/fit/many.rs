@@ -1,0 +1,312 @@
+//! Many data sets at once: the library.
+
+use std::ops::ControlFlow;
+
+use flockwork::{
+    Error,
+    backend::{Choice, Cpu, Simd},
+    fit::{Data, End, Fit, Fits, Loss, Many, Stack},
+    formula::Formula,
+};
+
+use crate::common::many::{ManyCase, Weights, equal_fits, many, many_cases, share};
+
+/// Decays over a background, of as many data sets: amplitude, rate and background of each.
+fn decays(sets: usize) -> (Vec<f64>, Vec<f64>, impl Fn(usize) -> [f64; 3]) {
+    let x: Vec<f64> = (0..30).map(|row| 0.2 * f64::from(row)).collect();
+    let of = |set: usize| {
+        [1.0 + 4.0 * share(3 * set), 0.3 + 2.0 * share(3 * set + 1), share(3 * set + 2)]
+    };
+    let y = (0..sets).flat_map(|set| {
+        let [amplitude, rate, base] = of(set);
+        let noise = move |row: usize| 0.04 * (share(1_000_000 + set * 30 + row) - 0.5);
+        let value =
+            move |(row, x): (usize, &f64)| amplitude * (-rate * x).exp() + base + noise(row);
+        x.iter().enumerate().map(value).collect::<Vec<_>>()
+    });
+    (x.clone(), y.collect(), of)
+}
+
+fn cpu() -> Cpu {
+    Cpu::new(2).unwrap()
+}
+
+fn run(many: &Many<f64>) -> Fits<f64> {
+    many.run_on(&cpu(), |_, _| {}).unwrap()
+}
+
+/// Checks that the fits are those that each data set has by itself.
+fn as_single(fits: &Fits<f64>, set: usize, single: Fit, scale: f64) {
+    let single = single.run_on(&cpu(), |_| {}).unwrap();
+    let close = |a: f64, b: f64, unit: f64| (a - b).abs() <= 1e-5 * unit.abs() + 1e-12;
+    assert!(fits.value(set) <= single.value * (1.0 + 1e-9), "{} {}", fits.value(set), single.value);
+    for (nth, parameter) in single.parameters.iter().enumerate() {
+        let (value, error) = (fits.parameters(set)[nth], fits.errors(set)[nth]);
+        assert!(close(value, parameter.value, parameter.error), "{} {value}", parameter.value);
+        assert!(close(error, scale * parameter.error, error), "{} {error}", parameter.error);
+    }
+}
+
+#[test]
+fn each_is_fitted_as_by_itself() {
+    let (x, y, _) = decays(40);
+    let stack = Stack::new(1, x.clone(), y.clone()).unwrap();
+    let fits = run(&Many::named("offset_exponentials", stack).unwrap());
+    assert_eq!(fits.count(End::Converged), 40);
+    for set in [0, 7, 39] {
+        let rows = x.iter().zip(&y[set * 30..]).map(|(&x, &y)| (x, y));
+        let single = Fit::named("offset_exponentials", Data::pairs(rows).unwrap()).unwrap();
+        as_single(&fits, set, single, 1.0);
+    }
+}
+
+#[test]
+fn weights_gaps_and_arguments_of_its_own_are_those_of_each() {
+    let (x, y, _) = decays(20);
+    // Times of its own for each, weights, and every seventh row missing.
+    let times: Vec<f64> = (0..20 * 30).map(|at| x[at % 30] + 0.01 * share(at)).collect();
+    let mut targets = y.clone();
+    targets.iter_mut().step_by(7).for_each(|target| *target = f64::NAN);
+    let weights: Vec<f64> = (0..600).map(|at| (at % 4) as f64).collect();
+    let stack = Stack::with_own_arguments(1, 20, times.clone(), targets.clone()).unwrap();
+    let stack = stack.weighted(weights.clone()).unwrap();
+    for absolute in [false, true] {
+        let many = Many::named("offset_exponentials", stack.clone()).unwrap();
+        let fits = run(&many.absolute_sigma(absolute));
+        for set in [0, 3, 19] {
+            let some: Vec<usize> =
+                (set * 30..set * 30 + 30).filter(|&at| !targets[at].is_nan()).collect();
+            let rows = some.iter().map(|&at| (times[at], targets[at]));
+            let single = Fit::named("offset_exponentials", Data::pairs(rows).unwrap()).unwrap();
+            let single = single.weighted(some.iter().map(|&at| weights[at])).unwrap();
+            as_single(&fits, set, single.absolute_sigma(absolute), 1.0);
+            let counted = some.iter().filter(|&&at| weights[at] > 0.0).count();
+            assert_eq!(fits.rows(set), counted as u32);
+        }
+    }
+}
+
+#[test]
+fn starting_values_lead_to_the_same_place() {
+    let (x, y, of) = decays(50);
+    let many = Many::named("offset_exponentials", Stack::new(1, x, y).unwrap()).unwrap();
+    let searched = run(&many);
+    let shared = run(&many.clone().begin(vec![0.5, 3.0, 1.0]).unwrap());
+    let own = (0..50).flat_map(|set| {
+        let [amplitude, rate, base] = of(set);
+        [base, amplitude, rate]
+    });
+    let own = run(&many.begin(own.collect()).unwrap());
+    for set in 0..50 {
+        for fits in [&shared, &own] {
+            for (a, b) in searched.parameters(set).iter().zip(fits.parameters(set)) {
+                assert!((a - b).abs() < 1e-5 * a.abs(), "{set}: {a} {b}");
+            }
+        }
+    }
+    let iterations = |fits: &Fits<f64>| (0..50).map(|set| fits.iterations(set)).sum::<u32>();
+    assert!(iterations(&own) < iterations(&shared));
+}
+
+#[test]
+fn a_formula_is_fitted_as_a_built_in_model() {
+    let (x, y, _) = decays(30);
+    let stack = Stack::new(1, x, y).unwrap();
+    let formula = Formula::parse("base + amp*exp(-rate*x)").unwrap();
+    let typed = Many::from_formula(&formula, stack.clone()).unwrap();
+    let typed = typed.bounds("rate", 0.0, 20.0).unwrap();
+    let built_in = run(&Many::named("offset_exponentials", stack).unwrap());
+    let typed = run(&typed);
+    for set in 0..30 {
+        for (a, b) in typed.parameters(set).iter().zip(built_in.parameters(set)) {
+            assert!((a - b).abs() < 1e-5 * a.abs(), "{set}: {a} {b}");
+        }
+    }
+    assert_eq!(typed.names(), ["base", "amp", "rate"]);
+}
+
+#[test]
+fn counts_are_fitted_by_likelihood() {
+    // The most likely line through counts, by Newton's method on the likelihood in long form.
+    let x: Vec<f64> = (0..12).map(f64::from).collect();
+    let counts = [3.0, 1.0, 4.0, 6.0, 5.0, 9.0, 7.0, 12.0, 10.0, 15.0, 12.0, 0.0];
+    let stack = Stack::new(1, x.clone(), counts.to_vec()).unwrap();
+    let many = Many::named("polynomial", stack).unwrap().size("degree", 1).unwrap();
+    let fits = run(&many.poisson().unwrap().begin(vec![5.0, 0.5]).unwrap());
+    let mut at = [5.0, 0.5];
+    for _ in 0..50 {
+        let (mut gradient, mut matrix) = ([0.0; 2], [[0.0; 2]; 2]);
+        for (x, y) in x.iter().zip(counts) {
+            let expected = at[0] + at[1] * x;
+            let slope = [1.0, *x];
+            for i in 0..2 {
+                gradient[i] += (y / expected - 1.0) * slope[i];
+                for j in 0..2 {
+                    matrix[i][j] += y / (expected * expected) * slope[i] * slope[j];
+                }
+            }
+        }
+        let determinant = matrix[0][0] * matrix[1][1] - matrix[0][1] * matrix[1][0];
+        at[0] += (matrix[1][1] * gradient[0] - matrix[0][1] * gradient[1]) / determinant;
+        at[1] += (matrix[0][0] * gradient[1] - matrix[1][0] * gradient[0]) / determinant;
+    }
+    for (found, expected) in fits.parameters(0).iter().zip(at) {
+        assert!((found - expected).abs() < 1e-5, "{found} {expected}");
+    }
+    let negative = Stack::new(1, vec![0.0, 1.0], vec![1.0, -1.0]).unwrap();
+    let message = Many::<f64>::named("polynomial", negative).unwrap().poisson().unwrap_err();
+    assert!(message.to_string().contains("-1 at index 1"), "{message}");
+}
+
+#[test]
+fn each_way_to_end_has_its_word() {
+    let x = vec![0.0, 1.0, 2.0, 3.0, 4.0];
+    let nan = f64::NAN;
+    let targets = [
+        [5.0, 3.1, 2.2, 1.4, 1.1],
+        [2.0; 5],
+        [5.0, nan, nan, nan, 1.0],
+        [nan; 5],
+        // Before the decay has any weight: amplitude and rate are not told apart.
+        [0.0, 0.0, 0.0, 0.0, 1e-30],
+    ];
+    let stack = Stack::new(1, x.clone(), targets.concat()).unwrap();
+    assert_eq!(stack.missing(), 8);
+    let many = Many::named("offset_exponentials", stack).unwrap();
+    let fits = run(&many);
+    let ends: Vec<End> = (0..4).map(|set| fits.end(set)).collect();
+    let expected = [End::Converged, End::Constant, End::TooFewRows, End::TooFewRows];
+    assert_eq!(ends, expected);
+    assert!(fits.parameters(1).iter().all(|x| x.is_nan()) && fits.value(1).is_nan());
+    assert_eq!((fits.rows(2), fits.rows(3)), (2, 0));
+
+    let fits = run(&many.clone().begin(vec![1.0, 1.0, 0.1]).unwrap().iterations(1).unwrap());
+    assert_eq!(fits.end(0), End::Iterations);
+    assert_eq!(fits.iterations(0), 1);
+    // exp overflows.
+    let fits = run(&many.begin(vec![1.0, 1.0, -1e3]).unwrap());
+    assert_eq!(fits.end(0), End::NotFinite);
+
+    // A model that is linear in all parameters fits what is constant, and what is not determined is
+    // found out: two columns that are the same.
+    let twice: Vec<f64> = x.iter().flat_map(|&x| [x, x]).collect();
+    let stack = Stack::new(2, twice, vec![0.0, 1.0, 2.0, 3.1, 4.0]).unwrap();
+    let fits = run(&Many::named("linear", stack).unwrap().begin(vec![0.0, 0.0]).unwrap());
+    assert_eq!(fits.end(0), End::Undetermined);
+    assert_eq!(fits.errors(0), [f64::INFINITY; 2]);
+    let stack = Stack::new(1, x, vec![2.0; 5]).unwrap();
+    let fits = run(&Many::named("polynomial", stack).unwrap().size("degree", 1).unwrap());
+    assert_eq!(fits.end(0), End::Converged);
+    assert!((fits.parameters(0)[0] - 2.0).abs() < 1e-12);
+}
+
+#[test]
+fn the_bits_depend_on_nothing_but_the_data() {
+    for case in many_cases() {
+        let case = ManyCase { sets: 70, ..case };
+        for model in ["logistic", "gaussians", "polynomial", "hill"] {
+            let many = many::<f64>(model, &case);
+            let all = run(&many);
+            let plain = Cpu::with_simd(1, Simd::Baseline).unwrap();
+            equal_fits(&all, &many.run_on(&plain, |_, _| {}).unwrap(), model);
+            let single = crate::common::many::many::<f32>(model, &case);
+            let here = single.run_on(&cpu(), |_, _| {}).unwrap();
+            equal_fits(&here, &single.run_on(&plain, |_, _| {}).unwrap(), model);
+        }
+    }
+}
+
+#[test]
+fn a_data_set_does_not_know_of_the_others() {
+    let (x, y, _) = decays(300);
+    let all = Stack::new(1, x.clone(), y.clone()).unwrap();
+    let all = run(&Many::named("offset_exponentials", all).unwrap());
+    for set in [0, 17, 299] {
+        let alone = Stack::new(1, x.clone(), y[set * 30..][..30].to_vec()).unwrap();
+        let alone = run(&Many::named("offset_exponentials", alone).unwrap());
+        assert_eq!(alone.parameters(0), all.parameters(set));
+        assert_eq!(alone.errors(0), all.errors(set));
+    }
+}
+
+#[test]
+fn large_models_run_on_the_cpu() {
+    let x: Vec<f64> = (0..60).map(|row| f64::from(row) / 30.0 - 1.0).collect();
+    let y: Vec<f64> = x.iter().flat_map(|x| [x.powi(9) - x, 1.0 + x.powi(11)]).collect();
+    let y: Vec<f64> =
+        (0..2).flat_map(|set| y.iter().skip(set).step_by(2).copied().collect::<Vec<_>>()).collect();
+    let many = Many::named("polynomial", Stack::new(1, x, y).unwrap()).unwrap();
+    let many = many.size("degree", 11).unwrap();
+    let fits = run(&many);
+    for (set, power, value) in [(0, 9, 1.0), (0, 1, -1.0), (1, 0, 1.0), (1, 11, 1.0), (1, 3, 0.0)] {
+        let found = fits.parameters(set)[power];
+        assert!((found - value).abs() < 1e-4, "{set} {power}: {found}");
+    }
+    let message = many.select(Choice::Cuda, 1).unwrap_err();
+    assert!(message.to_string().contains("takes 8 parameters at most, not 12"), "{message}");
+    let (x, y) = (vec![0.0, 1.0], vec![0.0, 1.0]);
+    let many = Many::named("exponentials", Stack::new(1, x, y).unwrap()).unwrap();
+    assert!(many.size("terms", 12).is_ok());
+}
+
+#[test]
+fn a_run_can_be_ended() {
+    let (x, y, _) = decays(20_000);
+    let many = Many::named("offset_exponentials", Stack::new(1, x, y).unwrap()).unwrap();
+    let many = many.begin(vec![0.5, 3.0, 1.0]).unwrap();
+    let mut seen = Vec::new();
+    let fits = many
+        .run_on(&cpu(), |done, all| {
+            seen.push((done, all));
+            if done > 5_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+    assert!(fits.interrupted());
+    let (done, _) = *seen.last().unwrap();
+    assert_eq!(fits.count(End::NotFitted), 20_000 - done);
+    assert!(fits.parameters(0)[0].is_finite() && fits.parameters(19_999)[0].is_nan());
+    assert!(seen.iter().all(|&(_, all)| all == 20_000));
+}
+
+#[test]
+fn bounds_and_fixed_values_hold() {
+    let (x, y, _) = decays(10);
+    let many = Many::named("offset_exponentials", Stack::new(1, x, y).unwrap()).unwrap();
+    let bounded = run(&many.clone().bounds("rate1", 2.5, 9.0).unwrap());
+    assert!((0..10).all(|set| bounded.parameters(set)[2] >= 2.5));
+    let at = (0..10).find(|&set| bounded.parameters(set)[2] == 2.5).expect("one is at its bound");
+    assert!(bounded.errors(at)[2].is_nan() && bounded.errors(at)[0].is_finite());
+    let fixed = run(&many.clone().fixed("rate1", 1.0).unwrap());
+    assert!((0..10).all(|set| fixed.parameters(set)[2] == 1.0 && fixed.errors(set)[2] == 0.0));
+    let all = many.fixed("rate1", 1.0).unwrap().fixed("offset", 0.0).unwrap();
+    let message = all.fixed("amplitude1", 1.0).unwrap().run_on(&cpu(), |_, _| {}).unwrap_err();
+    assert!(message.to_string().contains("it must be at least 1"), "{message}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let message = |result: Result<Stack<f64>, Error>| result.unwrap_err().to_string();
+    assert!(message(Stack::new(1, vec![], vec![1.0])).contains("the list of arguments"));
+    assert!(message(Stack::new(1, vec![0.0, 1.0], vec![1.0; 3])).contains("the list of targets"));
+    assert!(message(Stack::new(0, vec![], vec![])).contains("the list of arguments"));
+    assert!(message(Stack::new(1, vec![f64::NAN], vec![1.0])).contains("argument 0"));
+    assert!(message(Stack::new(1, vec![1.0], vec![f64::INFINITY])).contains("target 0"));
+    assert!(message(Stack::images(0, 4, vec![])).contains("at least one pixel"));
+    assert!(message(Stack::with_own_arguments(1, 0, vec![], vec![])).contains("targets"));
+    let stack = Stack::new(1, vec![0.0, 1.0, 2.0], vec![1.0, 2.0, 4.0]).unwrap();
+    assert!(message(stack.clone().weighted(vec![1.0, -1.0, 0.0])).contains("-1 at index 1"));
+    assert!(message(stack.clone().named(vec!["t".to_owned()])).contains("the list of names"));
+    let many = Many::named("power_law", stack.clone()).unwrap();
+    let message = |result: Result<Many<f64>, Error>| result.unwrap_err().to_string();
+    assert!(message(Many::named("powerlaw", stack)).contains("no model called \"powerlaw\""));
+    assert!(message(many.clone().bounds("rate", 0.0, 1.0)).contains("factor, exponent"));
+    assert!(message(many.clone().bounds("factor", 1.0, 1.0)).contains("1.0 to 1.0 for factor"));
+    assert!(message(many.clone().begin(vec![1.0])).contains("starting values"));
+    assert!(message(many.clone().begin(vec![1.0, f64::NAN])).contains("starting value 1"));
+    assert!(message(many.clone().starts(0)).contains("from 1 to 4096"));
+    assert!(message(many.clone().iterations(0)).contains("from 1 to 1000000"));
+    assert!(message(many.clone().tolerance(-1.0)).contains("0 or more"));
+    assert!(message(many.clone().loss(Loss::Huber, 0.0)).contains("loss scale"));
+    assert!(message(many.size("terms", 2)).contains("no sizes"));
+    let _ = Weights::None;
+}
