@@ -19,6 +19,7 @@ pub mod bbob;
 mod fit;
 #[cfg(feature = "lineage")]
 pub mod lineage;
+mod many;
 pub mod paths;
 
 use std::time::Duration;
@@ -27,6 +28,7 @@ use flockwork_device::swarm::layout::{self, TILE};
 use serde::{Deserialize, Serialize};
 
 pub use fit::{FITS, FitCase, FitMeasurement, Processor, allowed, fit, processor};
+pub use many::{Begin, IMAGES, ManyMeasurement, many};
 
 use crate::{
     Error, Result,

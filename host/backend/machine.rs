@@ -33,7 +33,7 @@ pub trait Machine {
     /// A point in a [`Queue`].
     type Mark;
     /// Host memory that can be copied while other work runs, as long as this lives.
-    type Pinned;
+    type Pinned: Send + Sync + 'static;
 
     /// Loads a kernel.
     fn load<K: Kernel>(&self) -> Result<Self::Loaded<K>>;

@@ -308,6 +308,11 @@ pub struct Pinned {
     context: Arc<Context>,
 }
 
+// SAFETY: the address only goes to the driver, whose calls may come from any thread.
+unsafe impl Send for Pinned {}
+// SAFETY: as above.
+unsafe impl Sync for Pinned {}
+
 impl Drop for Pinned {
     fn drop(&mut self) {
         // If either call fails, the context is being destroyed and takes the pin with it.

@@ -1,7 +1,8 @@
 //! Pictures of a run, from plain numbers: [`convergence()`] plots the best value against the
 //! iterations, [`animation()`] shows the particles over a contour map of a function of two
 //! variables, [`fitting()`] plots data with the fitted curve, [`bars()`] compares
-//! times, and [`ecdf()`] shows which share of many targets was reached by when.
+//! times, [`distributions()`] shows the parameters of many fits, and [`ecdf()`] which share of many
+//! targets was reached by when.
 //!
 //! Nothing here depends on swarms or back ends. [`plotters`] draws with an embedded font
 //! (`font.ttf`), so no system fonts are needed. Pictures are written atomically.
@@ -30,6 +31,7 @@ mod animation;
 mod axis;
 mod bars;
 mod convergence;
+mod distributions;
 mod ecdf;
 mod file;
 mod fitting;
@@ -43,6 +45,7 @@ use plotters::style::{FontStyle, IntoFont, RGBColor, TextStyle, register_font};
 pub use animation::{Animation, Frame, animation};
 pub use bars::{Bar, Bars, bars};
 pub use convergence::{Convergence, Sample, convergence};
+pub use distributions::{Distributions, ShownFit, distributions};
 pub use ecdf::{Ecdf, Reached, ecdf};
 pub use fitting::{Fitting, fitting};
 

@@ -18,6 +18,7 @@ mod lineage;
 #[cfg(not(feature = "lineage"))]
 #[path = "without_lineage.rs"]
 mod lineage;
+mod many;
 mod paths;
 mod swarm;
 mod swarms;
@@ -34,6 +35,8 @@ pub enum Command {
     /// Time an iteration for swarms that fit a linear model to many rows, and compare it with the
     /// limits of memory and arithmetic.
     Fit(fit::Fit),
+    /// Time fits of a Gaussian to many small images: from memory, and with everything on the GPU.
+    Many(many::Many),
     /// Search the 24 functions of the Black-Box Optimization Benchmark: how many instances a method
     /// solves (to 1e-8), which share of 51 targets from 100 to 1e-8 it reaches, and the expected
     /// number of evaluations to solve an instance.
@@ -55,6 +58,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
         Command::Evaluation(arguments) => evaluation::run(arguments),
         Command::Paths(arguments) => paths::run(arguments),
         Command::Fit(arguments) => fit::run(arguments),
+        Command::Many(arguments) => many::run(arguments),
         Command::Bbob(arguments) => bbob::run(arguments),
         Command::Lineage(arguments) => lineage::run(arguments),
     }

@@ -15,6 +15,7 @@ use flockwork::{
     fit::{End, Fits, Many, Stack},
     formula::Formula,
     io::{self, Columns},
+    plot,
     swarm::Precision,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -113,13 +114,21 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
         Some(path) => fits.write(path, names.as_deref()),
         None => Ok(()),
     };
-    let told = arguments.of_many.table.as_deref().filter(|_| written.is_ok());
+    let drawn = match &arguments.plot {
+        Some(path) => draw(path, arguments, &many, &fits, names.as_deref()),
+        None => Ok(()),
+    };
+    let files = [
+        arguments.of_many.table.as_deref().filter(|_| written.is_ok()),
+        arguments.plot.as_deref().filter(|_| drawn.is_ok()),
+    ];
     let report = match arguments.json {
         true => as_json(arguments, &many, &fits),
-        false => as_text(arguments, &many, &fits, backend.reason().to_string(), left_out, told),
+        false => as_text(arguments, &many, &fits, (backend.reason(), left_out), files),
     };
     super::super::print(&report)?;
-    Ok(written?)
+    written?;
+    Ok(drawn?)
 }
 
 fn bar(sets: usize, quiet: bool) -> ProgressBar {
@@ -137,7 +146,6 @@ impl Arguments {
             ("--profile", self.profile),
             ("--gram", self.gram),
             ("--confidence", self.confidence.is_some()),
-            ("--plot", self.plot.is_some()),
             ("--history", self.history.is_some()),
             ("--log", self.log.is_some()),
             ("--save", self.save.is_some()),
@@ -165,7 +173,10 @@ impl Arguments {
                 self.loss
             );
         }
-        let outputs = [("--table", self.of_many.table.as_deref(), Format::Numbers)];
+        let outputs = [
+            ("--table", self.of_many.table.as_deref(), Format::Numbers),
+            ("--plot", self.plot.as_deref(), Format::Picture),
+        ];
         outputs::check(&[("the data", self.data.as_deref())], &outputs)
     }
 
@@ -408,9 +419,8 @@ fn as_text<T: Number>(
     arguments: &Arguments,
     many: &Many<T>,
     fits: &Fits<T>,
-    reason: String,
-    left_out: usize,
-    table: Option<&Path>,
+    (reason, left_out): (&str, usize),
+    files: [Option<&Path>; 2],
 ) -> String {
     let stack = many.stack();
     let what = arguments.formula.as_deref().or(arguments.model.as_deref()).unwrap_or_default();
@@ -424,7 +434,7 @@ fn as_text<T: Number>(
     let (sets, rows) = (stack.sets(), stack.rows());
     let mut lines =
         vec![format!("{what}, {sets} data sets of {rows} rows, {}, {how}", T::PRECISION)];
-    let because = if reason.is_empty() { reason } else { format!(" ({reason})") };
+    let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     lines.push(format!("back end    {}{because}", fits.backend()));
     lines.push(format!(
         "done        {seconds:.3} s: {:.4e} data sets a second",
@@ -453,11 +463,77 @@ fn as_text<T: Number>(
         };
         lines.push(format!("{name:widest$}  {shown}"));
     }
-    match table {
-        Some(path) => lines.push(format!("written     {}", path.display())),
-        None => lines.push("--table FILE.csv keeps the result of each".to_owned()),
+    let written: Vec<_> = files.iter().flatten().map(|path| path.display().to_string()).collect();
+    match written.is_empty() {
+        false => lines.push(format!("written     {}", written.join(", "))),
+        true => lines.push("--table FILE.csv keeps the result of each".to_owned()),
     }
     lines.join("\n") + "\n"
+}
+
+/// Steps in which a curve is drawn.
+const STEPS: usize = 200;
+
+/// Histograms of the parameters, and the best, the median and the worst fit by what is left for each degree
+/// of freedom.
+fn draw<T: Number>(
+    path: &Path,
+    arguments: &Arguments,
+    many: &Many<T>,
+    fits: &Fits<T>,
+    names: Option<&[String]>,
+) -> flockwork::Result<()> {
+    let columns: Vec<Vec<f64>> = fits
+        .names()
+        .iter()
+        .map(|name| fits.column(name).into_iter().flatten().map(|x| x.to_f64()).collect())
+        .collect();
+    let parameters: Vec<(&str, &[f64])> =
+        fits.names().iter().zip(&columns).map(|(name, values)| (&**name, &values[..])).collect();
+    let stack = many.stack();
+    let left = |set: usize| fits.value(set).to_f64() / f64::from(fits.rows(set).max(1));
+    let mut order: Vec<usize> = (0..fits.len()).filter(|&set| left(set).is_finite()).collect();
+    order.sort_by(|&a, &b| left(a).total_cmp(&left(b)));
+    let picked = match order[..] {
+        // Without a line to draw a curve along.
+        _ if stack.columns() != 1 => Vec::new(),
+        [] => Vec::new(),
+        [only] => vec![("fit", only)],
+        _ => vec![
+            ("best", order[0]),
+            ("median", order[order.len() / 2]),
+            ("worst", order[order.len() - 1]),
+        ],
+    };
+    let shown = picked.into_iter().map(|(which, set)| {
+        let called = names.map_or_else(|| set.to_string(), |names| names[set].clone());
+        let x: Vec<f64> = stack.arguments(set).iter().map(|x| x.to_f64()).collect();
+        let y = stack.targets(set).iter().map(|y| y.to_f64());
+        let points: Vec<[f64; 2]> = x.iter().zip(y).map(|(&x, y)| [x, y]).collect();
+        let low = x.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let at = (0..=STEPS).map(|step| low + (high - low) * step as f64 / STEPS as f64);
+        let at: Vec<f64> = at.collect();
+        let values = many.predict(fits.parameters(set), &at);
+        let curve: Vec<[f64; 2]> = at.into_iter().zip(values).map(|(x, y)| [x, y]).collect();
+        (format!("{which}: {called}"), points, curve)
+    });
+    let shown: Vec<_> = shown.collect();
+    let shown: Vec<plot::ShownFit> = shown
+        .iter()
+        .map(|(name, points, curve)| plot::ShownFit {
+            name,
+            x_label: &stack.names()[0],
+            points,
+            curve,
+        })
+        .collect();
+    let title = arguments.formula.as_deref().or(arguments.model.as_deref()).unwrap_or_default();
+    let ended: Vec<_> = ends(fits).iter().map(|(end, count)| format!("{count} {end}")).collect();
+    let subtitle = format!("{} data sets: {}", fits.len(), ended.join(", "));
+    let picture =
+        plot::Distributions { title, subtitle: &subtitle, parameters: &parameters, fits: &shown };
+    plot::distributions(path, &picture)
 }
 
 fn as_json<T: Number>(arguments: &Arguments, many: &Many<T>, fits: &Fits<T>) -> String {

@@ -15,13 +15,12 @@ use flockwork_device::{
 
 use super::{
     Job, Watch,
+    held::Room,
     model::{Pass, Side, WIDE},
-    solver::Solved,
 };
 use crate::{
     Result,
     backend::{Cpu, Number, Simd},
-    memory,
 };
 
 /// Data sets that a thread takes at a time.
@@ -32,12 +31,13 @@ const ROUNDS: usize = 8;
 pub(super) fn solve<T: Number>(
     cpu: &Cpu,
     job: &Job<'_, T>,
+    room: &mut Room<T>,
     watch: &mut Watch<'_>,
-) -> Result<Solved<T>> {
+) -> Result<()> {
     let (sets, width) = (job.stack.sets(), job.width());
-    memory::check((sets * (width * size_of::<T>() + WORDS * size_of::<u32>())) as u128)?;
-    let mut numbers = vec![T::nearest(f64::NAN); sets * width];
-    let mut words = vec![End::NotFitted as u32; sets * WORDS];
+    let (numbers, words) = (room.numbers.numbers_mut(), room.words.numbers_mut());
+    numbers.fill(T::nearest(f64::NAN));
+    words.fill(End::NotFitted as u32);
     let chunks = numbers.chunks_mut(CHUNK * width).zip(words.chunks_mut(CHUNK * WORDS));
     let mut chunks: Vec<_> = chunks.enumerate().collect();
     let rounds = cpu.pool().current_num_threads() * ROUNDS;
@@ -58,7 +58,7 @@ pub(super) fn solve<T: Number>(
             break;
         }
     }
-    Ok((numbers, words))
+    Ok(())
 }
 
 /// The bounds of all fits.

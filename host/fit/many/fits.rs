@@ -4,6 +4,7 @@ use std::{io::Write, path::Path, time::Duration};
 
 use flockwork_device::fit::{kernels::many::WORDS, many::End};
 
+use super::held::Room;
 use crate::{Error, Result, backend::Number, io};
 
 /// The results of [`Many`](super::Many), data set by data set.
@@ -23,10 +24,7 @@ use crate::{Error, Result, backend::Number, io};
 #[derive(Clone, Debug)]
 pub struct Fits<T> {
     pub(super) names: Vec<String>,
-    /// For each data set the parameters, their errors and the sum.
-    pub(super) numbers: Vec<T>,
-    /// For each data set how it ended, iterations and rows.
-    pub(super) words: Vec<u32>,
+    pub(super) room: Room<T>,
     pub(super) backend: String,
     pub(super) elapsed: Duration,
     pub(super) interrupted: bool,
@@ -35,21 +33,21 @@ pub struct Fits<T> {
 impl<T: Number> Fits<T> {
     fn of(&self, set: usize) -> &[T] {
         let width = 2 * self.names.len() + 1;
-        &self.numbers[set * width..][..width]
+        &self.room.numbers.numbers()[set * width..][..width]
     }
 
     fn word(&self, set: usize, nth: usize) -> u32 {
-        self.words[set * WORDS + nth]
+        self.room.words.numbers()[set * WORDS + nth]
     }
 
     /// Number of data sets.
     pub fn len(&self) -> usize {
-        self.words.len() / WORDS
+        self.room.words.numbers().len() / WORDS
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.room.words.numbers().is_empty()
     }
 
     /// Names of the parameters.

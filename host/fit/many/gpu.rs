@@ -1,6 +1,10 @@
 //! Many fits by a GPU's kernel: in pieces, so that copies overlap with the work and data larger than the
 //! GPU's memory pass through it.
 
+#[cfg(feature = "cuda")]
+use std::ops::ControlFlow;
+use std::time::Duration;
+
 use flockwork_device::{
     fit::{
         Model,
@@ -10,14 +14,15 @@ use flockwork_device::{
     gpu::memory::ReadOnly,
 };
 
-use super::{Job, Watch, solver::Solved};
+#[cfg(feature = "cuda")]
+use super::held::Held;
+use super::{Job, Watch, held::Room};
 use crate::{
     Error, Result,
     backend::{
         Number,
         machine::{Machine, Queue},
     },
-    memory,
 };
 
 /// Pieces that the data sets are cut into, if they are large enough.
@@ -26,16 +31,30 @@ const PIECES: usize = 8;
 const FEWEST: usize = 1 << 16;
 /// Pieces that are in memory at once.
 const SLOTS: usize = 2;
-/// Blocks a multiprocessor, where it has room.
-const BLOCKS: u32 = 8;
-
 #[cfg(feature = "cuda")]
 pub(super) fn on_gpu<M: Model, T: Number>(
     gpu: &crate::backend::Cuda,
     job: &Job<'_, T>,
+    room: &mut Room<T>,
     watch: &mut Watch<'_>,
-) -> Result<Solved<T>> {
-    on_machine::<M, _, T>(&gpu.machine()?, job, watch)
+) -> Result<()> {
+    on_machine::<M, _, T>(&gpu.machine()?, job, room, watch)
+}
+
+/// The shortest time of some repetitions with everything in a GPU's memory.
+#[cfg(feature = "cuda")]
+pub(super) fn timed<M: Model, T: Number>(
+    gpu: &crate::backend::Cuda,
+    job: &Job<'_, T>,
+    times: u32,
+) -> Result<Duration> {
+    let watch = &mut |_, _| ControlFlow::Continue(());
+    let mut least = Duration::MAX;
+    let sets = job.stack.sets();
+    let numbers = Held::zeroed(sets * job.width())?;
+    let room = &mut Room { numbers, words: Held::zeroed(sets * WORDS)? };
+    in_pieces::<M, _, T>(&gpu.machine()?, job, room, watch, Some((times, &mut least)))?;
+    Ok(least)
 }
 
 /// What each data set has of an array, or nothing where all share it.
@@ -62,10 +81,21 @@ struct Slot<M: Machine, T: Number> {
 pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
     machine: &M,
     job: &Job<'_, T>,
+    room: &mut Room<T>,
     watch: &mut Watch<'_>,
-) -> Result<Solved<T>> {
+) -> Result<()> {
+    in_pieces::<Mo, M, T>(machine, job, room, watch, None)
+}
+
+/// The same; if `timed` is given, all in one piece, whose launch is repeated as often and timed.
+fn in_pieces<Mo: Model, M: Machine, T: Number>(
+    machine: &M,
+    job: &Job<'_, T>,
+    room: &mut Room<T>,
+    watch: &mut Watch<'_>,
+    mut timed: Option<(u32, &mut Duration)>,
+) -> Result<()> {
     let (stack, sets, width) = (job.stack, job.stack.sets(), job.width());
-    memory::check((sets * (width * size_of::<T>() + WORDS * size_of::<u32>())) as u128)?;
     let kernel = machine.load::<Many<Mo, T>>()?;
     let rows = stack.rows();
     // Numbers of each data set, of each array.
@@ -83,13 +113,16 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
     ];
     let shared = shared.into_iter().filter(|&(own, _)| own == 0).map(|(_, length)| length);
     let shared = (shared.sum::<usize>() + job.bounds.len()) * size_of::<T>();
-    let room = machine.memory()?.map_or(u64::MAX, |free| free.saturating_sub(shared as u64));
-    let most = usize::try_from(room / (SLOTS * bytes) as u64).unwrap_or(usize::MAX);
+    let free = machine.memory()?.map_or(u64::MAX, |free| free.saturating_sub(shared as u64));
+    let most = usize::try_from(free / (SLOTS * bytes) as u64).unwrap_or(usize::MAX);
     if most == 0 {
         let (needed, available) = ((shared + SLOTS * bytes) as u128, machine.memory()?);
         return Err(Error::Memory { needed, available });
     }
-    let piece = sets.div_ceil(PIECES).max(FEWEST).min(sets).min(most);
+    let piece = match timed {
+        Some(_) => sets.min(most),
+        None => sets.div_ceil(PIECES).max(FEWEST).min(sets).min(most),
+    };
     let slots = SLOTS.min(sets.div_ceil(piece));
 
     let upload = |is_shared: bool, numbers: &[T]| match is_shared && !numbers.is_empty() {
@@ -102,16 +135,16 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
     let boxes = upload(own_boxes == 0, &job.boxes)?;
     let begin = upload(own_begin == 0, job.begin)?;
     let slot = |_| -> Result<Slot<M, T>> {
-        let room = |each: usize| match each {
+        let own = |each: usize| match each {
             0 => Ok(None),
             each => machine.zeroed::<T>(piece * each).map(Some),
         };
         Ok(Slot {
             targets: machine.zeroed(piece * rows)?,
-            arguments: room(own_arguments)?,
-            weights: room(own_weights)?,
-            boxes: room(own_boxes)?,
-            begin: room(own_begin)?,
+            arguments: own(own_arguments)?,
+            weights: own(own_weights)?,
+            boxes: own(own_boxes)?,
+            begin: own(own_begin)?,
             results: machine.zeroed(piece * width)?,
             words: machine.zeroed(piece * WORDS)?,
             copied: None,
@@ -119,8 +152,10 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
         })
     };
     let mut slots: Vec<Slot<M, T>> = (0..slots).map(slot).collect::<Result<_>>()?;
-    let mut results = memory::zeroed::<T>(sets * width)?;
-    let mut words = memory::zeroed::<u32>(sets * WORDS)?;
+    stack.targets.pin(machine);
+    room.numbers.pin(machine);
+    room.words.pin(machine);
+    let (results, words) = (room.numbers.numbers_mut(), room.words.numbers_mut());
 
     let firsts: Vec<usize> = (0..sets).step_by(piece).collect();
     let mut ended = sets;
@@ -150,7 +185,7 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
                 }
                 _ => Ok(()),
             };
-            bring(Some(&slot.targets), &stack.targets, rows)?;
+            bring(Some(&slot.targets), stack.targets.numbers(), rows)?;
             bring(slot.arguments.as_ref(), &stack.arguments, own_arguments)?;
             bring(slot.weights.as_ref(), &stack.weights, own_weights)?;
             bring(slot.boxes.as_ref(), &job.boxes, own_boxes)?;
@@ -185,8 +220,11 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
                     words: machine.read_write(&slot.words),
                 };
                 let blocks = (count as u32).div_ceil(TEAMS);
-                let resident = machine.resident_blocks(&kernel, THREADS, &passed)?.max(1);
-                machine.launch(&kernel, blocks.min(resident * BLOCKS), THREADS, &passed)?;
+                machine.launch(&kernel, blocks, THREADS, &passed)?;
+                if let Some((times, least)) = &mut timed {
+                    let mut again = || machine.launch(&kernel, blocks, THREADS, &passed);
+                    **least = machine.fastest(*times, &mut again)?;
+                }
             }
             let fitted = machine.mark(Queue::Launches)?;
             machine.wait(Queue::Out, &fitted)?;
@@ -212,5 +250,5 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
     if ended == sets {
         let _ = watch(sets, sets);
     }
-    Ok((results, words))
+    Ok(())
 }

@@ -8,28 +8,37 @@
 //! | `cpu` | on a CPU, a fit in each SIMD lane |
 //! | `gpu` | on a GPU and in the emulator |
 //! | `fits` | the results |
+//! | `held` | memory that passes to a GPU and back |
 //!
 //! The arithmetic is [`flockwork_device::fit::many`]'s.
 
 mod cpu;
 mod fits;
 mod gpu;
+mod held;
 mod model;
 mod solver;
 mod stack;
 
-use std::{ops::ControlFlow, sync::Arc, time::Instant};
+use std::{
+    ops::ControlFlow,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use flockwork_device::fit::{
     self as device, Info, Model, Range, Shape,
+    kernels::many::WORDS,
     many::{Estimator, Settings},
 };
+use flockwork_device::math::Lanes;
 
-use self::model::{ManyModel, Typed, Written};
+use self::held::{Held, Room};
+use self::model::{ManyModel, Pass, Side, Typed, WIDE, Written};
 use super::{Loss, statement::UNKNOWN};
 use crate::{
     Error, Result, Verdict,
-    backend::{AnyBackend, Choice, Number},
+    backend::{AnyBackend, Choice, Number, Simd},
     formula::Formula,
 };
 
@@ -69,6 +78,20 @@ impl Sought {
             Range::WithinArguments => return open,
         };
         (if low >= 0.0 { 0.0 } else { open.0 }, if high <= 0.0 { 0.0 } else { open.1 })
+    }
+}
+
+impl Sought {
+    /// A place in the box whose distance from that of zero is cubed, where zero is in it and the box is by the
+    /// scale of the data.
+    fn nearer(&self, place: f64) -> f64 {
+        let Range::Scaled { lower, upper, .. } = self.range else { return place };
+        if self.given.is_some() || !(lower <= 0.0 && upper >= 0.0) {
+            return place;
+        }
+        let zero = -lower / (upper - lower);
+        let side = if place < zero { -zero } else { 1.0 - zero };
+        if side == 0.0 { place } else { zero + side * ((place - zero) / side).powi(3) }
     }
 }
 
@@ -345,6 +368,45 @@ impl<T: Number> Many<T> {
         &self.stack
     }
 
+    /// What the model predicts at these parameters for rows with these arguments, row after row.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, PowerLaw, Stack};
+    ///
+    /// let many = Many::new(PowerLaw, Stack::new(1, vec![1.0, 2.0], vec![3.0, 12.0])?)?;
+    /// assert_eq!(many.predict(&[3.0, 2.0], &[1.0, 2.0, 3.0]), [3.0, 12.0, 27.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If there are not as many parameters as the model has, or rows are not whole.
+    pub fn predict(&self, parameters: &[T], arguments: &[f64]) -> Vec<f64> {
+        assert_eq!(parameters.len(), self.sought.len(), "parameters");
+        let columns = self.stack.columns() as usize;
+        assert!(arguments.len().is_multiple_of(columns), "rows of {columns} arguments");
+        let rows = arguments.len() / columns;
+        let arguments: Vec<T> = arguments.iter().map(|&x| T::nearest(x)).collect();
+        let point: Vec<Side<T>> = parameters.iter().map(|&x| Lanes([x; WIDE])).collect();
+        let width = parameters.len() + 1;
+        let mut block = vec![Lanes([T::ZERO; WIDE]); rows * width];
+        self.model.linearise(
+            Simd::detect(),
+            Pass {
+                shape: &self.shape,
+                rows,
+                arguments: &arguments,
+                point: &point,
+                block: &mut block,
+            },
+        );
+        block.iter().step_by(width).map(|values| values.0[0].to_f64()).collect()
+    }
+
+    /// The data sets, to be [refilled](Stack::refill).
+    pub fn stack_mut(&mut self) -> &mut Stack<T> {
+        &mut self.stack
+    }
+
     /// Whether the parameters are to be looked for without starting points.
     pub fn searches(&self) -> bool {
         self.begin.is_empty()
@@ -471,10 +533,12 @@ impl<T: Number> Many<T> {
     /// # Errors
     /// If a target is negative.
     pub fn poisson(mut self) -> Result<Self> {
-        if let Some(index) = self.stack.targets.iter().position(|&target| target < T::ZERO) {
+        if let Some(index) =
+            self.stack.targets.numbers().iter().position(|&target| target < T::ZERO)
+        {
             return Err(Error::Option {
                 option: "a count",
-                value: format!("{} at index {index} (from 0)", self.stack.targets[index]),
+                value: format!("{} at index {index} (from 0)", self.stack.targets.numbers()[index]),
                 accepted: "0 or a positive number".to_owned(),
             });
         }
@@ -551,23 +615,84 @@ impl<T: Number> Many<T> {
         mut watch: impl FnMut(usize, usize) -> V + Send,
     ) -> Result<Fits<T>> {
         let begun = Instant::now();
+        let width = 2 * self.sought.len() + 1;
+        let sets = self.stack.sets();
+        let room =
+            Room { numbers: Held::zeroed(sets * width)?, words: Held::zeroed(sets * WORDS)? };
+        let mut fits = Fits {
+            names: self.names(),
+            room,
+            backend: String::new(),
+            elapsed: Duration::ZERO,
+            interrupted: false,
+        };
+        self.run_again(backend, &mut fits, begun, &mut |done, all| {
+            watch(done, all).into_control_flow()
+        })?;
+        Ok(fits)
+    }
+
+    /// The same into the memory of earlier results, which it replaces: for one batch after another.
+    ///
+    /// ```
+    /// use flockwork::{backend::Cpu, fit::{Many, PowerLaw, Stack}};
+    ///
+    /// let cpu = Cpu::new(0)?;
+    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
+    /// let mut many = Many::new(PowerLaw, stack)?;
+    /// let mut fits = many.run_on(&cpu, |_, _| {})?;
+    /// many.stack_mut().refill(|targets| targets.copy_from_slice(&[3.0, 6.0, 9.0]))?;
+    /// many.run_into(&mut fits, &cpu, |_, _| {})?;
+    /// assert!((fits.parameters(0)[1] - 1.0).abs() < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Many::run_on`], and if the results are of other parameters or not of as many data sets.
+    pub fn run_into<V: Verdict>(
+        &self,
+        fits: &mut Fits<T>,
+        backend: &impl ManySolver,
+        mut watch: impl FnMut(usize, usize) -> V + Send,
+    ) -> Result<()> {
+        let begun = Instant::now();
+        if fits.names != self.names() || fits.len() != self.stack.sets() {
+            let (found, expected) = (fits.len(), self.stack.sets());
+            return Err(Error::Length { what: "the results to be replaced", found, expected });
+        }
+        self.run_again(backend, fits, begun, &mut |done, all| watch(done, all).into_control_flow())
+    }
+
+    fn run_again(
+        &self,
+        backend: &impl ManySolver,
+        fits: &mut Fits<T>,
+        begun: Instant,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
         let starts = self.starting_points();
         let job = self.job(&starts)?;
         let mut interrupted = false;
-        let mut watch = |done, all| {
-            let verdict = watch(done, all).into_control_flow();
+        backend.solve(&job, &mut fits.room, &mut |done, all| {
+            let verdict = watch(done, all);
             interrupted |= verdict.is_break() && done < all;
             verdict
-        };
-        let (numbers, words) = backend.solve(&job, &mut watch)?;
-        Ok(Fits {
-            names: self.names(),
-            numbers,
-            words,
-            backend: backend.describe(),
-            elapsed: begun.elapsed(),
-            interrupted,
-        })
+        })?;
+        fits.backend = backend.describe();
+        fits.elapsed = begun.elapsed();
+        fits.interrupted = interrupted;
+        Ok(())
+    }
+
+    /// How long the fits take on a back end that has memory of its own, all data being there: the shortest of
+    /// so many repetitions.
+    pub(crate) fn timed_on(
+        &self,
+        backend: &impl ManySolver,
+        times: u32,
+    ) -> Result<Option<Duration>> {
+        let starts = self.starting_points();
+        backend.timed(&self.job(&starts)?, times)
     }
 
     /// Number of free parameters that the model is not linear in.
@@ -610,7 +735,9 @@ impl<T: Number> Many<T> {
                     0.5
                 } else {
                     nth += 1;
-                    (0.5 + f64::from(start) / ratio.powi(nth)).fract()
+                    let place = (0.5 + f64::from(start) / ratio.powi(nth)).fract();
+                    // Every second one nearer to zero: boxes are wide, and small numbers as likely.
+                    if start % 2 == 1 { sought.nearer(place) } else { place }
                 };
                 places.push(T::nearest(place));
             }
@@ -650,7 +777,7 @@ impl<T: Number> Many<T> {
         // are first fitted by least squares, for which a prediction may be negative.
         let search = Settings {
             estimator: Estimator { loss, poisson: 0 },
-            tolerance: T::nearest(self.tolerance.max(1e-5)),
+            tolerance: T::nearest(self.tolerance.max(1e-4)),
             iterations: self.iterations.min(SEARCH_ITERATIONS),
             ..settings
         };
@@ -730,4 +857,4 @@ impl<T: Number> Many<T> {
 }
 
 /// The most iterations of a descent from a starting point that was not given.
-const SEARCH_ITERATIONS: u32 = 30;
+const SEARCH_ITERATIONS: u32 = 20;

@@ -1,5 +1,8 @@
 //! Models as fits of many data sets hold them: of a type, or formulas.
 
+#[cfg(feature = "cuda")]
+use std::time::Duration;
+
 use flockwork_device::{
     fit::{Model, Row, Rows, Shape},
     math::{Dual, Lanes, Real, Scalar},
@@ -7,7 +10,7 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use super::{Job, Watch, solver::Solved};
+use super::{Job, Watch, held::Room};
 use crate::{
     Result,
     backend::{Number, Simd},
@@ -47,8 +50,18 @@ pub trait ManyModel<T: Number>: Send + Sync {
         &self,
         gpu: &crate::backend::Cuda,
         job: &Job<'_, T>,
+        room: &mut Room<T>,
         watch: &mut Watch<'_>,
-    ) -> Result<Solved<T>>;
+    ) -> Result<()>;
+
+    /// How long they take with everything in a GPU's memory, at best.
+    #[cfg(feature = "cuda")]
+    fn timed_on_gpu(
+        &self,
+        gpu: &crate::backend::Cuda,
+        job: &Job<'_, T>,
+        times: u32,
+    ) -> Result<Duration>;
 }
 
 pub(super) struct Typed<M>(pub M);
@@ -167,9 +180,20 @@ impl<M: Model, T: Number> ManyModel<T> for Typed<M> {
         &self,
         gpu: &crate::backend::Cuda,
         job: &Job<'_, T>,
+        room: &mut Room<T>,
         watch: &mut Watch<'_>,
-    ) -> Result<Solved<T>> {
-        super::gpu::on_gpu::<M, T>(gpu, job, watch)
+    ) -> Result<()> {
+        super::gpu::on_gpu::<M, T>(gpu, job, room, watch)
+    }
+
+    #[cfg(feature = "cuda")]
+    fn timed_on_gpu(
+        &self,
+        gpu: &crate::backend::Cuda,
+        job: &Job<'_, T>,
+        times: u32,
+    ) -> Result<Duration> {
+        super::gpu::timed::<M, T>(gpu, job, times)
     }
 }
 
@@ -234,8 +258,15 @@ impl<T: Number> ManyModel<T> for Written<T> {
         &self,
         _: &crate::backend::Cuda,
         job: &Job<'_, T>,
+        _: &mut Room<T>,
         _: &mut Watch<'_>,
-    ) -> Result<Solved<T>> {
+    ) -> Result<()> {
+        let reason = ManyModel::<T>::why_no_kernels(self, 0).unwrap_or_default();
+        Err(crate::Error::ModelOnGpu { model: job.name.to_owned(), reason })
+    }
+
+    #[cfg(feature = "cuda")]
+    fn timed_on_gpu(&self, _: &crate::backend::Cuda, job: &Job<'_, T>, _: u32) -> Result<Duration> {
         let reason = ManyModel::<T>::why_no_kernels(self, 0).unwrap_or_default();
         Err(crate::Error::ModelOnGpu { model: job.name.to_owned(), reason })
     }

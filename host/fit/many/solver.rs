@@ -1,29 +1,44 @@
 //! The back ends that fit many data sets.
 
+use std::time::Duration;
+
 use flockwork_device::fit::Model;
 
-use super::{Job, Watch, cpu, gpu};
+use super::{Job, Watch, cpu, gpu, held::Room};
 use crate::{
     Error, Result,
     backend::{AnyBackend, Backend, Cpu, Number},
     fit::EmulatedFit,
 };
 
-/// For each data set the parameters, their errors and the sum; and how it ended, iterations and rows.
-pub type Solved<T> = (Vec<T>, Vec<u32>);
-
 /// A back end that can fit many data sets.
 pub trait Solves {
-    /// Fits them.
-    fn solve<T: Number>(&self, job: &Job<'_, T>, watch: &mut Watch<'_>) -> Result<Solved<T>>;
+    /// Fits them; the room is as large as the results.
+    fn solve<T: Number>(
+        &self,
+        job: &Job<'_, T>,
+        room: &mut Room<T>,
+        watch: &mut Watch<'_>,
+    ) -> Result<()>;
 
     /// What the results say of it.
     fn describe(&self) -> String;
+
+    /// How long they take with everything in its memory, at best; `None` where that is the host's.
+    fn timed<T: Number>(&self, job: &Job<'_, T>, times: u32) -> Result<Option<Duration>> {
+        let _ = (job, times);
+        Ok(None)
+    }
 }
 
 impl Solves for Cpu {
-    fn solve<T: Number>(&self, job: &Job<'_, T>, watch: &mut Watch<'_>) -> Result<Solved<T>> {
-        cpu::solve(self, job, watch)
+    fn solve<T: Number>(
+        &self,
+        job: &Job<'_, T>,
+        room: &mut Room<T>,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
+        cpu::solve(self, job, room, watch)
     }
 
     fn describe(&self) -> String {
@@ -33,11 +48,20 @@ impl Solves for Cpu {
 
 #[cfg(feature = "cuda")]
 impl Solves for crate::backend::Cuda {
-    fn solve<T: Number>(&self, job: &Job<'_, T>, watch: &mut Watch<'_>) -> Result<Solved<T>> {
+    fn solve<T: Number>(
+        &self,
+        job: &Job<'_, T>,
+        room: &mut Room<T>,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
         if let Some(reason) = job.model.why_no_kernels(job.settings.parameters as usize) {
             return Err(Error::ModelOnGpu { model: job.name.to_owned(), reason });
         }
-        job.model.on_gpu(self, job, watch)
+        job.model.on_gpu(self, job, room, watch)
+    }
+
+    fn timed<T: Number>(&self, job: &Job<'_, T>, times: u32) -> Result<Option<Duration>> {
+        job.model.timed_on_gpu(self, job, times).map(Some)
     }
 
     fn describe(&self) -> String {
@@ -46,11 +70,24 @@ impl Solves for crate::backend::Cuda {
 }
 
 impl Solves for AnyBackend {
-    fn solve<T: Number>(&self, job: &Job<'_, T>, watch: &mut Watch<'_>) -> Result<Solved<T>> {
+    fn solve<T: Number>(
+        &self,
+        job: &Job<'_, T>,
+        room: &mut Room<T>,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
         match self {
-            Self::Cpu(cpu, _) => cpu.solve(job, watch),
+            Self::Cpu(cpu, _) => cpu.solve(job, room, watch),
             #[cfg(feature = "cuda")]
-            Self::Cuda(cuda, _) => cuda.solve(job, watch),
+            Self::Cuda(cuda, _) => cuda.solve(job, room, watch),
+        }
+    }
+
+    fn timed<T: Number>(&self, job: &Job<'_, T>, times: u32) -> Result<Option<Duration>> {
+        match self {
+            Self::Cpu(cpu, _) => cpu.timed(job, times),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.timed(job, times),
         }
     }
 
@@ -60,7 +97,12 @@ impl Solves for AnyBackend {
 }
 
 impl<M: Model> Solves for EmulatedFit<M> {
-    fn solve<T: Number>(&self, job: &Job<'_, T>, watch: &mut Watch<'_>) -> Result<Solved<T>> {
+    fn solve<T: Number>(
+        &self,
+        job: &Job<'_, T>,
+        room: &mut Room<T>,
+        watch: &mut Watch<'_>,
+    ) -> Result<()> {
         if job.name != M::INFO.name {
             let reason = format!("the emulator was given those of {}", M::INFO.name);
             return Err(Error::ModelOnGpu { model: job.name.to_owned(), reason });
@@ -68,7 +110,7 @@ impl<M: Model> Solves for EmulatedFit<M> {
         if let Some(reason) = job.model.why_no_kernels(job.settings.parameters as usize) {
             return Err(Error::ModelOnGpu { model: job.name.to_owned(), reason });
         }
-        gpu::on_machine::<M, _, T>(&self.machine(), job, watch)
+        gpu::on_machine::<M, _, T>(&self.machine(), job, room, watch)
     }
 
     fn describe(&self) -> String {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::held::Held;
 use crate::{Error, Result, backend::Number, memory};
 
 /// Many data sets of as many rows each: what [`Many`](super::Many) fits. Cloning is cheap.
@@ -30,7 +31,7 @@ pub struct Stack<T> {
     pub(super) arguments: Arc<Vec<T>>,
     /// Whether each data set has arguments of its own.
     pub(super) own_arguments: bool,
-    pub(super) targets: Arc<Vec<T>>,
+    pub(super) targets: Arc<Held<T>>,
     /// For each row, for each row of each data set, or empty.
     pub(super) weights: Arc<Vec<T>>,
     pub(super) names: Arc<[String]>,
@@ -102,15 +103,11 @@ impl<T: Number> Stack<T> {
                 return Err(Error::Option { option, value, accepted });
             }
         }
-        let infinite = |x: &T| x.to_f64().is_infinite();
         if let Some(index) = arguments.iter().position(|x| !x.to_f64().is_finite()) {
             let value = arguments[index].to_f64();
             return Err(Error::NotFinite { what: "argument", index, value });
         }
-        if let Some(index) = targets.iter().position(infinite) {
-            let value = targets[index].to_f64();
-            return Err(Error::NotFinite { what: "target", index, value });
-        }
+        check_targets(&targets)?;
         let named = |c| if columns == 1 { "x".to_owned() } else { format!("x{c}") };
         let names = (1..=columns).map(named).chain(["y".to_owned()]).collect();
         Ok(Self {
@@ -119,7 +116,7 @@ impl<T: Number> Stack<T> {
             columns,
             arguments: Arc::new(arguments),
             own_arguments,
-            targets: Arc::new(targets),
+            targets: Arc::new(Held::new(targets)),
             weights: Arc::default(),
             names,
         })
@@ -186,7 +183,7 @@ impl<T: Number> Stack<T> {
     /// If there are neither as many, or one is negative or not finite.
     pub fn weighted(mut self, weights: Vec<T>) -> Result<Self> {
         let found = weights.len();
-        if found != self.rows && found != self.targets.len() {
+        if found != self.rows && found != self.targets.numbers().len() {
             let expected = self.rows;
             return Err(Error::Length { what: "the list of weights", found, expected });
         }
@@ -200,6 +197,26 @@ impl<T: Number> Stack<T> {
         }
         self.weights = Arc::new(weights);
         Ok(self)
+    }
+
+    /// Writes other targets into the same memory: for one batch after another, which a GPU then copies at
+    /// full speed. A stack that shares its memory with another gets its own.
+    ///
+    /// ```
+    /// use flockwork::fit::Stack;
+    ///
+    /// let mut stack = Stack::new(1, vec![0.0, 1.0], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// stack.refill(|targets| targets.copy_from_slice(&[5.0, 6.0, 7.0, 8.0]))?;
+    /// assert_eq!(stack.targets(1), [7.0, 8.0]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If one is infinite; they are written nevertheless.
+    pub fn refill(&mut self, write: impl FnOnce(&mut [T])) -> Result<()> {
+        let targets = Arc::make_mut(&mut self.targets).numbers_mut();
+        write(targets);
+        check_targets(targets)
     }
 
     /// Number of data sets.
@@ -224,7 +241,7 @@ impl<T: Number> Stack<T> {
 
     /// Targets that are missing.
     pub fn missing(&self) -> usize {
-        self.targets.iter().filter(|target| target.to_f64().is_nan()).count()
+        self.targets.numbers().iter().filter(|target| target.to_f64().is_nan()).count()
     }
 
     /// The targets of a data set; NaN where one is missing.
@@ -232,7 +249,7 @@ impl<T: Number> Stack<T> {
     /// # Panics
     /// If there is no such data set.
     pub fn targets(&self, set: usize) -> &[T] {
-        &self.targets[set * self.rows..][..self.rows]
+        &self.targets.numbers()[set * self.rows..][..self.rows]
     }
 
     /// The arguments of a data set, row by row.
@@ -258,5 +275,16 @@ impl<T: Number> Stack<T> {
     /// Whether each data set has weights of its own.
     pub(super) fn own_weights(&self) -> bool {
         self.weights.len() > self.rows
+    }
+}
+
+/// Refuses an infinite target.
+fn check_targets<T: Number>(targets: &[T]) -> Result<()> {
+    match targets.iter().position(|target| target.to_f64().is_infinite()) {
+        Some(index) => {
+            let value = targets[index].to_f64();
+            Err(Error::NotFinite { what: "target", index, value })
+        }
+        None => Ok(()),
     }
 }

@@ -1,0 +1,161 @@
+//! Many fits: images of spots with a Gaussian in two dimensions, from memory and with everything on the
+//! GPU.
+
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use crate::{
+    Error, Result,
+    backend::{AnyBackend, Number},
+    fit::{End, Many, Stack, predict},
+    swarm::Precision,
+};
+use flockwork_device::fit::{Gaussian2d, Model, Shape};
+
+/// Sizes of images and numbers of them that are measured.
+pub const IMAGES: &[(usize, usize)] =
+    &[(5, 10_000), (5, 100_000), (5, 1_000_000), (15, 10_000), (15, 100_000), (15, 1_000_000)];
+
+/// The time of many fits.
+///
+/// ```
+/// use flockwork::{backend::{AnyBackend, Choice}, bench, swarm::Precision};
+///
+/// let cpu = AnyBackend::select(Choice::Cpu, 1)?;
+/// let measured = bench::many(5, 200, Precision::F32, bench::Begin::Given, &cpu)?;
+/// assert_eq!(measured.fits, 200);
+/// assert!(measured.converged > 190 && measured.fits_per_second() > 0.0);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ManyMeasurement {
+    /// Pixels of an image's side.
+    pub side: usize,
+    /// Number of images.
+    pub fits: usize,
+    /// The arithmetic.
+    pub precision: Precision,
+    /// Where the fits begin.
+    pub begin: Begin,
+    /// The shortest time from the host's memory to results there, in seconds.
+    pub seconds: f64,
+    /// The same with everything in a GPU's memory.
+    pub device_seconds: Option<f64>,
+    /// The mean number of iterations.
+    pub iterations: f64,
+    /// How many converged.
+    pub converged: usize,
+}
+
+impl ManyMeasurement {
+    /// Fits a second, from the host's memory.
+    pub fn fits_per_second(&self) -> f64 {
+        self.fits as f64 / self.seconds
+    }
+}
+
+/// Where fits begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Begin {
+    /// At values that are given for each.
+    Given,
+    /// Nowhere: they are looked for.
+    Searched,
+    /// At given values, for counts by likelihood.
+    Poisson,
+}
+
+/// A number in [0, 1) for each index.
+fn share(index: u64) -> f64 {
+    let mut word = index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((word ^ word >> 31) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Times many fits of images of this size, of which each has another spot and noise; least squares with a
+/// tolerance of 1e-4 and at most 20 iterations, as is usual for them.
+pub fn many(
+    side: usize,
+    fits: usize,
+    precision: Precision,
+    begin: Begin,
+    backend: &AnyBackend,
+) -> Result<ManyMeasurement> {
+    match precision {
+        Precision::F32 => many_in::<f32>(side, fits, begin, backend),
+        Precision::F64 => many_in::<f64>(side, fits, begin, backend),
+    }
+}
+
+fn many_in<T: Number>(
+    side: usize,
+    fits: usize,
+    begin: Begin,
+    backend: &AnyBackend,
+) -> Result<ManyMeasurement> {
+    const TIMES: u32 = 5;
+    let shape = Shape::of(&Gaussian2d::INFO, 2);
+    let centre = (side as f64 - 1.0) / 2.0;
+    let mut targets = Vec::with_capacity(fits * side * side);
+    let mut starts = Vec::with_capacity(fits * 5);
+    for image in 0..fits as u64 {
+        let u = |nth: u64| share(16 * image + nth);
+        let off = |nth| (u(nth) - 0.5) * side as f64 / 5.0;
+        let sigma = side as f64 / 6.0;
+        let truth = [
+            100.0 * (0.5 + u(0)),
+            centre + off(1),
+            centre + off(2),
+            sigma * (0.8 + 0.4 * u(3)),
+            10.0,
+        ];
+        for pixel in 0..side * side {
+            let place = [(pixel % side) as f64, (pixel / side) as f64];
+            // The sum of four uniform numbers: nearly a normal one of variance 1/3.
+            let first = (image * 1024 + pixel as u64 + (1 << 40)) * 4;
+            let noise: f64 = (first..first + 4).map(|index| share(index) - 0.5).sum();
+            let value = predict(&Gaussian2d, &truth, &place, &shape);
+            targets.push(T::nearest((value + 3.0 * 3.0_f64.sqrt() * noise).max(0.0)));
+        }
+        let guess = [100.0 * (0.8 + 0.4 * u(4)), centre, centre, sigma, 10.0 + 2.0 * u(5) - 1.0];
+        starts.extend(guess.map(T::nearest));
+    }
+    let stack = Stack::images(side, side, targets)?;
+    let mut many = Many::new(Gaussian2d, stack)?.tolerance(1e-4)?.iterations(20)?;
+    if begin != Begin::Searched {
+        many = many.begin(starts)?;
+    }
+    if begin == Begin::Poisson {
+        many = many.bounds("offset", 1e-3, 1e4)?.bounds("amplitude", 0.0, 1e6)?.poisson()?;
+    }
+    let mut seconds = f64::INFINITY;
+    let mut results = None;
+    // Once for the driver.
+    for _ in 0..=TIMES {
+        let begun = Instant::now();
+        results = Some(many.run_on(backend, |_, _| {})?);
+        seconds = seconds.min(begun.elapsed().as_secs_f64());
+    }
+    let device_seconds = many.timed_on(backend, TIMES)?.as_ref().map(Duration::as_secs_f64);
+    let results = results.expect("there was a run");
+    let iterations = (0..fits).map(|set| f64::from(results.iterations(set))).sum::<f64>();
+    let converged = results.count(End::Converged);
+    // A measurement of wrong results is none.
+    if converged * 10 < fits * 9 {
+        let (option, value) = ("the fits that converged", format!("{converged} of {fits}"));
+        return Err(Error::Option { option, value, accepted: "nine tenths".to_owned() });
+    }
+    Ok(ManyMeasurement {
+        side,
+        fits,
+        precision: T::PRECISION,
+        begin,
+        seconds,
+        device_seconds,
+        iterations: iterations / fits as f64,
+        converged,
+    })
+}

@@ -1,0 +1,93 @@
+//! Numbers in the host's memory that pass to a GPU and back.
+
+use std::{sync::OnceLock, thread};
+
+use bytemuck::Pod;
+
+use crate::{Result, backend::machine::Machine, memory};
+
+/// Memory of fewer bytes is not pinned: that takes as long as some megabytes of a copy.
+const WORTH_PINNING: usize = 4 << 20;
+/// Memory of fewer bytes is not touched by several threads.
+const WORTH_SHARING: usize = 16 << 20;
+/// The most of them.
+const TOUCHING: usize = 8;
+/// Bytes of a page, or less.
+const PAGE: usize = 4096;
+
+/// Numbers whose memory stays pinned, once a machine has pinned it, for as long as they live.
+pub struct Held<T> {
+    /// Before the numbers, so that it is dropped before them.
+    pinned: OnceLock<Box<dyn Send + Sync>>,
+    numbers: Vec<T>,
+}
+
+impl<T> Held<T> {
+    pub fn new(numbers: Vec<T>) -> Self {
+        Self { pinned: OnceLock::new(), numbers }
+    }
+
+    pub fn numbers(&self) -> &[T] {
+        &self.numbers
+    }
+
+    pub fn numbers_mut(&mut self) -> &mut [T] {
+        &mut self.numbers
+    }
+}
+
+impl<T: Pod + Send> Held<T> {
+    /// So many zeros.
+    pub fn zeroed(length: usize) -> Result<Self> {
+        memory::check((length * size_of::<T>()) as u128)?;
+        let mut numbers = vec![T::zeroed(); length];
+        let bytes = length * size_of::<T>();
+        if bytes >= WORTH_SHARING {
+            // The system gives pages out one by one when they are first written.
+            let threads = thread::available_parallelism().map_or(1, usize::from).min(TOUCHING);
+            thread::scope(|scope| {
+                for part in numbers.chunks_mut(length.div_ceil(threads)) {
+                    scope.spawn(|| {
+                        part.iter_mut()
+                            .step_by((PAGE / size_of::<T>()).max(1))
+                            .for_each(|number| *number = std::hint::black_box(T::zeroed()));
+                    });
+                }
+            });
+        }
+        Ok(Self::new(numbers))
+    }
+
+    /// Has a machine pin the memory, if that is worth it.
+    pub fn pin<M: Machine>(&self, machine: &M) {
+        let bytes = size_of_val(&self.numbers[..]);
+        if bytes >= WORTH_PINNING {
+            self.pinned.get_or_init(|| {
+                let start = self.numbers.as_ptr().cast_mut().cast();
+                // SAFETY: the numbers are not moved, and are dropped after what is returned.
+                Box::new(unsafe { machine.pin(start, bytes) })
+            });
+        }
+    }
+}
+
+impl<T: Clone> Clone for Held<T> {
+    fn clone(&self) -> Self {
+        Self::new(self.numbers.clone())
+    }
+}
+
+impl<T> std::fmt::Debug for Held<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held").field("numbers", &self.numbers.len()).finish_non_exhaustive()
+    }
+}
+
+/// Room for the results of fits.
+#[derive(Clone, Debug)]
+pub struct Room<T> {
+    /// For each data set the parameters, their errors and the sum.
+    pub numbers: Held<T>,
+    /// For each data set how it ended, iterations and rows.
+    pub words: Held<u32>,
+}
