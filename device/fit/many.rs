@@ -159,11 +159,22 @@ impl<V: Real, const D: usize> Normal<V, D> {
         self
     }
 
-    /// Adds the sums of other rows.
+    /// Forgets all rows, of the first `count` parameters.
     #[inline(always)]
-    pub fn join(&mut self, other: &Self) {
+    pub fn clear(&mut self, count: usize) {
+        let (zero, infinity) = (V::of(0.0), V::splat(V::Scalar::INFINITY));
+        (self.value, self.rows, self.range) = (zero, zero, [infinity, -infinity]);
+        each(count, |i| {
+            self.gradient[i] = zero;
+            each(i + 1, |j| self.matrix[i][j] = zero);
+        });
+    }
+
+    /// Adds the sums of other rows, of the first `count` parameters.
+    #[inline(always)]
+    pub fn join(&mut self, other: &Self, count: usize) {
         self.value = self.value + other.value;
-        each(D, |i| {
+        each(count, |i| {
             self.gradient[i] = self.gradient[i] + other.gradient[i];
             each(i + 1, |j| self.matrix[i][j] = self.matrix[i][j] + other.matrix[i][j]);
         });

@@ -81,9 +81,9 @@ impl Cuda {
         self
     }
 
-    /// Limits the bytes of the GPU's memory for shortest paths; the default is all free memory. A
-    /// larger matrix stays in the host's memory and passes through the GPU's in strips. Does not
-    /// change a bit of the result.
+    /// Limits the bytes of the GPU's memory for shortest paths and many fits; the default is all free
+    /// memory. A larger matrix, or more data sets, stay in the host's memory and pass through the GPU's
+    /// in parts. Does not change a bit of the result.
     ///
     /// ```
     /// use flockwork::{backend::{Cpu, Cuda}, paths::{Graph, PathOptions}};

@@ -38,8 +38,11 @@ pub struct ManyMeasurement {
     pub precision: Precision,
     /// Where the fits begin.
     pub begin: Begin,
-    /// The shortest time from the host's memory to results there, in seconds.
+    /// The shortest time from the host's memory to results there, in seconds, into the memory of earlier
+    /// ones.
     pub seconds: f64,
+    /// The same into new memory for the results, once.
+    pub fresh_seconds: f64,
     /// The same with everything in a GPU's memory.
     pub device_seconds: Option<f64>,
     /// The mean number of iterations.
@@ -131,16 +134,19 @@ fn many_in<T: Number>(
     if begin == Begin::Poisson {
         many = many.bounds("offset", 1e-3, 1e4)?.bounds("amplitude", 0.0, 1e6)?.poisson()?;
     }
+    // Once for the driver, and for memory that is new.
+    let mut results = many.run_on(backend, |_, _| {})?;
+    let begun = Instant::now();
+    let fresh = many.run_on(backend, |_, _| {})?;
+    let fresh_seconds = begun.elapsed().as_secs_f64();
+    drop(fresh);
     let mut seconds = f64::INFINITY;
-    let mut results = None;
-    // Once for the driver.
-    for _ in 0..=TIMES {
+    for _ in 0..TIMES {
         let begun = Instant::now();
-        results = Some(many.run_on(backend, |_, _| {})?);
+        many.run_into(&mut results, backend, |_, _| {})?;
         seconds = seconds.min(begun.elapsed().as_secs_f64());
     }
     let device_seconds = many.timed_on(backend, TIMES)?.as_ref().map(Duration::as_secs_f64);
-    let results = results.expect("there was a run");
     let iterations = (0..fits).map(|set| f64::from(results.iterations(set))).sum::<f64>();
     let converged = results.count(End::Converged);
     // A measurement of wrong results is none.
@@ -154,6 +160,7 @@ fn many_in<T: Number>(
         precision: T::PRECISION,
         begin,
         seconds,
+        fresh_seconds,
         device_seconds,
         iterations: iterations / fits as f64,
         converged,

@@ -236,6 +236,30 @@ pub fn placed<T: Scalar>(number: T, sides: Option<(T, T)>, (low, high): (T, T)) 
     number.limit(low, high)
 }
 
+/// [`Descent::advance`], of which the emulator has one for all models.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+fn advance<T: Scalar, const D: usize>(
+    descent: &mut Descent<T, D>,
+    normal: &Normal<T, D>,
+    settings: &Settings<T>,
+    limits: &Pairs<T>,
+) -> T {
+    descent.advance(normal, settings, limits, D)
+}
+
+/// [`Descent::errors`], likewise.
+#[cfg_attr(target_arch = "nvptx64", inline(always))]
+#[cfg_attr(not(target_arch = "nvptx64"), inline(never))]
+fn errors_of<T: Scalar, const D: usize>(
+    descent: &Descent<T, D>,
+    (end, rows): (T, T),
+    settings: &Settings<T>,
+    limits: &Pairs<T>,
+) -> ([T; D], T) {
+    descent.errors(end, rows, settings, limits, D)
+}
+
 /// Blocks that a multiprocessor should hold. Measured with five parameters in `f32` on one H200: with five
 /// blocks, so that a thread has 96 registers and leaves what a step alone needs in local memory, 268 million
 /// fits of 25 rows a second, with four 261, with as many registers as it asks for (three blocks) 230.
@@ -283,16 +307,16 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
         let settings = arguments.at_stage(is_last);
         let some = fit.min(fits - 1);
         let mut normal = arguments.strand(&model, &settings, some, &descent.trial);
-        normal.join(&normal.map(|number| warp::shuffle_xor(number, 4)));
-        normal.join(&normal.map(|number| warp::shuffle_xor(number, 2)));
-        normal.join(&normal.map(|number| warp::shuffle_xor(number, 1)));
+        normal.join(&normal.map(|number| warp::shuffle_xor(number, 4)), D);
+        normal.join(&normal.map(|number| warp::shuffle_xor(number, 2)), D);
+        normal.join(&normal.map(|number| warp::shuffle_xor(number, 1)), D);
         if is_active {
             let limits = arguments.limits();
             let given_up = if is_first { hopeless(&normal, &settings) } else { T::ZERO };
             is_first = false;
             let mut end = given_up;
             if given_up == T::ZERO {
-                end = descent.advance(&normal, &settings, &limits, D);
+                end = advance(&mut descent, &normal, &settings, &limits);
             }
             if end != T::ZERO {
                 let mut next = None;
@@ -315,7 +339,8 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
                 if next.is_none() {
                     let (mut errors, mut ended) = ([T::nearest(f64::NAN); D], end);
                     if given_up == T::ZERO && descent.value < T::INFINITY {
-                        (errors, ended) = descent.errors(end, normal.rows, &settings, &limits, D);
+                        (errors, ended) =
+                            errors_of(&descent, (end, normal.rows), &settings, &limits);
                     }
                     if warp::lane() % TEAM == 0 {
                         // SAFETY: there is room for each fit, which no other thread has.

@@ -48,7 +48,6 @@ pub(super) fn solve<T: Number>(
                 let chunk = Chunk { simd: cpu.simd(), job, first: *nth * CHUNK };
                 match job.settings.parameters {
                     ..=8 => chunk.run::<8>(numbers, words),
-                    9..=16 => chunk.run::<16>(numbers, words),
                     _ => chunk.run::<32>(numbers, words),
                 }
             });
@@ -250,6 +249,7 @@ impl<T: Number> Chunk<'_, T> {
                 shape: &job.shape,
                 rows,
                 arguments,
+                lanes: std::array::from_fn(|lane| lanes[lane].is_some()),
                 point: &descent.trial[..count],
                 block: &mut block,
             };
@@ -311,8 +311,8 @@ struct Table<'a, T: Number> {
     block: &'a [Side<T>],
 }
 
-/// Defines a function compiled for each width of vectors, for each number of parameters.
-macro_rules! wide {
+/// Defines a function compiled for AVX2 or the baseline, for each number of parameters.
+macro_rules! narrow {
     (fn $name:ident<const C: usize>($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
         fn $name<T: Number, const C: usize>(simd: Simd, $($argument: $type),*) {
             #[cfg(target_arch = "x86_64")]
@@ -320,25 +320,18 @@ macro_rules! wide {
             fn avx2<T: Number, const C: usize>($($argument: $type),*) {
                 $inner::<T, C>($($argument),*)
             }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
-            fn avx512<T: Number, const C: usize>($($argument: $type),*) {
-                $inner::<T, C>($($argument),*)
-            }
             match simd {
-                // SAFETY: a `Cpu` has a width only if the processor has the instructions.
+                // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
+                // wider width includes the narrower.
                 #[cfg(target_arch = "x86_64")]
-                Simd::Avx512 => unsafe { avx512::<T, C>($($argument),*) },
-                // SAFETY: as above.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 => unsafe { avx2::<T, C>($($argument),*) },
+                Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<T, C>($($argument),*) },
                 _ => $inner::<T, C>($($argument),*),
             }
         }
     };
 }
 
-wide! {
+narrow! {
     fn judge<const C: usize>(
         settings: &Settings<T>,
         table: &Table<'_, T>,
@@ -357,7 +350,7 @@ fn judge_inlined<T: Number, const C: usize>(
     let (count, one) = (settings.parameters as usize, Lanes([T::of(1.0); WIDE]));
     let mut slope = [Lanes([T::ZERO; WIDE]); C];
     for (strand, normal) in strands.iter_mut().enumerate() {
-        *normal = Normal::none();
+        normal.clear(count);
         for row in (strand..targets.len()).step_by(STRANDS) {
             let predicted = &block[row * (count + 1)..][..=count];
             slope[..count].copy_from_slice(&predicted[1..]);
@@ -384,13 +377,13 @@ fn judge_inlined<T: Number, const C: usize>(
     while half > 0 {
         for strand in 0..half {
             let other = strands[strand + half];
-            strands[strand].join(&other);
+            strands[strand].join(&other, count);
         }
         half /= 2;
     }
 }
 
-wide! {
+narrow! {
     fn advance<const C: usize>(
         descent: &mut Descent<Side<T>, C>,
         normal: &Normal<Side<T>, C>,
@@ -411,7 +404,7 @@ fn advance_inlined<T: Number, const C: usize>(
     *ends = descent.advance(normal, settings, limits, settings.parameters as usize);
 }
 
-wide! {
+narrow! {
     fn errors<const C: usize>(
         descent: &Descent<Side<T>, C>,
         at: (Side<T>, Side<T>),
@@ -444,7 +437,7 @@ mod tests {
         for width in [4, 2, 1] {
             for strand in 0..width {
                 let other = half[strand + width];
-                half[strand].join(&other);
+                half[strand].join(&other, 1);
             }
         }
         let [s0, s1, s2, s3, s4, s5, s6, s7] = strands;

@@ -53,7 +53,13 @@ pub(super) fn timed<M: Model, T: Number>(
     let sets = job.stack.sets();
     let numbers = Held::zeroed(sets * job.width())?;
     let room = &mut Room { numbers, words: Held::zeroed(sets * WORDS)? };
-    in_pieces::<M, _, T>(&gpu.machine()?, job, room, watch, Some((times, &mut least)))?;
+    let machine = gpu.machine()?;
+    let kernel = machine.load::<Many<M, T>>()?;
+    // SAFETY: the caller's promise.
+    let launch = &|blocks: u32, passed: &Arguments<T>| unsafe {
+        machine.launch(&kernel, blocks, THREADS, passed)
+    };
+    in_pieces(&machine, launch, job, room, watch, Some((times, &mut least)))?;
     Ok(least)
 }
 
@@ -84,19 +90,29 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
 ) -> Result<()> {
-    in_pieces::<Mo, M, T>(machine, job, room, watch, None)
+    let kernel = machine.load::<Many<Mo, T>>()?;
+    // SAFETY: the caller's promise.
+    let launch = &|blocks: u32, passed: &Arguments<T>| unsafe {
+        machine.launch(&kernel, blocks, THREADS, passed)
+    };
+    in_pieces(machine, launch, job, room, watch, None)
 }
 
-/// The same; if `timed` is given, all in one piece, whose launch is repeated as often and timed.
-fn in_pieces<Mo: Model, M: Machine, T: Number>(
+/// Launches the kernel of a model, in so many blocks: as [`Machine::launch`], whose promise whoever calls it
+/// makes.
+type Launches<'a, T> = &'a dyn Fn(u32, &Arguments<T>) -> Result<()>;
+
+/// The same for any model; if `timed` is given, all in one piece, whose launch is repeated as often and
+/// timed.
+fn in_pieces<M: Machine, T: Number>(
     machine: &M,
+    launch: Launches<'_, T>,
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
     mut timed: Option<(u32, &mut Duration)>,
 ) -> Result<()> {
     let (stack, sets, width) = (job.stack, job.stack.sets(), job.width());
-    let kernel = machine.load::<Many<Mo, T>>()?;
     let rows = stack.rows();
     // Numbers of each data set, of each array.
     let own_arguments = own(stack.own_arguments, &stack.arguments, sets);
@@ -220,9 +236,9 @@ fn in_pieces<Mo: Model, M: Machine, T: Number>(
                     words: machine.read_write(&slot.words),
                 };
                 let blocks = (count as u32).div_ceil(TEAMS);
-                machine.launch(&kernel, blocks, THREADS, &passed)?;
+                launch(blocks, &passed)?;
                 if let Some((times, least)) = &mut timed {
-                    let mut again = || machine.launch(&kernel, blocks, THREADS, &passed);
+                    let mut again = || launch(blocks, &passed);
                     **least = machine.fastest(*times, &mut again)?;
                 }
             }

@@ -1,13 +1,21 @@
 //! Numbers in the host's memory that pass to a GPU and back.
 
-use std::{sync::OnceLock, thread};
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
 
 use bytemuck::Pod;
 
 use crate::{Result, backend::machine::Machine, memory};
 
-/// Memory of fewer bytes is not pinned: that takes as long as some megabytes of a copy.
+/// Memory of fewer bytes is not pinned the first time: that takes as long as some megabytes of a copy.
 const WORTH_PINNING: usize = 4 << 20;
+/// Nor memory of fewer bytes than this when it is used again.
+const WORTH_PINNING_AGAIN: usize = 64 << 10;
 /// Memory of fewer bytes is not touched by several threads.
 const WORTH_SHARING: usize = 16 << 20;
 /// The most of them.
@@ -19,12 +27,14 @@ const PAGE: usize = 4096;
 pub struct Held<T> {
     /// Before the numbers, so that it is dropped before them.
     pinned: OnceLock<Box<dyn Send + Sync>>,
+    /// Whether it has been used before.
+    used: AtomicBool,
     numbers: Vec<T>,
 }
 
 impl<T> Held<T> {
     pub fn new(numbers: Vec<T>) -> Self {
-        Self { pinned: OnceLock::new(), numbers }
+        Self { pinned: OnceLock::new(), used: AtomicBool::new(false), numbers }
     }
 
     pub fn numbers(&self) -> &[T] {
@@ -61,7 +71,8 @@ impl<T: Pod + Send> Held<T> {
     /// Has a machine pin the memory, if that is worth it.
     pub fn pin<M: Machine>(&self, machine: &M) {
         let bytes = size_of_val(&self.numbers[..]);
-        if bytes >= WORTH_PINNING {
+        let again = self.used.swap(true, Ordering::Relaxed);
+        if bytes >= if again { WORTH_PINNING_AGAIN } else { WORTH_PINNING } {
             self.pinned.get_or_init(|| {
                 let start = self.numbers.as_ptr().cast_mut().cast();
                 // SAFETY: the numbers are not moved, and are dropped after what is returned.

@@ -395,6 +395,7 @@ impl<T: Number> Many<T> {
                 shape: &self.shape,
                 rows,
                 arguments: &arguments,
+                lanes: std::array::from_fn(|lane| lane == 0),
                 point: &point,
                 block: &mut block,
             },

@@ -30,6 +30,8 @@ pub struct Pass<'a, T> {
     pub rows: usize,
     /// The columns of each row.
     pub arguments: &'a [T],
+    /// The lanes that are asked for.
+    pub lanes: [bool; WIDE],
     /// The parameters.
     pub point: &'a [Side<T>],
     /// Receives for each row the prediction and its derivative by each parameter.
@@ -147,7 +149,7 @@ fn linearise_inlined<M: Model, T: Number>(model: &M, pass: Pass<'_, T>) {
 
 #[inline(always)]
 fn in_directions<M: Model, T: Number, const D: usize>(model: &M, pass: Pass<'_, T>) {
-    let Pass { shape, rows, arguments, point, block } = pass;
+    let Pass { shape, rows, arguments, point, block, .. } = pass;
     let columns = shape.columns as usize;
     let held = Held { columns, numbers: arguments };
     for first in (0..point.len()).step_by(D) {
@@ -218,28 +220,34 @@ impl<T: Number> Written<T> {
 
 narrow! { fn formula<T: Number>(program: &Program<T>, pass: Pass<'_, T>) => formula_inlined }
 
+/// Lane by lane, whose derivatives lie along vectors: with a vector for each number, what interprets the
+/// formula would be large.
 #[inline(always)]
 fn formula_inlined<T: Number>(program: &Program<T>, pass: Pass<'_, T>) {
-    let Pass { shape, rows, arguments, point, block } = pass;
+    let Pass { shape, rows, arguments, lanes, point, block } = pass;
     let columns = shape.columns as usize;
-    let constant = |number: T| [Dual::<Side<T>, DIRECTIONS>::constant(Lanes([number; WIDE]))];
+    let constant = |number: T| [Dual::<T, DIRECTIONS>::constant(number)];
     let mut held = vec![constant(T::ZERO); program.rows];
     program.place_constants(&mut held);
-    for first in (0..point.len()).step_by(DIRECTIONS) {
-        let some = DIRECTIONS.min(point.len() - first);
-        for (index, (row, &value)) in held.iter_mut().zip(point).enumerate() {
-            *row = [Dual::along(value, index.wrapping_sub(first))];
-        }
-        run(&program.once, &mut held, 1);
-        for (row, block) in block.chunks_exact_mut(point.len() + 1).take(rows).enumerate() {
-            let numbers = &arguments[row * columns..][..columns];
-            for (to, &number) in held[point.len()..].iter_mut().zip(numbers) {
-                *to = constant(number);
+    for lane in (0..WIDE).filter(|&lane| lanes[lane]) {
+        for first in (0..point.len()).step_by(DIRECTIONS) {
+            let some = DIRECTIONS.min(point.len() - first);
+            for (index, (row, value)) in held.iter_mut().zip(point).enumerate() {
+                *row = [Dual::along(value.0[lane], index.wrapping_sub(first))];
             }
-            run(&program.each, &mut held, 1);
-            let [prediction] = held[program.result];
-            block[0] = prediction.value;
-            block[1 + first..][..some].copy_from_slice(&prediction.slope[..some]);
+            run(&program.once, &mut held, 1);
+            for (row, block) in block.chunks_exact_mut(point.len() + 1).take(rows).enumerate() {
+                let numbers = &arguments[row * columns..][..columns];
+                for (to, &number) in held[point.len()..].iter_mut().zip(numbers) {
+                    *to = constant(number);
+                }
+                run(&program.each, &mut held, 1);
+                let [prediction] = held[program.result];
+                block[0].0[lane] = prediction.value;
+                for (to, slope) in block[1 + first..].iter_mut().zip(&prediction.slope[..some]) {
+                    to.0[lane] = *slope;
+                }
+            }
         }
     }
 }

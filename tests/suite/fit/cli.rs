@@ -173,3 +173,113 @@ fn nothing_is_measured_once_nobody_reads() {
     let ended = bench(false);
     assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
 }
+
+/// Decays of a table, one data set shorter than the others.
+fn samples() -> String {
+    let mut table = "sample,time,signal,weight\n".to_owned();
+    for (sample, rate, rows) in [("b, first", 0.5, 12), ("a", 1.5, 9), ("c", 0.8, 12)] {
+        for row in 0..rows {
+            let time = 0.5 * f64::from(row);
+            let noise = 0.01 * f64::from(row * 7 % 5 - 2);
+            let signal = 3.0 * (-rate * time).exp() + 0.5 + noise;
+            table += &format!("\"{sample}\",{time},{signal},1\n");
+        }
+    }
+    table
+}
+
+#[test]
+fn a_data_set_for_each_group() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(path("samples.csv"), samples()).unwrap();
+    let fit = format!("fit {} --group sample --x time --y signal -b cpu", path("samples.csv"));
+    let model = format!("{fit} --model offset_exponentials");
+    let text = succeeds(&format!("{model} --table {} --plot {}", path("t.csv"), path("p.svg")));
+    for wanted in ["3 data sets of 12 rows, f64", "3 of 36 targets", "3 converged", "t.csv"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+    let table = fs::read_to_string(path("t.csv")).unwrap();
+    let lines: Vec<&str> = table.lines().collect();
+    assert!(lines[0].starts_with("set,offset,amplitude1,rate1,offset_error,"), "{table}");
+    assert!(lines[1].starts_with("\"b, first\",0.") && lines[1].ends_with(",12,converged"));
+    assert!(lines[2].starts_with("a,0.") && lines[2].ends_with(",9,converged"), "{table}");
+    let rate: f64 = lines[2].split(',').nth(3).unwrap().parse().unwrap();
+    assert!((rate - 1.5).abs() < 0.1, "{rate}");
+    let picture = fs::read_to_string(path("p.svg")).unwrap();
+    assert!(picture.contains("rate1") && picture.contains("worst: "), "a picture");
+
+    // The same by a formula, with starting values and weights.
+    let formula = format!(
+        "{fit} --formula base+amp*exp(-rate*time) --weight weight --table {} \
+         --initial base=0 --initial amp=1 --initial rate=1",
+        path("t.npy")
+    );
+    let told = json(&formula);
+    assert!(told["ended"]["converged"] == 3 && told["sets"] == 3, "{told}");
+    let (shape, numbers) = flockwork::io::read_stack::<f64>(path("t.npy").as_ref()).unwrap();
+    assert_eq!(shape, [3, 10]);
+    assert!((numbers[10 + 2] - rate).abs() < 1e-4 && numbers[10 + 9] == 1.0);
+}
+
+#[test]
+fn a_data_set_for_each_row_of_an_array() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let write = |name: &str, rows: usize, columns: usize, of: &dyn Fn(usize, usize) -> f64| {
+        let numbers = (0..rows * columns).map(|at| of(at / columns, at % columns));
+        flockwork::io::write_npy(path(name).as_ref(), rows, columns, numbers).unwrap();
+    };
+    let rate = |set: usize| 0.3 + 0.1 * set as f64;
+    write("y.npy", 5, 20, &|set, row| 2.0 * (-rate(set) * 0.25 * row as f64).exp());
+    write("x.npy", 20, 1, &|row, _| 0.25 * row as f64);
+    write("own.npy", 5, 20, &|_, row| 0.25 * row as f64);
+    write("start.npy", 5, 2, &|set, nth| if nth == 0 { 1.9 } else { rate(set) + 0.05 });
+    let fit = format!("fit {} --many --model exponentials -b cpu", path("y.npy"));
+    for more in ["--x x.npy", "--x own.npy", "--x x.npy --initial start.npy --precision f32"] {
+        let in_folder = |word: &str| match word.ends_with(".npy") {
+            true => path(word),
+            false => word.to_owned(),
+        };
+        let more = more.split(' ').map(in_folder).collect::<Vec<_>>().join(" ");
+        let told = json(&format!("{fit} {more}"));
+        assert_eq!(told["ended"]["converged"], 5, "{more}: {told}");
+        let median = told["parameters"][1]["median"].as_f64().unwrap();
+        assert!((median - 0.5).abs() < 1e-4, "{more}: {median}");
+    }
+    // Images.
+    let spot = |image: usize, pixel: usize| {
+        let (x, y) = ((pixel % 6) as f64 - 2.5, (pixel / 6) as f64 - 2.0 - 0.1 * image as f64);
+        50.0 * (-(x * x + y * y) / 2.0).exp() + 5.0
+    };
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (3, 5, 6), }";
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend((0..90).flat_map(|at| (spot(at / 30, at % 30) as f32).to_le_bytes()));
+    fs::write(path("images.npy"), bytes).unwrap();
+    let spots = format!("fit {} --many --model gaussian_2d -b cpu", path("images.npy"));
+    for more in ["", " --poisson --bounds offset=0.1,100", " --precision f32"] {
+        let told = json(&(spots.clone() + more));
+        assert_eq!(told["ended"]["converged"], 3, "{told}");
+        let y = told["parameters"][2]["median"].as_f64().unwrap();
+        assert!((y - 2.1).abs() < 1e-3, "{y}");
+    }
+
+    // What does not fit together.
+    fails(&format!("fit {} --model exponentials --poisson", path("y.npy")), &["--many or --group"]);
+    fails(&format!("{fit} --particles 40"), &["--particles does not apply"]);
+    fails(&format!("{fit} --save {}", path("s.fw")), &["--save does not apply"]);
+    fails(&format!("{fit} --x {}", path("start.npy")), &["[5, 2]", "(20,)"]);
+    fails(&format!("{fit} --initial rate1=1"), &["amplitude1 lack"]);
+    fails(&format!("{fit} --initial rate=1"), &["no parameter rate", "amplitude1, rate1"]);
+    fails(&format!("{fit} --initial {}", path("y.npy")), &["[5, 20]", "[5, 2]"]);
+    fails(&format!("{fit} --y signal"), &["--many reads an array"]);
+    fails(&format!("{fit} --table {}", path("t.txt")), &[".csv or .npy"]);
+    fails(&format!("{fit} --group sample"), &["cannot be used with"]);
+    write("gap.npy", 2, 20, &|set, row| if set * 20 + row == 27 { f64::NAN } else { 1.0 });
+    let gap = format!("fit {} --many --model exponentials -b cpu", path("gap.npy"));
+    fails(&gap, &["data set 1, row 7 (from 0) is NaN", "--skip-missing"]);
+    let told = succeeds(&format!("{gap} --skip-missing"));
+    assert!(told.contains("1 of 40 targets") && told.contains("2 constant"), "{told}");
+}
