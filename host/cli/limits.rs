@@ -74,6 +74,17 @@ impl Limits {
         .find_map(|(option, given)| given.then_some(option))
     }
 
+    /// A limit that was given and that many fits do not have.
+    pub fn not_of_many(&self) -> Option<&'static str> {
+        let evaluations = self.evaluations.is_some().then_some("--evaluations");
+        self.of_swarm().or(evaluations).or(self.target.is_some().then_some("--target"))
+    }
+
+    /// The most seconds, if there is a limit.
+    pub fn seconds(&self) -> Option<f64> {
+        self.seconds.and_then(|limit| limit.value())
+    }
+
     /// Applies the limits that were given.
     pub fn apply(&self, iterations: &mut u32, stop: &mut Stop) {
         fn set<T: Copy>(place: &mut Option<T>, given: Option<Limit<T>>) {

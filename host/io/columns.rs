@@ -624,7 +624,7 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
             if text.is_empty() {
                 let column = group + 1;
                 return Err(format!(
-                    "line {line}, column {column} is empty: which data set is it?"
+                    "line {line}, column {column} is empty, and every row needs a data set"
                 ));
             }
             columns.groups.push(text.clone().into_owned());

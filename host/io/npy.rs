@@ -55,7 +55,8 @@ pub fn columns<'a>(bytes: &'a [u8], accepted: &[&str]) -> Result<Array<'a>, Stri
 /// The numbers of an array, in the order of its indices, the last of which runs fastest, and its shape: up
 /// to three dimensions.
 pub fn stack<T: Scalar>(bytes: &[u8]) -> Result<(Vec<usize>, Vec<T>), String> {
-    let (header, data) = bytes.strip_prefix(MAGIC).and_then(parts).ok_or(DAMAGED)?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or("it is no NumPy array (.npy)")?;
+    let (header, data) = parts(rest).ok_or(DAMAGED)?;
     let Header { kind, fortran, sides } = parsed(header)?;
     let [first, others @ ..] = &sides[..] else { return Err(one_of_few(&sides)) };
     if others.len() > 2 {

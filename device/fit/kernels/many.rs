@@ -342,7 +342,7 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
                         (errors, ended) =
                             errors_of(&descent, (end, normal.rows), &settings, &limits);
                     }
-                    if warp::lane() % TEAM == 0 {
+                    if warp::lane().is_multiple_of(TEAM) {
                         // SAFETY: there is room for each fit, which no other thread has.
                         unsafe {
                             let to = fit * (2 * count + 1);

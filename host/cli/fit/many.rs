@@ -5,6 +5,7 @@ use std::{
     io::IsTerminal,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    time::Instant,
 };
 
 use anyhow::{Context, bail};
@@ -24,6 +25,7 @@ use serde_json::json;
 use super::{
     Arguments, agree, interrupt,
     outputs::{self, Format},
+    positive,
 };
 
 const MANY: &str = "Many data sets";
@@ -50,7 +52,7 @@ pub struct ManyArguments {
     #[arg(long, value_name = "SHARE", help_heading = MANY)]
     tolerance: Option<f64>,
     /// The most iterations of a descent [default: 100].
-    #[arg(long, value_name = "N", help_heading = MANY)]
+    #[arg(long, value_name = "N", value_parser = positive::<u32>, help_heading = MANY)]
     steps: Option<u32>,
     /// Write a table with a row for each data set: parameters, standard errors, sum, iterations, rows, and
     /// a word for how it ended (in .npy its number) [default: none].
@@ -83,6 +85,9 @@ struct Read<T> {
     stack: Stack<T>,
     names: Option<Vec<String>>,
     left_out: usize,
+    /// The fewest rows of a data set, where they have different numbers, and how many rows stand for those
+    /// that the others have more.
+    shortest: Option<(usize, usize)>,
 }
 
 pub fn run(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
@@ -99,14 +104,20 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
         Some(_) => arguments.grouped(file, formula.as_ref())?,
         None => arguments.stacked(file)?,
     };
-    let Read { stack, names, left_out } = read;
+    let Read { stack, names, left_out, shortest } = read;
     let many = arguments.many(stack, formula.as_ref(), file)?;
     let backend = many.select(arguments.machine.choice(), arguments.machine.threads())?;
     interrupt::listen()?;
     let bar = bar(many.stack().sets(), arguments.json);
+    let (begun, seconds) = (Instant::now(), arguments.limits.seconds());
     let fits = many.run_on(&backend, |done, _| {
         bar.set_position(done as u64);
-        if interrupt::asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_late = seconds.is_some_and(|most| begun.elapsed().as_secs_f64() >= most);
+        if is_late || interrupt::asked() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     bar.finish_and_clear();
     let fits = fits?;
@@ -124,7 +135,7 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     ];
     let report = match arguments.json {
         true => as_json(arguments, &many, &fits),
-        false => as_text(arguments, &many, &fits, (backend.reason(), left_out), files),
+        false => as_text(arguments, &many, &fits, (backend.reason(), left_out, shortest), files),
     };
     super::super::print(&report)?;
     written?;
@@ -153,11 +164,17 @@ impl Arguments {
             ("--dims", self.dims.is_some()),
             ("--rows", self.rows.is_some()),
             ("--layout", self.layout.is_some()),
+            ("--skip-lines", self.of_many.many && self.skip_lines > 0),
+            ("--header", self.of_many.many && self.header.is_some()),
+            ("--decimal-comma", self.of_many.many && self.decimal_comma),
         ];
         let given = single.into_iter().find_map(|(option, given)| given.then_some(option));
-        let given = given.or_else(|| self.limits.of_swarm()).or_else(|| self.machine.of_swarm());
+        let given = given.or_else(|| self.limits.not_of_many()).or_else(|| self.machine.of_swarm());
         if let Some(option) = given.or_else(|| self.swarm.of_swarm_alone()) {
             bail!("{option} does not apply where many data sets are fitted");
+        }
+        if self.starts.is_some() && !self.of_many.initial.is_empty() {
+            bail!("--starts is for a search, and --initial says where to begin: give one");
         }
         if self.loss.has_scale() && self.loss_scale.is_none() {
             bail!(
@@ -177,13 +194,20 @@ impl Arguments {
             ("--table", self.of_many.table.as_deref(), Format::Numbers),
             ("--plot", self.plot.as_deref(), Format::Picture),
         ];
-        outputs::check(&[("the data", self.data.as_deref())], &outputs)
+        let arguments = self.x.first().filter(|_| self.of_many.many).map(ToString::to_string);
+        let initial = self.of_many.initial.first().filter(|text| !text.contains('='));
+        let inputs = [
+            ("the data", self.data.as_deref()),
+            ("--x", arguments.as_deref().map(Path::new)),
+            ("--initial", initial.map(Path::new)),
+        ];
+        outputs::check(&inputs, &outputs)
     }
 
     /// The data sets of an array.
     fn stacked<T: Number>(&self, file: &Path) -> anyhow::Result<Read<T>> {
         if self.y.is_some() || self.weight.is_some() {
-            bail!("--y and --weight name columns of a table, and --many reads an array");
+            bail!("--y and --weight name columns of a table, for --group; --many reads an array");
         }
         let (shape, numbers) = io::read_stack::<T>(file)?;
         if !self.skip_missing
@@ -192,6 +216,18 @@ impl Arguments {
             let rows: usize = shape[1..].iter().product();
             bail!(
                 "{}: data set {}, row {} (from 0) is NaN: --skip-missing leaves such rows out",
+                file.display(),
+                index / rows.max(1),
+                index % rows.max(1),
+            );
+        }
+        let rows: usize = shape[1..].iter().product();
+        if shape.len() > 1 && (shape[0] == 0 || rows == 0) {
+            bail!("{} has the shape {shape:?}: there is nothing to fit", file.display());
+        }
+        if let Some(index) = numbers.iter().position(|number| number.to_f64().is_infinite()) {
+            bail!(
+                "{}: data set {}, row {} (from 0) is infinite",
                 file.display(),
                 index / rows.max(1),
                 index % rows.max(1),
@@ -208,21 +244,28 @@ impl Arguments {
                 let (sides, arguments) = io::read_stack::<T>(&path).with_context(|| {
                     "with --many, --x is an .npy file of the arguments of the rows".to_owned()
                 })?;
-                let rows: usize = shape[1..].iter().product();
-                match sides[..] {
-                    [all] if all == rows => Stack::new(1, arguments, numbers)?,
-                    [all, width] if all == rows => Stack::new(width as u32, arguments, numbers)?,
-                    [all, each] if all == shape[0] && each == rows => {
-                        Stack::with_own_arguments(1, all, arguments, numbers)?
+                let sets = shape[0];
+                let stack = match sides[..] {
+                    [all] if all == rows => Stack::new(1, arguments, numbers),
+                    [all, each] if all == rows && all == sets && each == rows => bail!(
+                        "{} has the shape {sides:?}, which may be columns of rows or rows of data sets: \
+                         for arguments of each data set write it as ({sets}, {rows}, 1)",
+                        path.display(),
+                    ),
+                    [all, width] if all == rows => Stack::new(width as u32, arguments, numbers),
+                    [all, each] if all == sets && each == rows => {
+                        Stack::with_own_arguments(1, all, arguments, numbers)
+                    }
+                    [all, each, width] if all == sets && each == rows => {
+                        Stack::with_own_arguments(width as u32, all, arguments, numbers)
                     }
                     _ => bail!(
-                        "{} has the shape {sides:?}; the {} data sets of {rows} rows need ({rows},), \
-                         ({rows}, columns) or ({}, {rows})",
+                        "{} has the shape {sides:?}; the {sets} data sets of {rows} rows need ({rows},), \
+                         ({rows}, columns), ({sets}, {rows}) or ({sets}, {rows}, columns)",
                         path.display(),
-                        shape[0],
-                        shape[0],
                     ),
-                }
+                };
+                stack.with_context(|| path.display().to_string())?
             }
             (_, []) => bail!(
                 "{} has the shape {shape:?}; --many reads (data sets, rows), or (images, height, width)",
@@ -230,7 +273,7 @@ impl Arguments {
             ),
             _ => bail!("with --many, --x is given once: an .npy file of the arguments of the rows"),
         };
-        Ok(Read { stack, names: None, left_out: 0 })
+        Ok(Read { stack, names: None, left_out: 0, shortest: None })
     }
 
     /// The data sets of a table.
@@ -295,7 +338,10 @@ impl Arguments {
             let weights = rows.iter().flat_map(|rows| padded(rows, &weights, 0.0)).collect();
             stack = stack.weighted(weights)?;
         }
-        Ok(Read { stack, names: Some(called), left_out: skipped })
+        let least = rows.iter().map(Vec::len).min().unwrap_or(0);
+        let padding = rows.iter().map(|rows| longest - rows.len()).sum();
+        let shortest = (least < longest).then_some((least, padding));
+        Ok(Read { stack, names: Some(called), left_out: skipped, shortest })
     }
 
     /// The fits.
@@ -305,6 +351,15 @@ impl Arguments {
         formula: Option<&Formula>,
         file: &Path,
     ) -> anyhow::Result<Many<T>> {
+        if let Some(formula) = formula {
+            let (_, columns) = stack.names().split_last().expect("the target has a name");
+            if !columns.iter().any(|name| formula.names().contains(&&**name)) {
+                bail!(
+                    "the formula names none of the arguments of a row; there are {}",
+                    columns.join(", ")
+                );
+            }
+        }
         let many = match (formula, &self.model) {
             (Some(formula), _) => Many::from_formula(formula, stack),
             (None, Some(model)) => Many::named(model, stack),
@@ -381,6 +436,8 @@ impl Arguments {
                 values[nth] = Some(value);
             }
         }
+        let named: Vec<_> = given.iter().filter_map(|text| text.split_once('=')).collect();
+        agree("--initial of", &named, |value| (*value).to_owned())?;
         for text in given {
             let (name, value) =
                 super::fixed(text).map_err(anyhow::Error::msg).with_context(|| {
@@ -412,14 +469,19 @@ fn quartiles<T: Number>(fits: &Fits<T>, name: &str) -> Option<[f64; 3]> {
     values.retain(|value| value.is_finite());
     values.sort_unstable_by(f64::total_cmp);
     let last = values.len().checked_sub(1)?;
-    Some([1, 2, 3].map(|quarter| values[(last * quarter + 2) / 4]))
+    // Between two values in proportion.
+    Some([0.25, 0.5, 0.75].map(|share| {
+        let at = share * last as f64;
+        let (below, part) = (at.floor() as usize, at.fract());
+        values[below] + part * (values[(below + 1).min(last)] - values[below])
+    }))
 }
 
 fn as_text<T: Number>(
     arguments: &Arguments,
     many: &Many<T>,
     fits: &Fits<T>,
-    (reason, left_out): (&str, usize),
+    (reason, left_out, shortest): (&str, usize, Option<(usize, usize)>),
     files: [Option<&Path>; 2],
 ) -> String {
     let stack = many.stack();
@@ -432,19 +494,25 @@ fn as_text<T: Number>(
     };
     let seconds = fits.elapsed().as_secs_f64();
     let (sets, rows) = (stack.sets(), stack.rows());
-    let mut lines =
-        vec![format!("{what}, {sets} data sets of {rows} rows, {}, {how}", T::PRECISION)];
+    let mut lines = vec![match shortest {
+        Some((least, _)) => {
+            format!("{what}, {sets} data sets of {least} to {rows} rows, {}, {how}", T::PRECISION)
+        }
+        None => format!("{what}, {sets} data sets of {rows} rows, {}, {how}", T::PRECISION),
+    }];
     let because = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
     lines.push(format!("back end    {}{because}", fits.backend()));
     lines.push(format!(
         "done        {seconds:.3} s: {:.4e} data sets a second",
-        sets as f64 / seconds.max(1e-9)
+        (sets - fits.count(End::NotFitted)) as f64 / seconds.max(1e-9)
     ));
     if left_out > 0 {
         lines.push(format!("left out    {left_out} rows with a missing number"));
     }
-    if stack.missing() > 0 {
-        lines.push(format!("missing     {} of {} targets", stack.missing(), sets * rows));
+    let padding = shortest.map_or(0, |(_, padding)| padding);
+    let missing = stack.missing() - padding;
+    if missing > 0 {
+        lines.push(format!("missing     {missing} of {} targets", sets * rows - padding));
     }
     let ended: Vec<_> = ends(fits).iter().map(|(end, count)| format!("{count} {end}")).collect();
     lines.push(format!("ended       {}", ended.join(", ")));

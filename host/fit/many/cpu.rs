@@ -3,6 +3,8 @@
 //! Where the data sets have the same arguments, lanes are data sets; where each has its own, lanes are
 //! starting points of one data set. A lane whose descent has ended takes the next.
 
+use std::time::Instant;
+
 use rayon::prelude::*;
 
 use flockwork_device::{
@@ -24,9 +26,9 @@ use crate::{
 };
 
 /// Data sets that a thread takes at a time.
-const CHUNK: usize = 16 * WIDE;
-/// Chunks for each thread between two looks at the watch.
-const ROUNDS: usize = 8;
+const CHUNK: usize = 4 * WIDE;
+/// How long a round between two looks at the watch should take, in seconds.
+const ROUND: f64 = 0.1;
 
 pub(super) fn solve<T: Number>(
     cpu: &Cpu,
@@ -40,9 +42,13 @@ pub(super) fn solve<T: Number>(
     words.fill(End::NotFitted as u32);
     let chunks = numbers.chunks_mut(CHUNK * width).zip(words.chunks_mut(CHUNK * WORDS));
     let mut chunks: Vec<_> = chunks.enumerate().collect();
-    let rounds = cpu.pool().current_num_threads() * ROUNDS;
+    let mut round = cpu.pool().current_num_threads();
     let mut done = 0;
-    for some in chunks.chunks_mut(rounds) {
+    let mut left = &mut chunks[..];
+    while !left.is_empty() {
+        let (some, others) = left.split_at_mut(round.min(left.len()));
+        left = others;
+        let begun = Instant::now();
         cpu.install(|| {
             some.par_iter_mut().for_each(|(nth, (numbers, words))| {
                 let chunk = Chunk { simd: cpu.simd(), job, first: *nth * CHUNK };
@@ -52,6 +58,9 @@ pub(super) fn solve<T: Number>(
                 }
             });
         });
+        if begun.elapsed().as_secs_f64() < ROUND {
+            round *= 2;
+        }
         done += some.iter().map(|(_, (_, words))| words.len() / WORDS).sum::<usize>();
         if watch(done, sets).is_break() {
             break;
@@ -170,7 +179,7 @@ impl<T: Number> Chunk<'_, T> {
         let job = self.job;
         let count = job.settings.parameters as usize;
         let first = if job.own_begin { set * job.starts as usize } else { 0 };
-        let numbers = &job.begin[(first + start as usize) * count..][..count];
+        let numbers = &job.begin.numbers()[(first + start as usize) * count..][..count];
         let of_set = if job.own_boxes { set * 2 * count } else { 0 };
         let mut point = [T::ZERO; C];
         for (parameter, &number) in numbers.iter().enumerate() {
@@ -363,7 +372,7 @@ fn judge_inlined<T: Number, const C: usize>(
             let mut present = one;
             for lane in 0..WIDE {
                 let (target, weight) = (targets[row].0[lane], weight.0[lane]);
-                if target.to_f64().is_nan() || !(weight > T::ZERO) {
+                if target.to_f64().is_nan() || weight <= T::ZERO {
                     present.0[lane] = T::ZERO;
                 }
             }

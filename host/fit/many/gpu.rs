@@ -118,14 +118,14 @@ fn in_pieces<M: Machine, T: Number>(
     let own_arguments = own(stack.own_arguments, &stack.arguments, sets);
     let own_weights = own(stack.own_weights(), &stack.weights, sets);
     let own_boxes = own(job.own_boxes, &job.boxes, sets);
-    let own_begin = own(job.own_begin, job.begin, sets);
+    let own_begin = own(job.own_begin, job.begin.numbers(), sets);
     let numbers = rows + own_arguments + own_weights + own_boxes + own_begin + width;
     let bytes = numbers * size_of::<T>() + WORDS * size_of::<u32>();
     let shared = [
         (own_arguments, stack.arguments.len()),
         (own_weights, stack.weights.len()),
         (own_boxes, job.boxes.len()),
-        (own_begin, job.begin.len()),
+        (own_begin, job.begin.numbers().len()),
     ];
     let shared = shared.into_iter().filter(|&(own, _)| own == 0).map(|(_, length)| length);
     let shared = (shared.sum::<usize>() + job.bounds.len()) * size_of::<T>();
@@ -149,7 +149,7 @@ fn in_pieces<M: Machine, T: Number>(
     let arguments = upload(own_arguments == 0, &stack.arguments)?;
     let weights = upload(own_weights == 0, &stack.weights)?;
     let boxes = upload(own_boxes == 0, &job.boxes)?;
-    let begin = upload(own_begin == 0, job.begin)?;
+    let begin = upload(own_begin == 0, job.begin.numbers())?;
     let slot = |_| -> Result<Slot<M, T>> {
         let own = |each: usize| match each {
             0 => Ok(None),
@@ -169,6 +169,7 @@ fn in_pieces<M: Machine, T: Number>(
     };
     let mut slots: Vec<Slot<M, T>> = (0..slots).map(slot).collect::<Result<_>>()?;
     stack.targets.pin(machine);
+    job.begin.pin(machine);
     room.numbers.pin(machine);
     room.words.pin(machine);
     let (results, words) = (room.numbers.numbers_mut(), room.words.numbers_mut());
@@ -205,7 +206,7 @@ fn in_pieces<M: Machine, T: Number>(
             bring(slot.arguments.as_ref(), &stack.arguments, own_arguments)?;
             bring(slot.weights.as_ref(), &stack.weights, own_weights)?;
             bring(slot.boxes.as_ref(), &job.boxes, own_boxes)?;
-            bring(slot.begin.as_ref(), job.begin, own_begin)?;
+            bring(slot.begin.as_ref(), job.begin.numbers(), own_begin)?;
             machine.wait(Queue::Launches, &machine.mark(Queue::In)?)?;
             // SAFETY: the buffers live until all launches are waited for below, and each launch
             // writes only the results of its own slot, which no copy reads any more.

@@ -129,7 +129,7 @@ pub struct Many<T: Number> {
     tolerance: f64,
     iterations: u32,
     absolute_sigma: bool,
-    begin: Vec<T>,
+    begin: Arc<Held<T>>,
     own_begin: bool,
     starts: Option<u32>,
 }
@@ -160,7 +160,7 @@ pub struct Job<'a, T: Number> {
     /// For all data sets, or for each.
     pub(super) boxes: Vec<T>,
     pub(super) own_boxes: bool,
-    pub(super) begin: &'a [T],
+    pub(super) begin: &'a Held<T>,
     pub(super) own_begin: bool,
 }
 
@@ -287,7 +287,7 @@ impl<T: Number> Many<T> {
             tolerance,
             iterations: Self::ITERATIONS,
             absolute_sigma: false,
-            begin: Vec::new(),
+            begin: Arc::new(Held::new(Vec::new())),
             own_begin: false,
             starts: None,
         }
@@ -410,7 +410,7 @@ impl<T: Number> Many<T> {
 
     /// Whether the parameters are to be looked for without starting points.
     pub fn searches(&self) -> bool {
-        self.begin.is_empty()
+        self.begin.numbers().is_empty()
     }
 
     /// Bounds of a parameter. They limit where a search looks for it and how far a descent goes.
@@ -483,7 +483,7 @@ impl<T: Number> Many<T> {
             return Err(Error::NotFinite { what: "starting value", index, value });
         }
         self.own_begin = found != expected;
-        self.begin = values;
+        self.begin = Arc::new(Held::new(values));
         Ok(self)
     }
 
@@ -671,8 +671,8 @@ impl<T: Number> Many<T> {
         begun: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let starts = self.starting_points();
-        let job = self.job(&starts)?;
+        let begin = self.starting_points();
+        let job = self.job(&begin)?;
         let mut interrupted = false;
         backend.solve(&job, &mut fits.room, &mut |done, all| {
             let verdict = watch(done, all);
@@ -692,8 +692,7 @@ impl<T: Number> Many<T> {
         backend: &impl ManySolver,
         times: u32,
     ) -> Result<Option<Duration>> {
-        let starts = self.starting_points();
-        backend.timed(&self.job(&starts)?, times)
+        backend.timed(&self.job(&self.starting_points())?, times)
     }
 
     /// Number of free parameters that the model is not linear in.
@@ -703,13 +702,16 @@ impl<T: Number> Many<T> {
 
     /// Places of starting points in the box, from 0 to 1: an additive recurrence with the powers of the
     /// generalised golden ratio (Roberts 2018), over the parameters that the model is not linear in.
-    fn starting_points(&self) -> Vec<T> {
+    fn starting_points(&self) -> Arc<Held<T>> {
         if !self.searches() {
-            let mut begin = self.begin.clone();
-            for values in begin.chunks_exact_mut(self.sought.len()) {
-                for (value, sought) in values.iter_mut().zip(&self.sought) {
-                    if let Some(fixed) = sought.fixed {
-                        *value = T::nearest(fixed);
+            let mut begin = Arc::clone(&self.begin);
+            if self.sought.iter().any(|sought| sought.fixed.is_some()) {
+                let begin = Arc::make_mut(&mut begin).numbers_mut();
+                for values in begin.chunks_exact_mut(self.sought.len()) {
+                    for (value, sought) in values.iter_mut().zip(&self.sought) {
+                        if let Some(fixed) = sought.fixed {
+                            *value = T::nearest(fixed);
+                        }
                     }
                 }
             }
@@ -743,10 +745,10 @@ impl<T: Number> Many<T> {
                 places.push(T::nearest(place));
             }
         }
-        places
+        Arc::new(Held::new(places))
     }
 
-    fn job<'a>(&'a self, begin: &'a [T]) -> Result<Job<'a, T>> {
+    fn job<'a>(&'a self, begin: &'a Held<T>) -> Result<Job<'a, T>> {
         let bits = |is: &dyn Fn(&Sought) -> bool| {
             let bit = |(nth, sought)| u32::from(is(sought)) << nth;
             self.sought.iter().enumerate().map(bit).sum()
@@ -760,10 +762,15 @@ impl<T: Number> Many<T> {
             });
         }
         let searches = self.searches();
-        let loss = device::Loss {
-            kind: self.estimator.loss.kind,
-            scale: T::nearest(self.estimator.loss.scale),
+        // The absolute loss treats residuals nearer to zero than this as if they were this large.
+        let size = |target: &T| if target.to_f64().is_nan() { 0.0 } else { target.to_f64().abs() };
+        let scale = match self.estimator.loss.kind {
+            device::Kind::Absolute => {
+                1e-6 * self.stack.targets.numbers().iter().map(size).fold(1e-30, f64::max)
+            }
+            _ => self.estimator.loss.scale,
         };
+        let loss = device::Loss { kind: self.estimator.loss.kind, scale: T::nearest(scale) };
         let poisson = self.estimator.poisson;
         let settings = Settings {
             estimator: Estimator { loss, poisson },
@@ -799,7 +806,7 @@ impl<T: Number> Many<T> {
             shape: self.shape,
             settings,
             search,
-            starts: (begin.len() / each) as u32,
+            starts: (begin.numbers().len() / each) as u32,
             searches,
             bounds,
             boxes,
@@ -811,7 +818,7 @@ impl<T: Number> Many<T> {
 
     /// Where the parameters of each data set are looked for, or of all.
     fn boxes(&self) -> (Vec<T>, bool) {
-        let side = |sought: &Sought, (y, x, within): (f64, f64, (f64, f64))| {
+        let side = |sought: &Sought, (y, x, within): (f64, f64, &[(f64, f64)])| {
             if let Some(value) = sought.fixed {
                 return (value, value);
             }
@@ -819,10 +826,20 @@ impl<T: Number> Many<T> {
             if sought.is_linear && sought.given.is_none() {
                 return (0.0, 0.0);
             }
+            // Wherever zero is, widths are those of the data, and a second coordinate is that of the second
+            // column.
+            let is_width = ["sigma", "width", "gamma"].iter().any(|w| sought.name.starts_with(w));
+            let (x, within) = match within {
+                [_, second, ..] if sought.name == "y0" => return *second,
+                _ if is_width => {
+                    (within.iter().map(|(low, high)| high - low).fold(0.0, f64::max), within[0])
+                }
+                _ => (x, within[0]),
+            };
             let (low, high) = sought.given.unwrap_or_else(|| sought.range.bounds(y, x, within));
             if low == high { (low, low + low.abs().max(1.0)) } else { (low, high) }
         };
-        let all = |scales| -> Vec<T> {
+        let all = |scales: (f64, f64, &[(f64, f64)])| -> Vec<T> {
             let sides = self.sought.iter().map(|sought| side(sought, scales));
             sides.flat_map(|(low, high)| [T::nearest(low), T::nearest(high)]).collect()
         };
@@ -834,24 +851,31 @@ impl<T: Number> Many<T> {
         };
         let scales = |set: usize| {
             let columns = self.stack.columns() as usize;
-            let (mut x, mut within) = (0.0_f64, (f64::INFINITY, f64::NEG_INFINITY));
+            let (mut x, mut within) = (0.0_f64, vec![(f64::INFINITY, f64::NEG_INFINITY); columns]);
             for row in self.stack.arguments(set).chunks_exact(columns) {
-                x = row.iter().fold(x, |x, number| x.max(number.to_f64().abs()));
-                let first = row[0].to_f64();
-                within = (within.0.min(first), within.1.max(first));
+                for (number, within) in row.iter().zip(&mut within) {
+                    let number = number.to_f64();
+                    x = x.max(number.abs());
+                    *within = (within.0.min(number), within.1.max(number));
+                }
             }
             (x, within)
         };
         let shared = if self.stack.own_arguments { None } else { Some(scales(0)) };
         if !self.sought.iter().any(is_own) {
             let (x, within) = shared.unwrap_or_else(|| scales(0));
-            return (all((1.0, x, within)), false);
+            return (all((1.0, x, &within)), false);
         }
         let of_set = |set: usize| {
             let targets = self.stack.targets(set).iter().map(|target| target.to_f64().abs());
             let y = targets.filter(|target| !target.is_nan()).fold(0.0, f64::max);
-            let (x, within) = shared.unwrap_or_else(|| scales(set));
-            all((y, x, within))
+            match &shared {
+                Some((x, within)) => all((y, *x, within)),
+                None => {
+                    let (x, within) = scales(set);
+                    all((y, x, &within))
+                }
+            }
         };
         ((0..self.stack.sets()).flat_map(of_set).collect(), true)
     }

@@ -9,7 +9,7 @@ use flockwork::{
     formula::Formula,
 };
 
-use crate::common::many::{ManyCase, Weights, equal_fits, many, many_cases, share};
+use crate::common::many::{ManyCase, equal_fits, many, many_cases, share};
 
 /// Decays over a background, of as many data sets: amplitude, rate and background of each.
 fn decays(sets: usize) -> (Vec<f64>, Vec<f64>, impl Fn(usize) -> [f64; 3]) {
@@ -269,6 +269,36 @@ fn a_run_can_be_ended() {
 }
 
 #[test]
+fn spots_are_found_wherever_zero_is() {
+    let spot = |x: f64, y: f64| 40.0 * (-(x * x + y * y) / 2.4).exp() + 3.0;
+    for (far_x, far_y) in [(0.0, 0.0), (1000.0, 0.0), (0.0, -5000.0), (1e4, 1e4)] {
+        let places = (0..49).map(|pixel| (f64::from(pixel % 7), f64::from(pixel / 7)));
+        let arguments = places.clone().flat_map(|(x, y)| [x + far_x, y + far_y]).collect();
+        let targets = (0..20).flat_map(|set| {
+            let (at_x, at_y) = (2.0 + share(set), 3.0 + share(set + 50));
+            let noise = move |pixel: usize| share(set * 49 + pixel + 999);
+            let value = move |(pixel, (x, y))| spot(x - at_x, y - at_y) + noise(pixel);
+            places.clone().enumerate().map(value).collect::<Vec<_>>()
+        });
+        let stack = Stack::new(2, arguments, targets.collect()).unwrap();
+        let fits = run(&Many::named("gaussian_2d", stack).unwrap());
+        for set in 0..20 {
+            let sigma = fits.parameters(set)[3].abs();
+            assert!((sigma - 1.2_f64.sqrt()).abs() < 0.1, "{far_x} {far_y} {set}: {sigma}");
+        }
+    }
+}
+
+#[test]
+fn the_absolute_loss_finds_medians() {
+    let stack = Stack::new(1, vec![0.0; 5], vec![1.0, 2.0, 4.0, 8.0, 100.0]).unwrap();
+    let many = Many::named("polynomial", stack).unwrap().size("degree", 0).unwrap();
+    let fits = run(&many.loss(Loss::Absolute, 0.0).unwrap());
+    assert_eq!(fits.end(0), End::Converged);
+    assert!((fits.parameters(0)[0] - 4.0).abs() < 1e-3, "{}", fits.parameters(0)[0]);
+}
+
+#[test]
 fn bounds_and_fixed_values_hold() {
     let (x, y, _) = decays(10);
     let many = Many::named("offset_exponentials", Stack::new(1, x, y).unwrap()).unwrap();
@@ -308,5 +338,4 @@ fn mistakes_are_told() {
     assert!(message(many.clone().tolerance(-1.0)).contains("0 or more"));
     assert!(message(many.clone().loss(Loss::Huber, 0.0)).contains("loss scale"));
     assert!(message(many.size("terms", 2)).contains("no sizes"));
-    let _ = Weights::None;
 }
