@@ -252,11 +252,11 @@ mod tests {
         let rates: Vec<f64> = (0..1000).map(|n| f64::from(n).sin()).collect();
         let points = [[0.0, 1.0], [1.0, 2.0], [2.0, 2.5]];
         let fits = [ShownFit { name: "worst", x_label: "time", points: &points, curve: &points }];
-        let svg = svg(&[("rate", &rates), ("none", &[f64::NAN])], &fits).unwrap();
+        let svg = svg(&[("rate", &rates), ("unknown", &[f64::NAN])], &fits).unwrap();
         for wanted in ["a &lt; b", "CPU", "rate", "data sets", "worst", "time"] {
             assert!(svg.contains(wanted), "{wanted}");
         }
-        assert!(!svg.contains("none"));
+        assert!(!svg.contains("unknown"));
         assert_eq!(svg.matches("<circle").count(), 3);
     }
 
