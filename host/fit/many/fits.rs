@@ -12,7 +12,7 @@ use crate::{Error, Result, backend::Number, io};
 /// ```
 /// use flockwork::fit::{End, Many, PowerLaw, Stack};
 ///
-/// let x = vec![1.0, 2.0, 3.0, 4.0];
+/// let x = vec![1.0_f64, 2.0, 3.0, 4.0];
 /// let y = vec![2.0, 8.0, 18.0, 32.0, 3.0, 6.0, 9.0, 12.0];
 /// let fits = Many::new(PowerLaw, Stack::new(1, x, y)?)?.run()?;
 /// assert!((fits.parameters(1)[1] - 1.0).abs() < 1e-9);

@@ -108,7 +108,7 @@ impl Sought {
 /// use flockwork::fit::{Many, MichaelisMenten, Stack};
 ///
 /// // Two enzymes at the same concentrations.
-/// let concentrations = vec![0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
+/// let concentrations = vec![0.5_f64, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// let rates = vec![1.7, 2.9, 4.2, 5.6, 6.8, 7.3, 0.4, 0.7, 1.1, 1.6, 2.1, 2.5];
 /// let fits = Many::new(MichaelisMenten, Stack::new(1, concentrations, rates)?)?.run()?;
 /// for set in 0..fits.len() {
@@ -418,7 +418,7 @@ impl<T: Number> Many<T> {
     /// ```
     /// use flockwork::fit::{Many, PowerLaw, Stack};
     ///
-    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
+    /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
     /// let fits = Many::new(PowerLaw, stack)?.bounds("exponent", 1.0, 1.5)?.run()?;
     /// assert_eq!(fits.parameters(0)[1], 1.5);
     /// assert!(fits.errors(0)[1].is_nan());
@@ -463,7 +463,7 @@ impl<T: Number> Many<T> {
     /// ```
     /// use flockwork::fit::{Many, PowerLaw, Stack};
     ///
-    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![2.0, 8.0, 18.0, 3.0, 6.0, 9.0])?;
+    /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0], vec![2.0, 8.0, 18.0, 3.0, 6.0, 9.0])?;
     /// let many = Many::new(PowerLaw, stack)?;
     /// assert!((many.clone().begin(vec![1.0, 1.0])?.run()?.parameters(0)[1] - 2.0).abs() < 1e-9);
     /// let each = many.begin(vec![1.9, 2.1, 2.8, 1.1])?.run()?;
@@ -639,7 +639,7 @@ impl<T: Number> Many<T> {
     /// use flockwork::{backend::Cpu, fit::{Many, PowerLaw, Stack}};
     ///
     /// let cpu = Cpu::new(0)?;
-    /// let stack = Stack::new(1, vec![1.0, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
+    /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
     /// let mut many = Many::new(PowerLaw, stack)?;
     /// let mut fits = many.run_on(&cpu, |_, _| {})?;
     /// many.stack_mut().refill(|targets| targets.copy_from_slice(&[3.0, 6.0, 9.0]))?;
