@@ -37,7 +37,7 @@ pub(crate) mod whole;
 
 pub use choice::{AnyBackend, Choice, Reason};
 pub use cpu::{Cpu, Simd};
-pub(crate) use cpu::{Evaluator, Judged, OnLanes, dispatched};
+pub(crate) use cpu::{Evaluator, Judged, OnLanes, dispatched, narrow};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};

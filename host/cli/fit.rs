@@ -30,7 +30,7 @@ use super::{
     machine::Machine,
     outputs::{self, Format},
     parse::{choice, positive, whole},
-    progress::Bar,
+    progress::{self, Bar},
     records::{not_over, seconds},
     shown::Shown,
     swarm::SwarmArguments,
@@ -420,20 +420,7 @@ impl Arguments {
                 );
             }
         }
-        if self.loss.has_scale() && self.loss_scale.is_none() {
-            bail!(
-                "--loss {} needs --loss-scale: the residual beyond which rows count less",
-                self.loss
-            );
-        }
-        if let Some(scale) = self.loss_scale
-            && !self.loss.has_scale()
-        {
-            bail!(
-                "--loss-scale {scale} does not apply to the loss {}, which has no scale",
-                self.loss
-            );
-        }
+        self.check_loss()?;
         fit = fit.loss(self.loss, self.loss_scale.unwrap_or(0.0))?;
         if !weights.is_empty() {
             fit = fit.weighted(weights)?;
@@ -458,6 +445,25 @@ impl Arguments {
         options.check()?;
         let polish = !self.swarm.never_polishes();
         Ok((fit.with(|of_fit| *of_fit = options).polish(polish), left_out))
+    }
+
+    /// Refuses a scale that the loss does not have, and a loss without its scale.
+    fn check_loss(&self) -> anyhow::Result<()> {
+        if self.loss.has_scale() && self.loss_scale.is_none() {
+            bail!(
+                "--loss {} needs --loss-scale: the residual beyond which rows count less",
+                self.loss
+            );
+        }
+        if let Some(scale) = self.loss_scale
+            && !self.loss.has_scale()
+        {
+            bail!(
+                "--loss-scale {scale} does not apply to the loss {}, which has no scale",
+                self.loss
+            );
+        }
+        Ok(())
     }
 
     /// The sizes that were given.

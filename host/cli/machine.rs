@@ -5,8 +5,8 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use flockwork::{
-    backend::{AnyBackend, Choice, Cooperation, Strategy},
-    fit::Fit,
+    backend::{AnyBackend, Choice, Cooperation, Number, Strategy},
+    fit::{Fit, Many},
     swarm::Problem,
 };
 
@@ -106,16 +106,6 @@ impl Machine {
         (self.cooperation != Cooperation::default()).then_some("--cooperation")
     }
 
-    /// Where to run.
-    pub fn choice(&self) -> Choice {
-        self.device.backend
-    }
-
-    /// CPU threads, 0 for one per core.
-    pub fn threads(&self) -> usize {
-        self.device.threads
-    }
-
     pub fn select(&self) -> anyhow::Result<AnyBackend> {
         Ok(self.settled(self.device.select()?))
     }
@@ -130,6 +120,12 @@ impl Machine {
     pub fn select_for_fit(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
         let Device { backend, threads } = self.device;
         Ok(self.settled(fit.select(backend, threads)?))
+    }
+
+    /// The back end that suits many fits.
+    pub fn select_for_many<T: Number>(&self, many: &Many<T>) -> anyhow::Result<AnyBackend> {
+        let Device { backend, threads } = self.device;
+        Ok(self.settled(many.select(backend, threads)?))
     }
 
     fn settled(&self, backend: AnyBackend) -> AnyBackend {

@@ -50,6 +50,13 @@ pub fn blocks(quiet: bool) -> ProgressBar {
     ProgressBar::with_draw_target(None, target(quiet)).with_style(style)
 }
 
+/// A bar that counts data sets.
+pub fn data_sets(all: usize, quiet: bool) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} data sets, {eta} left")
+        .expect("a valid template");
+    ProgressBar::with_draw_target(Some(all as u64), target(quiet)).with_style(style)
+}
+
 /// A line of text saying what is being done.
 #[cfg(feature = "lineage")]
 pub fn line() -> ProgressBar {

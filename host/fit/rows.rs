@@ -13,7 +13,7 @@ use flockwork_device::{
 };
 
 use crate::{
-    backend::{Evaluator, Judged, Simd, dispatched},
+    backend::{Evaluator, Judged, Simd, dispatched, narrow},
     formula::{DIRECTIONS, Dual},
 };
 
@@ -399,31 +399,9 @@ pub(super) fn plain<T: Scalar>(
     tree.finish()
 }
 
-/// Defines a function that calls another, compiled for AVX2 or the baseline. It handles one point
-/// at a time, so wider vectors would not help.
-macro_rules! narrow {
-    ($(#[$doc:meta])* fn $name:ident<M: Model>($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
-        $(#[$doc])*
-        pub(super) fn $name<M: Model>(simd: Simd, $($argument: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn avx2<M: Model>($($argument: $type),*) {
-                $inner::<M>($($argument),*)
-            }
-            match simd {
-                // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
-                // wider width includes the narrower.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<M>($($argument),*) },
-                _ => $inner::<M>($($argument),*),
-            }
-        }
-    };
-}
-
 narrow! {
     /// The sum over an aligned group of rows at one point.
-    fn single<M: Model>(
+    pub(super) fn single<M: Model>(
         model: &M,
         setup: &Setup<f64>,
         parameters: &[f64],
@@ -457,7 +435,7 @@ fn single_inlined<M: Model>(
 narrow! {
     /// The derivatives of the predictions by the free parameters for a range of rows, then the
     /// residuals: one column of `block` after the other.
-    fn linearise<M: Model>(
+    pub(super) fn linearise<M: Model>(
         model: &M,
         setup: &Setup<f64>,
         parameters: &[f64],

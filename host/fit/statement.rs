@@ -205,6 +205,87 @@ impl Sought {
     }
 }
 
+/// Refuses a number of columns that a model does not take.
+pub(super) fn check_columns(info: &Info, found: u32) -> Result<()> {
+    if info.columns.contains(found) {
+        return Ok(());
+    }
+    let (model, accepted) = (info.name.to_owned(), info.columns.to_string());
+    Err(Error::Columns { model, found, accepted })
+}
+
+/// There is no built-in model of this name.
+pub(super) fn unknown_model(name: &str) -> Error {
+    let known = MODELS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
+    Error::UnknownModel { name: name.to_owned(), known }
+}
+
+/// The parameters of a formula and the columns of its data, whose `names` end with the target's.
+pub(super) fn parameters_of<'a>(
+    formula: &Formula,
+    names: &'a [String],
+) -> Result<(Vec<String>, &'a [String])> {
+    let unsuitable = |why| Error::Unsuitable { objective: formula::NAME.to_owned(), why };
+    let (target, columns) = names.split_last().expect("the target has a name");
+    let names = formula.names();
+    if names.contains(&&**target) {
+        return Err(unsuitable("names the target; rename the column or the parameter"));
+    }
+    let parameters: Vec<String> =
+        names.into_iter().map(str::to_owned).filter(|name| !columns.contains(name)).collect();
+    if parameters.is_empty() {
+        return Err(unsuitable("has no parameters: all its names are columns of the data"));
+    }
+    Ok((parameters, columns))
+}
+
+/// Which of a model's sizes has this name, if it accepts the number.
+pub(super) fn nth_size(info: Option<&Info>, model: &str, name: &str, value: u32) -> Result<usize> {
+    let sizes = info.map_or(&[][..], |info| info.sizes);
+    let Some(nth) = sizes.iter().position(|size| size.name == name) else {
+        let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
+        let has = if names.is_empty() { "no sizes".to_owned() } else { names.join(" and ") };
+        return Err(Error::Option {
+            option: "size",
+            value: format!("{name:?}"),
+            accepted: format!("a size of the model {model}: {has}"),
+        });
+    };
+    let size = &sizes[nth];
+    if !(size.least..=size.most).contains(&value) {
+        return Err(Error::Option {
+            option: size.name,
+            value: value.to_string(),
+            accepted: format!("from {} to {} for the model {model}", size.least, size.most),
+        });
+    }
+    Ok(nth)
+}
+
+/// Refuses a value at which no parameter can be fixed.
+pub(super) fn check_fixed(name: &str, value: f64) -> Result<()> {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(Error::Option {
+        option: "fixed value",
+        value: format!("{value:?} of {name}"),
+        accepted: "a finite number".to_owned(),
+    })
+}
+
+/// Refuses a scale that a loss cannot have.
+pub(super) fn check_scale(loss: Loss, scale: f64) -> Result<()> {
+    if !loss.has_scale() || scale > 0.0 && scale.is_finite() {
+        return Ok(());
+    }
+    Err(Error::Option {
+        option: "loss scale",
+        value: format!("{scale:?}"),
+        accepted: format!("a positive number for the loss {loss}"),
+    })
+}
+
 /// A model to be fitted to data.
 ///
 /// ```
@@ -266,13 +347,7 @@ impl Fit {
     /// If the model does not take the data's number of columns.
     pub fn new<M: Model>(model: M, data: Data) -> Result<Self> {
         let info = M::INFO;
-        if !info.columns.contains(data.columns()) {
-            return Err(Error::Columns {
-                model: info.name.to_owned(),
-                found: data.columns(),
-                accepted: info.columns.to_string(),
-            });
-        }
+        check_columns(&info, data.columns())?;
         let shape = Shape::of(&info, data.columns());
         Self::of(Arc::new(Typed(model)), info.name, data, shape)?.with_usual_bounds(&info)
     }
@@ -299,10 +374,7 @@ impl Fit {
                 Fit::new(model, self.0)
             }
         }
-        with_model(name, Make(data)).unwrap_or_else(|_| {
-            let known = MODELS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
-            Err(Error::UnknownModel { name: name.to_owned(), known })
-        })
+        with_model(name, Make(data)).unwrap_or_else(|_| Err(unknown_model(name)))
     }
 
     /// Creates a fit of a closure that predicts the target from parameters and arguments. Each
@@ -358,17 +430,7 @@ impl Fit {
     /// [`Error::Formula`] if the formula makes no sense; [`Error::Unsuitable`] if it has no parameters,
     /// or if it names the target.
     pub fn from_formula(formula: &Formula, data: Data) -> Result<Self> {
-        let unsuitable = |why| Error::Unsuitable { objective: formula::NAME.to_owned(), why };
-        let (target, columns) = data.names().split_last().expect("the target has a name");
-        let names = formula.names();
-        if names.contains(&&**target) {
-            return Err(unsuitable("names the target; rename the column or the parameter"));
-        }
-        let parameters: Vec<String> =
-            names.into_iter().map(str::to_owned).filter(|name| !columns.contains(name)).collect();
-        if parameters.is_empty() {
-            return Err(unsuitable("has no parameters: all its names are columns of the data"));
-        }
+        let (parameters, columns) = parameters_of(formula, data.names())?;
         let model = Written::new(formula, &parameters, columns)?;
         let shape = Shape { columns: data.columns(), sizes: [0; 2] };
         let mut fit = Self::of(Arc::new(model), formula::NAME, data, shape)?;
@@ -493,27 +555,7 @@ impl Fit {
     /// for a parameter that it no longer has.
     pub fn size(mut self, name: &str, value: u32) -> Result<Self> {
         let info = self.model.info();
-        let sizes = info.as_ref().map_or(&[][..], |info| info.sizes);
-        let Some(nth) = sizes.iter().position(|size| size.name == name) else {
-            let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
-            let has = if names.is_empty() { "no sizes".to_owned() } else { names.join(" and ") };
-            return Err(Error::Option {
-                option: "size",
-                value: format!("{name:?}"),
-                accepted: format!("a size of the model {}: {has}", self.name),
-            });
-        };
-        let size = &sizes[nth];
-        if !(size.least..=size.most).contains(&value) {
-            return Err(Error::Option {
-                option: size.name,
-                value: value.to_string(),
-                accepted: format!(
-                    "from {} to {} for the model {}",
-                    size.least, size.most, self.name
-                ),
-            });
-        }
+        let nth = nth_size(info.as_ref(), &self.name, name, value)?;
         self.shape.sizes[nth] = value;
         let Some(info) = info else { return Ok(self) };
         let before = std::mem::take(&mut self.sought);
@@ -589,13 +631,7 @@ impl Fit {
     /// If the model has no such parameter, or the value is not finite.
     pub fn fixed(mut self, name: &str, value: f64) -> Result<Self> {
         let index = self.index(name)?;
-        if !value.is_finite() {
-            return Err(Error::Option {
-                option: "fixed value",
-                value: format!("{value:?} of {name}"),
-                accepted: "a finite number".to_owned(),
-            });
-        }
+        check_fixed(name, value)?;
         self.sought[index].fix(value);
         Ok(self)
     }
@@ -679,13 +715,7 @@ impl Fit {
     /// # Errors
     /// If the loss has a scale, and it is not positive.
     pub fn loss(mut self, loss: Loss, scale: f64) -> Result<Self> {
-        if loss.has_scale() && !(scale > 0.0 && scale.is_finite()) {
-            return Err(Error::Option {
-                option: "loss scale",
-                value: format!("{scale:?}"),
-                accepted: format!("a positive number for the loss {loss}"),
-            });
-        }
+        check_scale(loss, scale)?;
         (self.loss, self.scale) = (loss, scale);
         Ok(self)
     }

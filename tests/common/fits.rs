@@ -5,24 +5,27 @@ use std::ops::ControlFlow;
 use flockwork::{
     Result,
     backend::{Backend, Cpu, Emulated, Number, Plan, Swarm},
-    fit::{Data, Fit, Fitted, Loss, MODELS, Model, ModelInfo, Resample, Visitor, with_model},
+    fit::{
+        Data, Fit, Fitted, Loss, MODELS, ManySolver, Model, ModelInfo, Resample, Visitor,
+        with_model,
+    },
     swarm::{Options, Precision, Problem},
 };
 
 /// A back end for the fits of each model.
 pub trait FitMachine {
-    fn of_model<M: Model>(&self, model: M) -> impl Backend;
+    fn of_model<M: Model>(&self, model: M) -> impl Backend + ManySolver;
 }
 
 impl FitMachine for Emulated {
-    fn of_model<M: Model>(&self, model: M) -> impl Backend {
+    fn of_model<M: Model>(&self, model: M) -> impl Backend + ManySolver {
         self.with_model(model)
     }
 }
 
 #[cfg(feature = "cuda")]
 impl FitMachine for flockwork::backend::Cuda {
-    fn of_model<M: Model>(&self, _: M) -> impl Backend {
+    fn of_model<M: Model>(&self, _: M) -> impl Backend + ManySolver {
         self.clone()
     }
 }

@@ -1,28 +1,11 @@
 //! Many fits on any back end, compared with the CPU's.
 
+use super::fits::FitMachine;
 use flockwork::{
     Result,
-    backend::{Cpu, Emulated, Number},
+    backend::{Cpu, Number},
     fit::{Fits, Loss, MODELS, Many, ManySolver, Model, ModelInfo, Stack, Visitor, with_model},
 };
-
-/// A back end for many fits of each model.
-pub trait ManyMachine {
-    fn of_many<M: Model>(&self, model: M) -> impl ManySolver;
-}
-
-impl ManyMachine for Emulated {
-    fn of_many<M: Model>(&self, model: M) -> impl ManySolver {
-        self.with_model(model)
-    }
-}
-
-#[cfg(feature = "cuda")]
-impl ManyMachine for flockwork::backend::Cuda {
-    fn of_many<M: Model>(&self, _: M) -> impl ManySolver {
-        self.clone()
-    }
-}
 
 /// Which rows have weights.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -188,7 +171,7 @@ pub fn many_cases() -> Vec<ManyCase> {
 
 /// [`same_many`] for every model, in both precisions.
 pub fn same_many_of_all(
-    machine: &impl ManyMachine,
+    machine: &impl FitMachine,
     mut cases: impl FnMut(&'static ModelInfo) -> Vec<ManyCase>,
 ) -> Result<()> {
     for info in MODELS {
@@ -200,12 +183,12 @@ pub fn same_many_of_all(
 }
 
 /// [`same_many`] for a model by name, in both precisions.
-pub fn same_many_named(name: &str, case: &ManyCase, machine: &impl ManyMachine) -> Result<()> {
+pub fn same_many_named(name: &str, case: &ManyCase, machine: &impl FitMachine) -> Result<()> {
     struct Same<'a, M>(&'a ManyCase, &'a M);
-    impl<F: ManyMachine> Visitor for Same<'_, F> {
+    impl<F: FitMachine> Visitor for Same<'_, F> {
         type Output = Result<()>;
         fn visit<M: Model>(self, model: M) -> Result<()> {
-            let solver = self.1.of_many(model);
+            let solver = self.1.of_model(model);
             same_many::<M, f32>(model, self.0, &solver)?;
             same_many::<M, f64>(model, self.0, &solver)
         }

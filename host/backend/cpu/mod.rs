@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use evaluator::{Evaluator, Judged, OnLanes};
 pub use simd::Simd;
-pub(crate) use simd::dispatched;
+pub(crate) use simd::{dispatched, narrow};
 pub use swarm::CpuSwarm;
 
 use lanes::CpuLanes;

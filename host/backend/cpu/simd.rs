@@ -88,3 +88,33 @@ macro_rules! dispatched {
     };
 }
 pub(crate) use dispatched;
+
+/// As [`dispatched`], compiled for AVX2 or the baseline: for what would not gain by wider vectors. After a
+/// semicolon a length may stand among the parameters.
+macro_rules! narrow {
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident<
+        $($generic:ident: $bound:path),* $(; const $length:ident)?
+    >($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
+        $(#[$doc])*
+        $visibility fn $name<$($generic: $bound,)* $(const $length: usize)?>(
+            simd: crate::backend::Simd,
+            $($argument: $type),*
+        ) {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2<$($generic: $bound,)* $(const $length: usize)?>($($argument: $type),*) {
+                $inner::<$($generic,)* $($length)?>($($argument),*)
+            }
+            match simd {
+                // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
+                // wider width includes the narrower.
+                #[cfg(target_arch = "x86_64")]
+                crate::backend::Simd::Avx2 | crate::backend::Simd::Avx512 => unsafe {
+                    avx2::<$($generic,)* $($length)?>($($argument),*)
+                },
+                _ => $inner::<$($generic,)* $($length)?>($($argument),*),
+            }
+        }
+    };
+}
+pub(crate) use narrow;

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    io::IsTerminal,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Instant,
@@ -19,13 +18,12 @@ use flockwork::{
     plot,
     swarm::Precision,
 };
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 
 use super::{
     Arguments, agree, interrupt,
     outputs::{self, Format},
-    positive,
+    positive, progress,
 };
 
 const MANY: &str = "Many data sets";
@@ -106,9 +104,9 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     };
     let Read { stack, names, left_out, shortest } = read;
     let many = arguments.many(stack, formula.as_ref(), file)?;
-    let backend = many.select(arguments.machine.choice(), arguments.machine.threads())?;
+    let backend = arguments.machine.select_for_many(&many)?;
     interrupt::listen()?;
-    let bar = bar(many.stack().sets(), arguments.json);
+    let bar = progress::data_sets(many.stack().sets(), arguments.json);
     let (begun, seconds) = (Instant::now(), arguments.limits.seconds());
     let fits = many.run_on(&backend, |done, _| {
         bar.set_position(done as u64);
@@ -142,14 +140,6 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     Ok(drawn?)
 }
 
-fn bar(sets: usize, quiet: bool) -> ProgressBar {
-    let hidden = quiet || !std::io::stderr().is_terminal();
-    let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} data sets, {eta} left")
-        .expect("a valid template");
-    ProgressBar::with_draw_target(Some(sets as u64), target).with_style(style)
-}
-
 impl Arguments {
     /// Refuses what only a single fit has.
     fn check_many(&self) -> anyhow::Result<()> {
@@ -176,20 +166,7 @@ impl Arguments {
         if self.starts.is_some() && !self.of_many.initial.is_empty() {
             bail!("--starts is for a search, and --initial says where to begin: give one");
         }
-        if self.loss.has_scale() && self.loss_scale.is_none() {
-            bail!(
-                "--loss {} needs --loss-scale: the residual beyond which rows count less",
-                self.loss
-            );
-        }
-        if let Some(scale) = self.loss_scale
-            && !self.loss.has_scale()
-        {
-            bail!(
-                "--loss-scale {scale} does not apply to the loss {}, which has no scale",
-                self.loss
-            );
-        }
+        self.check_loss()?;
         let outputs = [
             ("--table", self.of_many.table.as_deref(), Format::Numbers),
             ("--plot", self.plot.as_deref(), Format::Picture),
@@ -210,29 +187,21 @@ impl Arguments {
             bail!("--y and --weight name columns of a table, for --group; --many reads an array");
         }
         let (shape, numbers) = io::read_stack::<T>(file)?;
-        if !self.skip_missing
-            && let Some(index) = numbers.iter().position(|number| number.to_f64().is_nan())
-        {
-            let rows: usize = shape[1..].iter().product();
-            bail!(
-                "{}: data set {}, row {} (from 0) is NaN: --skip-missing leaves such rows out",
-                file.display(),
-                index / rows.max(1),
-                index % rows.max(1),
-            );
-        }
         let rows: usize = shape[1..].iter().product();
-        if shape.len() > 1 && (shape[0] == 0 || rows == 0) {
+        if shape.len() > 1 && numbers.is_empty() {
             bail!("{} has the shape {shape:?}: there is nothing to fit", file.display());
         }
-        if let Some(index) = numbers.iter().position(|number| number.to_f64().is_infinite()) {
-            bail!(
-                "{}: data set {}, row {} (from 0) is infinite",
-                file.display(),
-                index / rows.max(1),
-                index % rows.max(1),
-            );
+        let refuse = |is: &dyn Fn(f64) -> bool, what: &str| -> anyhow::Result<()> {
+            let Some(index) = numbers.iter().position(|number| is(number.to_f64())) else {
+                return Ok(());
+            };
+            let (file, set, row) = (file.display(), index / rows, index % rows);
+            bail!("{file}: data set {set}, row {row} (from 0) is {what}");
+        };
+        if !self.skip_missing {
+            refuse(&|number: f64| number.is_nan(), "NaN: --skip-missing leaves such rows out")?;
         }
+        refuse(&|number: f64| number.is_infinite(), "infinite")?;
         let stack = match (&shape[..], &self.x[..]) {
             (&[_, height, width], []) => Stack::images(width, height, numbers)?,
             (&[_, rows], []) => {

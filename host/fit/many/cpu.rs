@@ -12,7 +12,7 @@ use flockwork_device::{
         kernels::many::{WORDS, placed},
         many::{Bounds, Descent, End, Normal, STRANDS, Settings, hopeless},
     },
-    math::{Dual, Lanes},
+    math::{Dual, Lanes, Real},
 };
 
 use super::{
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Result,
-    backend::{Cpu, Number, Simd},
+    backend::{Cpu, Number, Simd, narrow},
 };
 
 /// Data sets that a thread takes at a time.
@@ -320,28 +320,8 @@ struct Table<'a, T: Number> {
     block: &'a [Side<T>],
 }
 
-/// Defines a function compiled for AVX2 or the baseline, for each number of parameters.
-macro_rules! narrow {
-    (fn $name:ident<const C: usize>($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
-        fn $name<T: Number, const C: usize>(simd: Simd, $($argument: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn avx2<T: Number, const C: usize>($($argument: $type),*) {
-                $inner::<T, C>($($argument),*)
-            }
-            match simd {
-                // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
-                // wider width includes the narrower.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<T, C>($($argument),*) },
-                _ => $inner::<T, C>($($argument),*),
-            }
-        }
-    };
-}
-
 narrow! {
-    fn judge<const C: usize>(
+    fn judge<T: Number; const C>(
         settings: &Settings<T>,
         table: &Table<'_, T>,
         strands: &mut [Normal<Side<T>, C>; STRANDS],
@@ -381,7 +361,12 @@ fn judge_inlined<T: Number, const C: usize>(
             *normal = normal.chosen(present, &before);
         }
     }
-    // As lanes of a warp combine theirs.
+    combine(strands, count);
+}
+
+/// The strands' sums in the first, as lanes of a warp combine theirs.
+#[inline(always)]
+fn combine<V: Real, const C: usize>(strands: &mut [Normal<V, C>; STRANDS], count: usize) {
     let mut half = STRANDS / 2;
     while half > 0 {
         for strand in 0..half {
@@ -393,7 +378,7 @@ fn judge_inlined<T: Number, const C: usize>(
 }
 
 narrow! {
-    fn advance<const C: usize>(
+    fn advance<T: Number; const C>(
         descent: &mut Descent<Side<T>, C>,
         normal: &Normal<Side<T>, C>,
         settings: &Settings<T>,
@@ -414,7 +399,7 @@ fn advance_inlined<T: Number, const C: usize>(
 }
 
 narrow! {
-    fn errors<const C: usize>(
+    fn errors<T: Number; const C>(
         descent: &Descent<Side<T>, C>,
         at: (Side<T>, Side<T>),
         settings: &Settings<T>,
@@ -442,15 +427,10 @@ mod tests {
     fn lanes_that_combine_as_a_warp_does_add_in_the_stated_order() {
         let strands: [f32; STRANDS] = std::array::from_fn(|n| 0.1 + 1.7_f32.powi(n as i32));
         let of = |value: f32| Normal::<f32, 1> { value, ..Normal::none() };
-        let mut half = strands.map(of);
-        for width in [4, 2, 1] {
-            for strand in 0..width {
-                let other = half[strand + width];
-                half[strand].join(&other, 1);
-            }
-        }
+        let mut combined = strands.map(of);
+        combine(&mut combined, 1);
         let [s0, s1, s2, s3, s4, s5, s6, s7] = strands;
         let stated = ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7));
-        assert_eq!(half[0].value.to_bits(), stated.to_bits());
+        assert_eq!(combined[0].value.to_bits(), stated.to_bits());
     }
 }

@@ -12,6 +12,7 @@ use flockwork_device::{
         many::End,
     },
     gpu::memory::ReadOnly,
+    kernel::Kernel,
 };
 
 #[cfg(feature = "cuda")]
@@ -31,6 +32,7 @@ const PIECES: usize = 8;
 const FEWEST: usize = 1 << 16;
 /// Pieces that are in memory at once.
 const SLOTS: usize = 2;
+
 #[cfg(feature = "cuda")]
 pub(super) fn on_gpu<M: Model, T: Number>(
     gpu: &crate::backend::Cuda,
@@ -53,13 +55,7 @@ pub(super) fn timed<M: Model, T: Number>(
     let sets = job.stack.sets();
     let numbers = Held::zeroed(sets * job.width())?;
     let room = &mut Room { numbers, words: Held::zeroed(sets * WORDS)? };
-    let machine = gpu.machine()?;
-    let kernel = machine.load::<Many<M, T>>()?;
-    // SAFETY: the caller's promise.
-    let launch = &|blocks: u32, passed: &Arguments<T>| unsafe {
-        machine.launch(&kernel, blocks, THREADS, passed)
-    };
-    in_pieces(&machine, launch, job, room, watch, Some((times, &mut least)))?;
+    of_model::<M, _, T>(&gpu.machine()?, job, room, watch, Some((times, &mut least)))?;
     Ok(least)
 }
 
@@ -90,23 +86,46 @@ pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
 ) -> Result<()> {
-    let kernel = machine.load::<Many<Mo, T>>()?;
-    // SAFETY: the caller's promise.
-    let launch = &|blocks: u32, passed: &Arguments<T>| unsafe {
-        machine.launch(&kernel, blocks, THREADS, passed)
-    };
-    in_pieces(machine, launch, job, room, watch, None)
+    of_model::<Mo, M, T>(machine, job, room, watch, None)
 }
 
-/// Launches the kernel of a model, in so many blocks: as [`Machine::launch`], whose promise whoever calls it
-/// makes.
-type Launches<'a, T> = &'a dyn Fn(u32, &Arguments<T>) -> Result<()>;
+/// The same, and timed if that is asked for.
+fn of_model<Mo: Model, M: Machine, T: Number>(
+    machine: &M,
+    job: &Job<'_, T>,
+    room: &mut Room<T>,
+    watch: &mut Watch<'_>,
+    timed: Option<(u32, &mut Duration)>,
+) -> Result<()> {
+    let kernel = machine.load::<Many<Mo, T>>()?;
+    in_pieces(machine, &Loaded(machine, kernel), job, room, watch, timed)
+}
+
+/// The kernel of some model, so that the rest is compiled once and not for each model.
+trait Fitting<T> {
+    /// Launches it.
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn launch(&self, blocks: u32, passed: &Arguments<T>) -> Result<()>;
+}
+
+/// A kernel that is loaded.
+struct Loaded<'a, M: Machine, K: Kernel>(&'a M, M::Loaded<K>);
+
+impl<T, M: Machine, K: Kernel<Arguments = Arguments<T>>> Fitting<T> for Loaded<'_, M, K> {
+    unsafe fn launch(&self, blocks: u32, passed: &Arguments<T>) -> Result<()> {
+        let Self(machine, kernel) = self;
+        // SAFETY: the caller's promise.
+        unsafe { machine.launch(kernel, blocks, THREADS, passed) }
+    }
+}
 
 /// The same for any model; if `timed` is given, all in one piece, whose launch is repeated as often and
 /// timed.
 fn in_pieces<M: Machine, T: Number>(
     machine: &M,
-    launch: Launches<'_, T>,
+    kernel: &dyn Fitting<T>,
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
@@ -237,9 +256,9 @@ fn in_pieces<M: Machine, T: Number>(
                     words: machine.read_write(&slot.words),
                 };
                 let blocks = (count as u32).div_ceil(TEAMS);
-                launch(blocks, &passed)?;
+                kernel.launch(blocks, &passed)?;
                 if let Some((times, least)) = &mut timed {
-                    let mut again = || launch(blocks, &passed);
+                    let mut again = || kernel.launch(blocks, &passed);
                     **least = machine.fastest(*times, &mut again)?;
                 }
             }

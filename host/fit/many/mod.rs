@@ -35,7 +35,12 @@ use flockwork_device::math::Lanes;
 
 use self::held::{Held, Room};
 use self::model::{ManyModel, Pass, Side, Typed, WIDE, Written};
-use super::{Loss, statement::UNKNOWN};
+use super::{
+    Loss,
+    statement::{
+        UNKNOWN, check_columns, check_fixed, check_scale, nth_size, parameters_of, unknown_model,
+    },
+};
 use crate::{
     Error, Result, Verdict,
     backend::{AnyBackend, Choice, Number, Simd},
@@ -189,13 +194,7 @@ impl<T: Number> Many<T> {
     /// If the model does not take the number of columns.
     pub fn new<M: Model>(model: M, stack: Stack<T>) -> Result<Self> {
         let info = M::INFO;
-        if !info.columns.contains(stack.columns()) {
-            return Err(Error::Columns {
-                model: info.name.to_owned(),
-                found: stack.columns(),
-                accepted: info.columns.to_string(),
-            });
-        }
+        check_columns(&info, stack.columns())?;
         let shape = Shape::of(&info, stack.columns());
         let mut many = Self::of(Arc::new(Typed(model)), info.name, stack, shape);
         many.info = Some(info);
@@ -222,10 +221,7 @@ impl<T: Number> Many<T> {
                 Many::new(model, self.0)
             }
         }
-        device::with_model(name, Make(stack)).unwrap_or_else(|_| {
-            let known = device::MODELS.iter().map(|info| info.name).collect::<Vec<_>>().join(", ");
-            Err(Error::UnknownModel { name: name.to_owned(), known })
-        })
+        device::with_model(name, Make(stack)).unwrap_or_else(|_| Err(unknown_model(name)))
     }
 
     /// Fits of a formula: names of the stack's columns are data, all others parameters. On the CPU.
@@ -245,18 +241,7 @@ impl<T: Number> Many<T> {
     /// [`Error::Formula`] if it makes no sense; [`Error::Unsuitable`] if it has no parameters, or names
     /// the target.
     pub fn from_formula(formula: &Formula, stack: Stack<T>) -> Result<Self> {
-        let unsuitable =
-            |why| Error::Unsuitable { objective: crate::formula::NAME.to_owned(), why };
-        let (target, columns) = stack.names().split_last().expect("the target has a name");
-        let names = formula.names();
-        if names.contains(&&**target) {
-            return Err(unsuitable("names the target; rename the column or the parameter"));
-        }
-        let parameters: Vec<String> =
-            names.into_iter().map(str::to_owned).filter(|name| !columns.contains(name)).collect();
-        if parameters.is_empty() {
-            return Err(unsuitable("has no parameters: all its names are columns of the data"));
-        }
+        let (parameters, columns) = parameters_of(formula, stack.names())?;
         let model = Written::new(formula, &parameters, columns)?;
         let range = Range::Plain(-UNKNOWN, UNKNOWN);
         let sought = parameters.into_iter().enumerate().map(|(nth, name)| Sought {
@@ -333,27 +318,7 @@ impl<T: Number> Many<T> {
     /// # Errors
     /// If the model has no such size or does not accept the number.
     pub fn size(mut self, name: &str, value: u32) -> Result<Self> {
-        let sizes = self.info.as_ref().map_or(&[][..], |info| info.sizes);
-        let Some(nth) = sizes.iter().position(|size| size.name == name) else {
-            let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
-            let has = if names.is_empty() { "no sizes".to_owned() } else { names.join(" and ") };
-            return Err(Error::Option {
-                option: "size",
-                value: format!("{name:?}"),
-                accepted: format!("a size of the model {}: {has}", self.name),
-            });
-        };
-        let size = &sizes[nth];
-        if !(size.least..=size.most).contains(&value) {
-            return Err(Error::Option {
-                option: size.name,
-                value: value.to_string(),
-                accepted: format!(
-                    "from {} to {} for the model {}",
-                    size.least, size.most, self.name
-                ),
-            });
-        }
+        let nth = nth_size(self.info.as_ref(), &self.name, name, value)?;
         self.shape.sizes[nth] = value;
         self.with_parameters()
     }
@@ -403,9 +368,13 @@ impl<T: Number> Many<T> {
         block.iter().step_by(width).map(|values| values.0[0].to_f64()).collect()
     }
 
-    /// The data sets, to be [refilled](Stack::refill).
-    pub fn stack_mut(&mut self) -> &mut Stack<T> {
-        &mut self.stack
+    /// Writes other targets into the memory of the data sets: see [`Stack::refill`].
+    ///
+    /// # Errors
+    /// If one is infinite or, where they are counts, negative; they are written nevertheless.
+    pub fn refill(&mut self, write: impl FnOnce(&mut [T])) -> Result<()> {
+        self.stack.refill(write)?;
+        if self.estimator.poisson == 1 { self.check_counts() } else { Ok(()) }
     }
 
     /// Whether the parameters are to be looked for without starting points.
@@ -446,13 +415,7 @@ impl<T: Number> Many<T> {
     /// If the model has no such parameter, or the value is not finite.
     pub fn fixed(mut self, name: &str, value: f64) -> Result<Self> {
         let index = self.index(name)?;
-        if !value.is_finite() {
-            return Err(Error::Option {
-                option: "fixed value",
-                value: format!("{value:?} of {name}"),
-                accepted: "a finite number".to_owned(),
-            });
-        }
+        check_fixed(name, value)?;
         self.sought[index].fixed = Some(value);
         Ok(self)
     }
@@ -506,13 +469,7 @@ impl<T: Number> Many<T> {
     /// # Errors
     /// If the loss has a scale, and it is not positive.
     pub fn loss(mut self, loss: Loss, scale: f64) -> Result<Self> {
-        if loss.has_scale() && !(scale > 0.0 && scale.is_finite()) {
-            return Err(Error::Option {
-                option: "loss scale",
-                value: format!("{scale:?}"),
-                accepted: format!("a positive number for the loss {loss}"),
-            });
-        }
+        check_scale(loss, scale)?;
         self.estimator = Estimator::of(device::Loss { kind: loss.kind(), scale });
         Ok(self)
     }
@@ -534,17 +491,21 @@ impl<T: Number> Many<T> {
     /// # Errors
     /// If a target is negative.
     pub fn poisson(mut self) -> Result<Self> {
-        if let Some(index) =
-            self.stack.targets.numbers().iter().position(|&target| target < T::ZERO)
-        {
-            return Err(Error::Option {
-                option: "a count",
-                value: format!("{} at index {index} (from 0)", self.stack.targets.numbers()[index]),
-                accepted: "0 or a positive number".to_owned(),
-            });
-        }
+        self.check_counts()?;
         self.estimator = Estimator::poisson();
         Ok(self)
+    }
+
+    fn check_counts(&self) -> Result<()> {
+        let targets = self.stack.targets.numbers();
+        let Some(index) = targets.iter().position(|&target| target < T::ZERO) else {
+            return Ok(());
+        };
+        Err(Error::Option {
+            option: "a count",
+            value: format!("{} at index {index} (from 0)", targets[index]),
+            accepted: "0 or a positive number".to_owned(),
+        })
     }
 
     /// Whether weights are 1 / variance, so that standard errors follow from them alone. Otherwise they
@@ -642,7 +603,7 @@ impl<T: Number> Many<T> {
     /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
     /// let mut many = Many::new(PowerLaw, stack)?;
     /// let mut fits = many.run_on(&cpu, |_, _| {})?;
-    /// many.stack_mut().refill(|targets| targets.copy_from_slice(&[3.0, 6.0, 9.0]))?;
+    /// many.refill(|targets| targets.copy_from_slice(&[3.0, 6.0, 9.0]))?;
     /// many.run_into(&mut fits, &cpu, |_, _| {})?;
     /// assert!((fits.parameters(0)[1] - 1.0).abs() < 1e-9);
     /// # Ok::<(), flockwork::Error>(())

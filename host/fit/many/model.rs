@@ -13,7 +13,7 @@ use flockwork_device::{
 use super::{Job, Watch, held::Room};
 use crate::{
     Result,
-    backend::{Number, Simd},
+    backend::{Number, Simd, narrow},
     fit::model::why_no_kernels,
     formula::{Formula, Program, run},
 };
@@ -110,26 +110,7 @@ impl<V: Real, const D: usize> Point<Dual<V, D>> for Directed<'_, V, D> {
     }
 }
 
-/// Compiled for AVX2 or the baseline: dual numbers of so many lanes fill no registers anyway.
-macro_rules! narrow {
-    (fn $name:ident<$($generic:ident: $bound:path),*>($($argument:ident: $type:ty),*) => $inner:ident) => {
-        fn $name<$($generic: $bound),*>(simd: Simd, $($argument: $type),*) {
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,fma")]
-            fn avx2<$($generic: $bound),*>($($argument: $type),*) {
-                $inner::<$($generic),*>($($argument),*)
-            }
-            match simd {
-                // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
-                // wider width includes the narrower.
-                #[cfg(target_arch = "x86_64")]
-                Simd::Avx2 | Simd::Avx512 => unsafe { avx2::<$($generic),*>($($argument),*) },
-                _ => $inner::<$($generic),*>($($argument),*),
-            }
-        }
-    };
-}
-
+// Dual numbers of so many lanes fill no registers anyway.
 narrow! { fn linearise<M: Model, T: Number>(model: &M, pass: Pass<'_, T>) => linearise_inlined }
 
 #[inline(always)]
