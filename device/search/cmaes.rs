@@ -11,6 +11,7 @@
 //! storage complexity", NIPS (2016).
 
 use super::{
+    lane::Limits,
     state::{
         BEST, CLOUD, CLOUD_BEST, DAMPING, EFFECTIVE, ENDED, Ended, FIRST_OF_CLOUD, GENERATION,
         IMPROVED, IS_PROBE, KEEP, LANE_BEST, LAST_PROBE, LEAST, LENGTH, Layout, MOST,
@@ -289,22 +290,28 @@ fn coordinate<W: Words>(state: State<W>, area: Area<'_>, sigma: f64, d: u32, way
     (sigma * area.width(d)).fma(way, state.get(state.layout.mean() + d))
 }
 
-/// Learns from the values of a generation. `outside`: whether any of its points was outside the box;
-/// `best`: the best value of other searches. Collective; begins and ends with a barrier.
+/// Learns from the values of a generation. `outside`: whether any of its points was outside the box.
+/// Collective; begins and ends with a barrier.
 #[inline(always)]
-pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: bool, best: f64) {
-    rank(team, state, area, outside);
+pub fn learn<W: Words>(
+    team: impl Team,
+    state: State<W>,
+    area: Area<'_>,
+    outside: bool,
+    limits: &Limits,
+) {
+    rank(team, state, area, outside, limits.feasible);
     move_mean(team, state, area);
     reshape(team, state);
     if team.is_first() {
-        look(state, best);
+        look(state, limits.best);
     }
     team.barrier();
 }
 
-/// Ranks the points, and keeps the best one.
+/// Ranks the points, and keeps the best one. `feasible`: see [`Limits`].
 #[inline(always)]
-fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: bool) {
+fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: bool, feasible: f64) {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
     let (quarter, middle, last) = (population / 4, population / 2, population - 1);
@@ -339,9 +346,11 @@ fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: boo
                 state.set(IMPROVED, state.get(GENERATION));
             }
             if state.get(GENERATION) == 1.0 && state.get(IS_PROBE) == 0.0 {
-                let spread = if median.is_finite() { median } else { 0.0 };
-                state.set(SPREAD, spread);
-                state.set(PROBE_AT, FIRST_PROBE * spread);
+                // Next to violations all values that count would be alike.
+                let is_known = median.is_finite() && median <= feasible;
+                state.set(SPREAD, if is_known { median } else { 0.0 });
+                let probe_at = if is_known { FIRST_PROBE * median } else { f64::NEG_INFINITY };
+                state.set(PROBE_AT, probe_at);
             }
             let penalty = if spread.is_finite() { spread / f64::from(dims) } else { 0.0 };
             state.set(PENALTY, penalty);

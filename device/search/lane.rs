@@ -15,7 +15,7 @@ use super::{
 /// What a generation costs besides its evaluations, in evaluations: so lanes with small and with
 /// large populations take about the same time for the same effort. On one multiprocessor of an H100
 /// a generation of few points takes about as long as one of 256 more.
-const OVERHEAD: f64 = 256.0;
+pub const OVERHEAD: f64 = 256.0;
 
 /// How far a lane goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,9 @@ pub struct Limits {
     pub target: f64,
     /// The best value of all lanes when the round began.
     pub best: f64,
+    /// The greatest value of a point that satisfies all constraints: greater ones stand for their
+    /// violation. Infinite without constraints.
+    pub feasible: f64,
     /// 1 where the round was interrupted and goes on.
     pub goes_on: u32,
 }
@@ -105,7 +108,7 @@ pub fn run<T: Team, W: Words>(
             team.barrier();
             continue;
         }
-        cmaes::learn(team, state, area, outside, limits.best);
+        cmaes::learn(team, state, area, outside, limits);
         note_best(team, state);
         let is_probe = state.get(IS_PROBE) == 1.0;
         let has_ended = state.get(ENDED) != 0.0;

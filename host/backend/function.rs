@@ -92,12 +92,6 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         ("the function has no GPU kernels", error)
     }
 
-    /// Whether its fitness says which points violate constraints: see [`super::feasible`].
-    #[doc(hidden)]
-    fn is_constrained(&self) -> bool {
-        false
-    }
-
     /// The function as [`Any`], for callers that know its type.
     #[doc(hidden)]
     fn as_any(&self) -> Option<&dyn Any> {

@@ -6,8 +6,9 @@ use flockwork_device::search::{
     line::STEPS,
     schedule::Schedule,
     state::{
-        BEGUN, EFFORT, EVALUATIONS, FIRST_OF_CLOUD, GENERATION, INDEX, IS_PROBE, IS_SMALL,
-        LANE_BEST, LARGE, LAST, LOGGED, PHASE, POPULATION, Phase, RESULT, SMALLEST,
+        BEGUN, BEST, CLOUD_BEST, EFFORT, EVALUATIONS, FIRST_OF_CLOUD, GENERATION, IMPROVED, INDEX,
+        IS_PROBE, IS_SMALL, LANE_BEST, LARGE, LAST, LAST_PROBE, LEAST, LOGGED, MOST, PHASE,
+        POPULATION, PROBE_AT, PROBE_BEST, Phase, RESULT, SMALLEST, SPREAD,
     },
     team::Cells,
 };
@@ -110,6 +111,33 @@ pub fn kept(layout: Layout, words: &[f64]) -> usize {
         layout.replaced()
     };
     end as usize
+}
+
+/// Forgets all values that a lane has seen, since they are those of another function: its search goes
+/// on from where it is.
+pub fn forget_values(schedule: &Schedule, lane: u32, words: &mut [f64]) {
+    if words[BEGUN as usize] == 0.0 {
+        return;
+    }
+    let layout = layout(schedule, lane);
+    if words[PHASE as usize] == f64::from(Phase::Line as u32) {
+        // Values are all that a search along the axes has.
+        words[PHASE as usize] = f64::from(Phase::Begin as u32);
+    }
+    for place in [BEST, LANE_BEST, PROBE_BEST, LAST_PROBE] {
+        words[place as usize] = f64::INFINITY;
+    }
+    words[PROBE_AT as usize] = f64::NEG_INFINITY;
+    let is_probe = words[IS_PROBE as usize] == 1.0;
+    let replaced = is_probe.then_some(layout.replaced());
+    for first in [Some(FIRST_OF_CLOUD), replaced].into_iter().flatten() {
+        let at = |place: u32| (first + place - FIRST_OF_CLOUD) as usize;
+        words[at(SPREAD)] = 0.0;
+        words[at(CLOUD_BEST)] = f64::INFINITY;
+        words[at(LEAST)] = f64::INFINITY;
+        words[at(MOST)] = f64::NEG_INFINITY;
+        words[at(IMPROVED)] = words[at(GENERATION)];
+    }
 }
 
 /// Whether kept numbers may be those of a lane, since a file may hold anything.

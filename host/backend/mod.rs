@@ -42,7 +42,7 @@ pub(crate) use cpu::{Evaluator, Judged, OnLanes, dispatched, narrow};
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};
 pub(crate) use function::{Function, FunctionIn};
-pub(crate) use lanes::lane_fits;
+pub(crate) use lanes::{forget_values, lane_fits};
 // As `Backend::lanes`: for this crate alone.
 #[doc(hidden)]
 pub use lanes::{Ended, Head, Lanes};

@@ -91,6 +91,7 @@ impl Run<'_> {
         let constraints = problem.constraint_texts();
         if !constraints.is_empty() {
             statement["subject_to"] = json!(constraints);
+            statement["equal_within"] = json!(problem.tolerance());
         }
         statement
     }
@@ -156,7 +157,16 @@ impl Run<'_> {
             1 => ", after 1 restart".to_owned(),
             restarts => format!(", after {restarts} restarts"),
         };
-        let what = if outcome.agreement.is_some() { "rounds" } else { "iterations" };
+        let what = match (outcome.agreement.is_some(), outcome.iterations) {
+            (true, 1) => "round",
+            (true, _) => "rounds",
+            (false, 1) => "iteration",
+            (false, _) => "iterations",
+        };
+        let target = match (outcome.stopped, self.options.stop.target) {
+            (StopReason::Target, Some(target)) => format!(": {target:e}"),
+            _ => String::new(),
+        };
         let mut lines = vec![
             self.title(),
             format!(
@@ -174,7 +184,7 @@ impl Run<'_> {
                 outcome.evaluations_per_second(),
                 outcome.startup.as_secs_f64()
             ),
-            format!("ended       {}{restarts}", outcome.stopped.sentence()),
+            format!("ended       {}{target}{restarts}", outcome.stopped.sentence()),
             match &known {
                 _ if !outcome.is_feasible() => {
                     "best value  none: no point was found that satisfies all constraints".to_owned()
@@ -251,7 +261,12 @@ fn point(problem: &Problem, position: &[f64]) -> String {
         let named = names.iter().zip(position).enumerate().map(shown);
         return named.collect::<Vec<_>>().join(", ");
     }
-    let mut text: Vec<_> = position.iter().take(SHOWN).map(|x| format!("{x:.6}")).collect();
+    let shown = |x: &f64| {
+        let text = format!("{x:.6}");
+        // Of no use to anyone: the sign of a number that is rounded to zero.
+        if text == "-0.000000" { "0.000000".to_owned() } else { text }
+    };
+    let mut text: Vec<_> = position.iter().take(SHOWN).map(shown).collect();
     if position.len() > SHOWN {
         text.push(format!("... ({} more, see --json)", position.len() - SHOWN));
     }

@@ -5,7 +5,7 @@ use flockwork_device::{formula::Unary, math::Scalar, objective::Goal};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Formula, Program,
+    Formula, Layout, Program,
     lower::{Lower, Names, Variables},
     machine::Binary,
     mistake::{Mistake, Span},
@@ -93,6 +93,8 @@ pub(crate) struct Comparison {
     /// Its text.
     pub text: String,
     pub relation: Relation,
+    /// By how much the sides of an equality may differ: 0 until it is given.
+    pub tolerance: f64,
     formula: Formula,
     sides: [Id; 2],
 }
@@ -132,13 +134,9 @@ impl<'a> Scope<'a> {
     }
 
     /// The total violation: 0 where all constraints are satisfied.
-    pub fn violation<S: Scalar>(
-        self,
-        constraints: &[Comparison],
-        tolerance: f64,
-    ) -> Result<Program<S>> {
+    pub fn violation<S: Scalar>(self, constraints: &[Comparison]) -> Result<Program<S>> {
         let mut graph = Graph::new();
-        let root = self.total(&mut graph, constraints, tolerance)?;
+        let root = self.total(&mut graph, constraints)?;
         Ok(self.program(&graph, root))
     }
 
@@ -146,13 +144,31 @@ impl<'a> Scope<'a> {
     /// see [`crate::backend::feasible`].
     pub fn constrained<S: Scalar>(
         self,
+        objective: (&Formula, Goal),
+        constraints: &[Comparison],
+    ) -> Result<Program<S>> {
+        let (graph, root) = self.composed(objective, constraints)?;
+        Ok(self.program(&graph, root))
+    }
+
+    /// The same for a GPU: evaluated by a thread for each point.
+    pub fn constrained_layout<S: Scalar>(
+        self,
+        objective: (&Formula, Goal),
+        constraints: &[Comparison],
+    ) -> Result<Layout<S>> {
+        let (graph, root) = self.composed(objective, constraints)?;
+        Ok(graph.layout(root, u32::try_from(self.dims).unwrap_or(u32::MAX), &[]))
+    }
+
+    fn composed<S: Scalar>(
+        self,
         (objective, goal): (&Formula, Goal),
         constraints: &[Comparison],
-        tolerance: f64,
-    ) -> Result<Program<S>> {
+    ) -> Result<(Graph<S>, Place)> {
         let mut graph = Graph::new();
         let value = self.add(&mut graph, objective, |lower| lower.whole_formula())?;
-        let violation = self.total(&mut graph, constraints, tolerance)?;
+        let violation = self.total(&mut graph, constraints)?;
         let constant = |graph: &mut Graph<S>, value: f64| graph.constant(S::nearest(value));
         let ([least, most], factor) = violations::<S>();
         let (least, most) = (constant(&mut graph, least), constant(&mut graph, most));
@@ -183,22 +199,17 @@ impl<'a> Scope<'a> {
         let zero = constant(&mut graph, 0.0);
         let is_satisfied = graph.two(Binary::LessOrEqual, violation, zero);
         let root = graph.choose(is_satisfied, good, bad);
-        Ok(self.program(&graph, root))
+        Ok((graph, root))
     }
 
-    fn total<S: Scalar>(
-        self,
-        graph: &mut Graph<S>,
-        constraints: &[Comparison],
-        tolerance: f64,
-    ) -> Result<Place> {
+    fn total<S: Scalar>(self, graph: &mut Graph<S>, constraints: &[Comparison]) -> Result<Place> {
         let mut total = graph.constant(S::ZERO);
         for constraint in constraints {
             let [left, right] = self.add(graph, &constraint.formula, |lower| {
                 let [left, right] = constraint.sides;
                 Ok([lower.number_of(left)?, lower.number_of(right)?])
             })?;
-            let own = violation(graph, constraint.relation, left, right, tolerance);
+            let own = violation(graph, constraint, left, right);
             total = if graph.constant_at(total) == Some(S::ZERO) {
                 own
             } else {
@@ -222,10 +233,9 @@ impl<'a> Scope<'a> {
 /// See [`Relation::violation`].
 fn violation<S: Scalar>(
     graph: &mut Graph<S>,
-    relation: Relation,
+    &Comparison { relation, tolerance, .. }: &Comparison,
     left: Place,
     right: Place,
-    tolerance: f64,
 ) -> Place {
     let zero = graph.constant(S::ZERO);
     let (low, high) = match relation {
@@ -265,6 +275,7 @@ impl Formula {
                     found.push(Comparison {
                         text,
                         relation,
+                        tolerance: 0.0,
                         formula: self.clone(),
                         sides: [left, right],
                     });

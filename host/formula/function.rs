@@ -16,7 +16,7 @@ use flockwork_device::{
     },
 };
 
-use super::{Comparison, DIRECTIONS, Dual, Formula, Layout, Program, Scope, run};
+use super::{Comparison, DIRECTIONS, Dual, Formula, Layout, Program, Relation, Scope, run};
 use crate::{
     Error, Result,
     backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
@@ -40,11 +40,18 @@ pub(crate) struct Written {
     /// The variables' names; `None` for elements of x.
     names: Option<Vec<String>>,
     dims: u32,
-    is_constrained: bool,
+    constraints: Option<Constrained>,
     single: Program<f32>,
     double: Program<f64>,
-    /// Whether it can be written into a GPU's kernels: it is small enough, and has no constraints.
+    /// Whether it can be written into a GPU's kernels: it is small enough, and has no equalities.
     has_kernels: OnceLock<bool>,
+}
+
+/// What a formula is subject to.
+#[derive(Clone)]
+struct Constrained {
+    goal: Goal,
+    constraints: Vec<Comparison>,
 }
 
 /// The most operations of a formula in a GPU's kernel: the driver compiles each.
@@ -63,23 +70,41 @@ impl Written {
             single: formula.program(names.as_deref(), dims, &[])?,
             double,
             names,
-            is_constrained: false,
+            constraints: None,
         })
     }
 
     /// The same with constraints: see [`crate::backend::feasible`].
-    pub fn constrained(
-        &self,
-        goal: Goal,
-        constraints: &[Comparison],
-        tolerance: f64,
-    ) -> Result<Self> {
-        let scope = Scope { names: self.names(), dims: self.dims as usize };
-        let objective = (&self.formula, goal);
-        let double: Program<f64> = scope.constrained(objective, constraints, tolerance)?;
+    pub fn constrained(&self, goal: Goal, constraints: &[Comparison]) -> Result<Self> {
+        let (scope, objective) = (self.scope(), (&self.formula, goal));
+        let double: Program<f64> = scope.constrained(objective, constraints)?;
         memory::check(double.rows as u128 * size_of::<Row<f64>>() as u128)?;
-        let single = scope.constrained(objective, constraints, tolerance)?;
-        Ok(Self { single, double, is_constrained: true, has_kernels: false.into(), ..self.clone() })
+        let single = scope.constrained(objective, constraints)?;
+        let constraints = Some(Constrained { goal, constraints: constraints.to_vec() });
+        let has_kernels = OnceLock::new();
+        Ok(Self { single, double, constraints, has_kernels, ..self.clone() })
+    }
+
+    fn scope(&self) -> Scope<'_> {
+        Scope { names: self.names(), dims: self.dims as usize }
+    }
+
+    /// Whether it is subject to equalities. Their tolerances change in the course of a run, and each
+    /// change would be another kernel to compile.
+    fn has_equalities(&self) -> bool {
+        let constraints = self.constraints.iter().flat_map(|own| &own.constraints);
+        constraints.into_iter().any(|own| own.relation == Relation::Equal)
+    }
+
+    /// How its work is dealt out on a GPU.
+    fn layout<T: Number>(&self) -> Result<Layout<T>> {
+        match &self.constraints {
+            None => self.formula.layout(self.names(), self.dims as usize),
+            Some(Constrained { goal, constraints }) => {
+                let objective = (&self.formula, *goal);
+                self.scope().constrained_layout(objective, constraints)
+            }
+        }
     }
 
     /// Its instructions.
@@ -108,7 +133,7 @@ impl Written {
             return Err(self.why_on_cpu().1);
         }
         check_name(&plan, NAME)?;
-        let layout: Layout<T> = self.formula.layout(self.names(), self.dims as usize)?;
+        let layout: Layout<T> = self.layout()?;
         let filling = Arc::new(Filling::new(&layout));
         let data = layout.data().to_vec();
         Ok((layout, filling, Plan { data, ..plan }))
@@ -127,7 +152,10 @@ impl Function for Written {
     fn has_kernels(&self) -> bool {
         // Nobody asks where a CPU was asked for.
         *self.has_kernels.get_or_init(|| {
-            let layout: Result<Layout<f64>> = self.formula.layout(self.names(), self.dims as usize);
+            if self.has_equalities() {
+                return false;
+            }
+            let layout: Result<Layout<f64>> = self.layout();
             layout.is_ok_and(|layout| {
                 layout.operations() <= MOST_OPERATIONS && layout.held() <= MOST_HELD
             })
@@ -135,9 +163,9 @@ impl Function for Written {
     }
 
     fn why_on_cpu(&self) -> (&'static str, Error) {
-        if self.is_constrained {
-            let error = Error::OnlyOnCpu { function: "a formula with constraints" };
-            return ("formulas with constraints are evaluated there", error);
+        if self.has_equalities() {
+            let error = Error::OnlyOnCpu { function: "a formula with an equality as a constraint" };
+            return ("equalities are evaluated there", error);
         }
         ("the formula is too long for a GPU", Error::OnlyOnCpu { function: "so long a formula" })
     }
@@ -156,10 +184,6 @@ impl Function for Written {
             Reach::Next => gpu.filled_lanes_of(FormulaNext, filling, plan, schedule),
             Reach::All => gpu.filled_lanes_of(FormulaAll, filling, plan, schedule),
         }
-    }
-
-    fn is_constrained(&self) -> bool {
-        self.is_constrained
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

@@ -7,11 +7,12 @@ use std::{fs, path::Path};
 use flockwork_device::{
     formula::{Binary, Unary, defined, one, template::Joined, two},
     math::Scalar,
-    objective::{Reach, sum::Fold},
+    objective::{Goal, Reach, sum::Fold},
 };
 
 use super::{
-    Filling, Formula, Layout, RowLayout, layout::Node, machine::Operation, ptx::Line, run,
+    Comparison, Filling, Formula, Layout, Program, RowLayout, Scope, layout::Node,
+    machine::Operation, ptx::Line, run,
 };
 
 const RASTRIGIN: &str = "10*n + sum(i in 0..n: x[i]^2 - 10*cos(2*pi*x[i]))";
@@ -328,8 +329,43 @@ fn value<S: Scalar>(layout: &Layout<S>, x: &[S]) -> S {
 
 fn same_in<S: Scalar>(text: &str, dims: usize) {
     let formula = Formula::parse(text).unwrap();
-    let program = formula.program::<S>(None, dims, &[]).unwrap();
-    let layout = layout::<S>(text, dims);
+    same(&formula.program::<S>(None, dims, &[]).unwrap(), &layout(text, dims), text, dims);
+}
+
+/// Formulas that are subject to constraints.
+const CONSTRAINED: [(&str, &str, usize); 4] = [
+    ("(x[0] - 1)^2 + x[1]*x[2]", "x[0] + x[1] <= 1 and x[2] >= -1 and x[0]*x[2] < 2", 3),
+    ("log(x[0]) + x[1]", "x[0] > 0 and x[0] == x[1] + 0.5", 2),
+    (RASTRIGIN, "sum(i in 0..n: x[i]) <= 3 and max(i in 0..n: x[i]) <= 2", 9),
+    ("1/(x[0] - x[0])", "sqrt(x[1]) <= 1", 2),
+];
+
+fn comparisons(text: &str) -> Vec<Comparison> {
+    let mut comparisons = Formula::parse(text).unwrap().comparisons().unwrap();
+    comparisons.iter_mut().for_each(|comparison| comparison.tolerance = 0.25);
+    comparisons
+}
+
+fn same_constrained_in<S: Scalar>((text, constraints, dims): (&str, &str, usize)) {
+    let formula = Formula::parse(text).unwrap();
+    let constraints = comparisons(constraints);
+    let scope = Scope { names: None, dims };
+    for goal in [Goal::Minimise, Goal::Maximise] {
+        let program = scope.constrained::<S>((&formula, goal), &constraints).unwrap();
+        let layout = scope.constrained_layout((&formula, goal), &constraints).unwrap();
+        same(&program, &layout, text, dims);
+    }
+}
+
+#[test]
+fn the_ptx_of_constraints_calculates_what_the_cpu_does() {
+    for constrained in CONSTRAINED {
+        same_constrained_in::<f32>(constrained);
+        same_constrained_in::<f64>(constrained);
+    }
+}
+
+fn same<S: Scalar>(program: &Program<S>, layout: &Layout<S>, text: &str, dims: usize) {
     let mut rows = vec![[S::ZERO]; program.rows];
     program.place_constants(&mut rows);
     for point in 0..12_u32 {
@@ -340,7 +376,7 @@ fn same_in<S: Scalar>(text: &str, dims: usize) {
         }
         run(&program.once, &mut rows, 1);
         let expected = defined(rows[program.result][0]);
-        let got = value(&layout, &x);
+        let got = value(layout, &x);
         assert_same(got, expected, &format!("{text} at {x:?}"));
     }
 }
@@ -411,6 +447,13 @@ fn filled_kernels_are_written() {
             }
         }
     };
+    for (nth, (text, constraints, dims)) in CONSTRAINED.into_iter().enumerate() {
+        let formula = Formula::parse(text).unwrap();
+        let constraints = comparisons(constraints);
+        let (scope, of) = (Scope { names: None, dims }, format!("constrained{nth}"));
+        let layout = scope.constrained_layout::<f64>((&formula, Goal::Minimise), &constraints);
+        write(&of, "evaluate_formula_all", &Filling::new(&layout.unwrap()), "f64");
+    }
     let mut written = std::collections::HashSet::new();
     for (nth, (text, dims)) in formulas().into_iter().enumerate() {
         let of = format!("{nth:02}");

@@ -98,6 +98,8 @@ pub(crate) struct Constraints {
     pieces: Vec<Piece>,
     /// Of equalities.
     tolerance: f64,
+    /// The same of each where it is relaxed: see [`super::relaxation`]. Empty if none is.
+    relaxed: Vec<f64>,
     /// The total violation of those that are formulas.
     single: Option<Program<f32>>,
     double: Option<Program<f64>>,
@@ -106,7 +108,8 @@ pub(crate) struct Constraints {
 impl Constraints {
     pub fn none() -> Self {
         let (given, pieces) = (Vec::new(), Vec::new());
-        Self { given, pieces, tolerance: TOLERANCE, single: None, double: None }
+        let (tolerance, relaxed) = (TOLERANCE, Vec::new());
+        Self { given, pieces, tolerance, relaxed, single: None, double: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -121,17 +124,26 @@ impl Constraints {
         self.tolerance
     }
 
+    /// The tolerance of one of them, which counts if it is an equality.
+    fn tolerance_of(&self, nth: usize) -> f64 {
+        self.relaxed.get(nth).copied().unwrap_or(self.tolerance)
+    }
+
     /// Whether all are formulas.
     pub fn are_written(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, Piece::Written(..)))
     }
 
     pub fn comparisons(&self) -> Vec<Comparison> {
-        let written = |piece: &Piece| match piece {
-            Piece::Written(comparison, _) => Some(comparison.clone()),
+        let written = |(nth, piece): (usize, &Piece)| match piece {
+            Piece::Written(comparison, _) => {
+                let mut comparison = comparison.clone();
+                comparison.tolerance = self.tolerance_of(nth);
+                Some(comparison)
+            }
             Piece::Called(..) => None,
         };
-        self.pieces.iter().filter_map(written).collect()
+        self.pieces.iter().enumerate().filter_map(written).collect()
     }
 
     pub fn stated(&self) -> Vec<Stated> {
@@ -165,11 +177,17 @@ impl Constraints {
         self.compiled(scope)
     }
 
+    /// With another tolerance for each.
+    pub fn with_relaxed(mut self, tolerances: Vec<f64>, scope: Scope) -> Result<Self> {
+        self.relaxed = tolerances;
+        self.compiled(scope)
+    }
+
     fn compiled(mut self, scope: Scope) -> Result<Self> {
         let written = self.comparisons();
         if !written.is_empty() {
-            self.single = Some(scope.violation(&written, self.tolerance)?);
-            self.double = Some(scope.violation(&written, self.tolerance)?);
+            self.single = Some(scope.violation(&written)?);
+            self.double = Some(scope.violation(&written)?);
         }
         Ok(self)
     }
@@ -297,7 +315,7 @@ impl Constraints {
                 left,
                 right,
                 active: near || relation == Relation::Equal,
-                violation: relation.violation(relation.excess(left, right), self.tolerance),
+                violation: relation.violation(relation.excess(left, right), self.tolerance_of(nth)),
             }
         };
         self.sides(x).into_iter().enumerate().map(constraint).collect()
@@ -307,7 +325,7 @@ impl Constraints {
     pub fn are_satisfied(&self, x: &[f64]) -> bool {
         let mut excesses = self.excesses(x).into_iter().enumerate();
         let is_satisfied = |(nth, excess): (usize, f64)| {
-            self.relation(nth).violation(excess, self.tolerance) == 0.0
+            self.relation(nth).violation(excess, self.tolerance_of(nth)) == 0.0
         };
         excesses.all(is_satisfied)
     }
@@ -320,7 +338,7 @@ impl Constraints {
             if let Piece::Called(given, own) = piece {
                 let relation = self.relation(nth);
                 let excess = relation.excess(values[*given][*own], 0.0);
-                total += relation.violation(excess, self.tolerance);
+                total += relation.violation(excess, self.tolerance_of(nth));
             }
         }
         total
@@ -345,10 +363,6 @@ impl Function for Constrained {
     fn why_on_cpu(&self) -> (&'static str, Error) {
         let error = Error::OnlyOnCpu { function: "a problem with constraints" };
         ("constraints are evaluated there", error)
-    }
-
-    fn is_constrained(&self) -> bool {
-        true
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

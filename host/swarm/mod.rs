@@ -37,6 +37,7 @@ mod placement;
 mod plan;
 mod polish;
 mod problem;
+mod relaxation;
 mod resume;
 mod run;
 mod saved;

@@ -192,7 +192,7 @@ impl Sample {
 pub(super) struct Worth {
     sign: f64,
     /// Greater fitness stands for the violation of constraints.
-    most: f64,
+    pub most: f64,
 }
 
 impl Worth {
@@ -201,6 +201,11 @@ impl Worth {
         let is_free = problem.constraints().is_empty();
         let most = if is_free { f64::INFINITY } else { most_feasible::<T>() };
         Self { sign: sign(problem.goal()), most }
+    }
+
+    /// Of fitness that says nothing of the problem as it was stated.
+    pub fn none(problem: &Problem) -> Self {
+        Self { sign: sign(problem.goal()), most: f64::NEG_INFINITY }
     }
 
     /// The value of a fitness: infinitely bad where it stands for a violation.

@@ -576,7 +576,8 @@ impl Problem {
     /// one that violates them less, in total, is better (Deb 2000). Where they are violated the function
     /// need not be defined, and a search calls no closures and commands. A run ends with descents by an
     /// augmented Lagrangian, which make it exact what is at its limit; they also look at points outside,
-    /// except of a command. Constraints are evaluated on the CPU. A function of a type of your own states its
+    /// except of a command. A formula's constraints are evaluated with it, on a GPU too; those of any other
+    /// function on the CPU, and so is the function. A function of a type of your own states its
     /// constraints itself: [`Objective::constraints`].
     ///
     /// ```
@@ -672,6 +673,28 @@ impl Problem {
         Ok(self)
     }
 
+    /// By how much the sides of an equality may differ: see [`Problem::equal_within`].
+    ///
+    /// ```
+    /// use flockwork::swarm::Problem;
+    ///
+    /// let problem = Problem::from_fn(vec![0.0], vec![1.0], |x| x[0])?;
+    /// assert_eq!(problem.tolerance(), 1e-4);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn tolerance(&self) -> f64 {
+        self.constraints.tolerance()
+    }
+
+    /// The same with another tolerance for each constraint, which counts for equalities.
+    pub(super) fn relaxed(&self, tolerances: Vec<f64>) -> Result<Self> {
+        let constraints = (*self.constraints).clone();
+        let constraints = Arc::new(constraints.with_relaxed(tolerances, self.scope())?);
+        let mut relaxed = Self { constraints, ..self.clone() };
+        relaxed.compose();
+        Ok(relaxed)
+    }
+
     /// The constraints' texts, or the names that they were given.
     ///
     /// ```
@@ -700,10 +723,8 @@ impl Problem {
         // One program where both are formulas of the same variables.
         let is_moved = self.shift.iter().any(|&shift| shift != 0.0);
         let written = self.written().filter(|_| !is_moved && self.constraints.are_written());
-        let (constraints, tolerance) =
-            (self.constraints.comparisons(), self.constraints.tolerance());
-        let composed =
-            written.and_then(|own| own.constrained(self.goal, &constraints, tolerance).ok());
+        let constraints = self.constraints.comparisons();
+        let composed = written.and_then(|own| own.constrained(self.goal, &constraints).ok());
         self.function = match composed {
             Some(composed) => Arc::new(composed),
             None => Arc::new(Constrained {

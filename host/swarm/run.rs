@@ -19,9 +19,11 @@ use flockwork_device::{
 
 use super::{
     Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
-    Start, StopReason, Variation, descent,
+    Start, StopReason, Variation,
+    descent::{self, Judge},
     outcome::{Worth, sign},
     polish::{Polisher, Step},
+    relaxation::{Relaxation, share},
     saved, searches, start,
     state::{Ledger, PersonalBest, State},
 };
@@ -30,6 +32,9 @@ use crate::{
     backend::{Backend, Best, Cpu, Number, Plan, Record, Snapshot, Swarm},
     memory,
 };
+
+/// The most iterations at a level at which equalities are wider than stated.
+const MOST_OF_LEVEL: u32 = 50;
 
 /// How often the observer is called.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -165,6 +170,7 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
     pub problem: &'a Problem,
     pub options: &'a Options,
     backend: &'a B,
+    relaxation: Relaxation<'a>,
     pub plan: Plan<T>,
     pub swarm: Box<dyn Swarm<T>>,
     state: State,
@@ -179,7 +185,7 @@ pub(super) struct Run<'a, B: Backend, T: Number> {
 impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     /// A run whose first swarm has been started.
     pub fn new(problem: &'a Problem, options: &'a Options, backend: &'a B) -> Result<Self> {
-        let mut run = Self::prepared(problem, options, backend, 0, options.particles)?;
+        let mut run = Self::prepared(problem, options, backend, [0, options.particles, 0])?;
         run.begin_swarm()?;
         if problem.function().was_cut_short()? {
             return Err(Error::Interrupted);
@@ -189,13 +195,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         Ok(run)
     }
 
-    /// A run whose swarm, number `restarts`, has not started yet.
+    /// A run whose swarm, number `restarts`, of so many particles and at this level of its equalities,
+    /// has not started yet.
     fn prepared(
         problem: &'a Problem,
         options: &'a Options,
         backend: &'a B,
-        restarts: u32,
-        particles: u32,
+        [restarts, particles, level]: [u32; 3],
     ) -> Result<Self> {
         let called = Instant::now();
         let plan = plan_of(problem, options, restarts, particles)?;
@@ -208,8 +214,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             // Refuses now what would fail only later.
             polisher(problem, options, Some((&large, particles)))?;
         }
-        let swarm = backend.swarm(problem.function(), plan.clone())?;
+        let relaxation = Relaxation::new(problem, options.seed, iterations(problem, options));
+        let swarm = backend.swarm(relaxation.problem(level)?.function(), plan.clone())?;
         let ledger = Ledger {
+            level,
             restarts,
             particles,
             iterations_before: 0,
@@ -235,6 +243,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             problem,
             options,
             backend,
+            relaxation,
             plan,
             swarm,
             state,
@@ -253,8 +262,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         state: State,
         snapshot: &Snapshot<T>,
     ) -> Result<Self> {
-        let Ledger { restarts, particles, .. } = state.ledger;
-        let mut run = Self::prepared(problem, options, backend, restarts, particles)?;
+        let Ledger { restarts, particles, level, .. } = state.ledger;
+        let mut run = Self::prepared(problem, options, backend, [restarts, particles, level])?;
         run.swarm.record_every(options.history)?;
         run.swarm.restore(snapshot)?;
         run.state = state;
@@ -274,6 +283,64 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let extra = how.evaluations() - 1;
         self.state.ledger.evaluations_besides += extra * u64::from(self.state.ledger.particles);
         // Also waits for the GPU.
+        self.note_best()?;
+        if self.is_relaxed() { self.judge() } else { Ok(()) }
+    }
+
+    /// Whether equalities are wider than stated.
+    fn is_relaxed(&self) -> bool {
+        self.state.ledger.level < self.relaxation.levels()
+    }
+
+    /// The iterations at each level at which they are.
+    fn iterations_of_level(&self) -> u32 {
+        let levels = u64::from(self.relaxation.levels().max(1));
+        let most = share(iterations(self.problem, self.options)) / levels;
+        most.clamp(1, u64::from(MOST_OF_LEVEL)) as u32
+    }
+
+    /// Looks at what the best point at a wider level is worth as the problem was stated.
+    fn judge(&mut self) -> Result<()> {
+        let Best { position, .. } = self.swarm.best()?;
+        let position: Vec<f64> = position.iter().map(|x| x.to_f64()).collect();
+        let fitness = Judge::new(self.problem)?.fitness(&position)?;
+        self.state.ledger.evaluations_besides += 1;
+        if self.state.ledger.best.as_ref().is_none_or(|(best, _)| fitness <= *best) {
+            self.state.ledger.best = Some((fitness, position));
+        }
+        Ok(())
+    }
+
+    /// Goes to the next level of the equalities, if that is due: all personal bests are evaluated
+    /// again.
+    fn tighten(&mut self) -> Result<()> {
+        let iteration = self.swarm.iteration();
+        let is_due = iteration / self.iterations_of_level() > self.state.ledger.level;
+        let is_possible = self.left() > u64::from(self.state.ledger.particles);
+        if !(self.is_relaxed() && is_due && is_possible) {
+            return Ok(());
+        }
+        self.judge()?;
+        self.state.ledger.level += 1;
+        let problem = self.relaxation.problem(self.state.ledger.level)?;
+        let mut snapshot = self.swarm.snapshot()?;
+        self.swarm = self.backend.swarm(problem.function(), self.plan.clone())?;
+        self.swarm.record_every(self.options.history)?;
+        snapshot.best_fitness = self.swarm.evaluate(&snapshot.personal_bests)?;
+        self.state.ledger.evaluations_besides += u64::from(self.state.ledger.particles);
+        let dims = self.problem.dims() as usize;
+        // Of equal ones the first.
+        let fitness = snapshot.best_fitness.iter().enumerate();
+        let best = fitness.reduce(|best, next| if next.1 < best.1 { next } else { best });
+        if let Some((particle, &value)) = best {
+            let position = snapshot.personal_bests[particle * dims..][..dims].to_vec();
+            snapshot.bests = vec![Best { value, position, particle: particle as u32 }];
+        }
+        self.swarm.restore(&snapshot)?;
+        let now = self.iterations();
+        let ledger = &mut self.state.ledger;
+        (ledger.improved, ledger.swarm_improved) = (now, iteration);
+        (ledger.checked, ledger.last_seen) = (None, [f64::INFINITY; 2]);
         self.note_best()
     }
 
@@ -297,6 +364,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     /// earlier one it would be depends on when the swarm was checked.
     fn note_best(&mut self) -> Result<()> {
         let Best { value, position, .. } = self.swarm.best()?;
+        if self.is_relaxed() {
+            return Ok(());
+        }
         let value = value.to_f64();
         if self.state.ledger.best.as_ref().is_none_or(|(best, _)| value <= *best) {
             let position = position.iter().map(|x| x.to_f64()).collect();
@@ -318,7 +388,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 self.evaluations_at(record.iteration),
             );
             let size = (self.state.ledger.particles, self.problem.dims());
-            let worth = Worth::of::<T>(self.problem);
+            let worth = match self.is_relaxed() {
+                true => Worth::none(self.problem),
+                false => Worth::of::<T>(self.problem),
+            };
             self.state.history.push(Sample::new(&record, when, size, worth));
         }
         Ok(())
@@ -361,15 +434,15 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let iteration = self.swarm.iteration();
         let left = self.options.iterations - self.iterations().min(self.options.iterations);
         let (mut next, mut reason) = (left, StopReason::Iterations);
-        if let Some(most) = self.most() {
-            let left =
-                most.saturating_sub(self.evaluations()) / u64::from(self.state.ledger.particles);
+        if self.most().is_some() {
+            let left = self.left() / u64::from(self.state.ledger.particles);
             if left < u64::from(next) {
                 (next, reason) = (left as u32, StopReason::Evaluations);
             }
         }
         let checks = self.has_checks().then_some(self.options.stop.check_every);
-        for every in [checks, self.options.frames].into_iter().flatten() {
+        let level = self.is_relaxed().then(|| self.iterations_of_level());
+        for every in [checks, self.options.frames, level].into_iter().flatten() {
             next = next.min(every - iteration % every);
         }
         (next, reason)
@@ -383,7 +456,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         // Checked before: only in a resumed run, which may have ended here.
         let again = self.state.ledger.checked == Some(iteration);
         let new_swarm = self.state.ledger.restarts > 0 && iteration == 0;
-        if !self.has_checks() || !due || self.is_polishing() || again && new_swarm {
+        let is_under_way = self.is_polishing() || self.is_relaxed();
+        if !self.has_checks() || !due || is_under_way || again && new_swarm {
             return Ok(None);
         }
         self.state.ledger.checked = Some(iteration);
@@ -480,10 +554,11 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         most.map(|most| descent::share_of_search(self.problem, most))
     }
 
-    /// Evaluations that the run may still spend.
+    /// Evaluations that the run may still spend, but for one that tells in the end what a point at a
+    /// wider level is worth.
     fn left(&self) -> u64 {
-        let most = self.most();
-        most.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()))
+        let spent = self.evaluations() + u64::from(self.is_relaxed());
+        self.most().map_or(u64::MAX, |most| most.saturating_sub(spent))
     }
 
     fn sample(&self, record: &Record) -> Sample {
@@ -599,6 +674,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.note_personal_bests()?;
         let ledger = &self.state.ledger;
         self.state.ledger = Ledger {
+            level: ledger.level,
             restarts: ledger.restarts + 1,
             particles,
             iterations_before: self.iterations(),
@@ -655,6 +731,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let mut kept = self.kept()?;
         let stopped = loop {
             self.note_records()?;
+            self.tighten()?;
             self.note_best()?;
             self.note_frame()?;
             let mut stopped = self.check()?;
@@ -718,6 +795,9 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 batch = next_batch(batch, iterations, began.elapsed());
             }
         };
+        if self.is_relaxed() {
+            self.judge()?;
+        }
         self.note_personal_bests()?;
         let personal_bests = self.state.personal_bests.take().unwrap_or_default();
         Ok((self.outcome(stopped)?, personal_bests))
@@ -811,6 +891,14 @@ fn polisher(
         }
     };
     polisher.map(Some)
+}
+
+/// The most iterations of a run, of its first number of particles.
+fn iterations(problem: &Problem, options: &Options) -> u64 {
+    let evaluations = options.stop.evaluations;
+    let evaluations = evaluations.map(|most| descent::share_of_search(problem, most));
+    let limited = evaluations.map(|most| most / u64::from(options.particles.max(1)));
+    limited.unwrap_or(u64::MAX).min(u64::from(options.iterations))
 }
 
 /// The plan of a run's swarm number `restarts`.

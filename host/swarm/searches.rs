@@ -12,19 +12,24 @@ use std::{
 
 use flockwork_device::{
     random::philox,
-    search::{lane::Limits, schedule::Schedule},
+    search::{
+        lane::{Limits, OVERHEAD},
+        schedule::Schedule,
+    },
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable, descent,
+    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable,
+    descent::{self, Judge},
     outcome::{Worth, sign},
+    relaxation::{Relaxation, share},
     run::{LOOK_EVERY, no_best, reported},
     saved,
 };
 use crate::{
     Error, Result,
-    backend::{Backend, Ended, Head, Lanes, Plan},
+    backend::{Backend, Ended, Head, Lanes, Plan, forget_values},
 };
 
 /// The effort of a lane in the first round, and how much longer each round is than the last, up to
@@ -35,6 +40,19 @@ const MOST_EFFORT: f64 = 262_144.0;
 
 /// Values agree if they differ by less than this share of the differences where the search began.
 const ALIKE: f64 = 1e-9;
+
+/// The most evaluations of a run.
+fn most(problem: &Problem, options: &Options) -> u64 {
+    let most = options.stop.evaluations;
+    most.map_or(u64::MAX, |most| descent::share_of_search(problem, most))
+}
+
+/// The effort of a lane at a level at which equalities are wider than stated: so many generations of
+/// the smallest population that it comes as much closer, or `most`.
+fn effort_of_level(dims: u32, most: u64) -> f64 {
+    let generations = (10 + 2 * u64::from(dims)).min(most.max(1));
+    generations as f64 * (f64::from(Schedule::smallest(dims)) + OVERHEAD)
+}
 
 /// Many independent searches by CMA-ES with restarts, in place of a swarm, in `f64`.
 ///
@@ -156,6 +174,12 @@ pub(super) struct Course {
     /// Evaluations of all lanes, and where the last round began.
     pub evaluations: u64,
     pub before: u64,
+    /// How far equalities have shrunk: see [`Relaxation`].
+    #[serde(default)]
+    pub level: u32,
+    /// Evaluations of points that were found at wider levels.
+    #[serde(default)]
+    pub besides: u64,
     /// The round's limits.
     #[serde(skip)]
     pub effort: f64,
@@ -199,31 +223,47 @@ pub(super) fn run(
     let plain = Options { particles: 1, edge: Edge::Clamp, ..Options::default() };
     let plan = Plan::<f64>::new(problem, &plain)?;
     let schedule = Schedule { key: philox::key(options.seed), lanes, dims: problem.dims() };
-    let mut searches = backend.lanes(problem.function(), plan.clone(), schedule)?;
-    let course = match resumed {
-        None => Course { best: (f64::INFINITY, Vec::new()), ..Course::default() },
+    let most = most(problem, options);
+    let generations = most / u64::from(lanes * Schedule::smallest(problem.dims()));
+    let relaxation = Relaxation::new(problem, options.seed, generations);
+    let lanes_at =
+        |level: u32| backend.lanes(relaxation.problem(level)?.function(), plan.clone(), schedule);
+    let (course, searches) = match resumed {
+        None => {
+            let course = Course { best: (f64::INFINITY, Vec::new()), ..Course::default() };
+            (course, lanes_at(0)?)
+        }
         Some((course, lanes)) => {
+            let mut searches = lanes_at(course.level)?;
             searches.restore(&lanes)?;
-            course
+            (course, searches)
         }
     };
     let run = Run {
         problem,
         options,
+        generations,
+        levels: relaxation.levels(),
+        lanes_at: &lanes_at,
         evaluations_before: course.evaluations,
         course,
-        lanes,
+        schedule,
         called,
         startup: called.elapsed(),
     };
-    run.go(&mut *searches, &plan, saved, observe)
+    run.go(searches, &plan, saved, observe)
 }
 
 struct Run<'a> {
     problem: &'a Problem,
     options: &'a Options,
     course: Course,
-    lanes: u32,
+    /// Generations of the smallest population that the run's evaluations suffice for.
+    generations: u64,
+    /// Levels at which equalities are wider than stated, and lanes at a level.
+    levels: u32,
+    lanes_at: &'a dyn Fn(u32) -> Result<Box<dyn Lanes>>,
+    schedule: Schedule,
     called: Instant,
     startup: Duration,
     evaluations_before: u64,
@@ -232,7 +272,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn go(
         mut self,
-        searches: &mut dyn Lanes,
+        mut searches: Box<dyn Lanes>,
         plan: &Plan<f64>,
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
@@ -291,13 +331,17 @@ impl Run<'_> {
             };
             let goes_on = self.course.is_open;
             if let (false, Some(allowance)) = (goes_on, allowance) {
+                if self.course.rounds > 0 && self.is_relaxed() {
+                    searches = self.tightened(&mut *searches)?;
+                }
                 self.begin_round(allowance);
             }
             let limits = Limits {
                 evaluations: self.course.allowance,
                 effort: self.course.effort,
-                target,
+                target: if self.is_relaxed() { f64::NEG_INFINITY } else { target },
                 best: self.course.best_before,
+                feasible: worth.most,
                 goes_on: u32::from(goes_on),
             };
             let began = Instant::now();
@@ -310,10 +354,19 @@ impl Run<'_> {
             is_cut_short = function.was_cut_short()?;
             match before.filter(|_| is_cut_short) {
                 Some((course, lanes)) => {
+                    if course.level < self.course.level {
+                        searches = (self.lanes_at)(course.level)?;
+                    }
                     searches.restore(&lanes)?;
                     self.course = course;
                 }
-                None => self.note(&searches.heads()?, is_done),
+                None => {
+                    let mut heads = searches.heads()?;
+                    if self.is_relaxed() {
+                        self.judge(&mut heads, is_done)?;
+                    }
+                    self.note(&heads, is_done);
+                }
             }
         };
         if is_cut_short && self.course.best.0 == f64::INFINITY {
@@ -322,12 +375,44 @@ impl Run<'_> {
         self.outcome(stopped, plan)
     }
 
+    /// Whether equalities are wider than stated.
+    fn is_relaxed(&self) -> bool {
+        self.course.level < self.levels
+    }
+
+    /// The lanes at the next level.
+    fn tightened(&mut self, searches: &mut dyn Lanes) -> Result<Box<dyn Lanes>> {
+        let mut words = searches.snapshot()?;
+        for (lane, words) in (0..).zip(&mut words) {
+            forget_values(&self.schedule, lane, words);
+        }
+        self.course.level += 1;
+        let mut searches = (self.lanes_at)(self.course.level)?;
+        searches.restore(&words)?;
+        Ok(searches)
+    }
+
+    /// Replaces what the lanes have found at a wider level by what it is worth as the problem was
+    /// stated.
+    fn judge(&mut self, heads: &mut [Head], is_done: bool) -> Result<()> {
+        let mut judge = Judge::new(self.problem)?;
+        for head in heads {
+            // Known at the end of a round: until then they are better at the level alone.
+            let is_known = is_done && head.best.0.is_finite();
+            head.best.0 = if is_known { judge.fitness(&head.best.1)? } else { f64::INFINITY };
+            self.course.besides += u64::from(is_known);
+            head.ended.iter_mut().for_each(|ended| ended.value = f64::INFINITY);
+        }
+        Ok(())
+    }
+
     /// Takes what the lanes have found.
     fn note(&mut self, heads: &[Head], is_done: bool) {
         let most = self.most();
         let course = &mut self.course;
         course.is_open = !is_done;
-        course.evaluations = heads.iter().map(|head| head.evaluations).sum();
+        course.evaluations =
+            course.besides + heads.iter().map(|head| head.evaluations).sum::<u64>();
         let had_effort_left = heads.iter().all(|head| head.effort < course.effort);
         if is_done && had_effort_left && course.evaluations == course.before {
             course.stuck_at = Some(most);
@@ -382,23 +467,32 @@ impl Run<'_> {
     /// The most evaluations of each lane in the next round, if any are left that some lane could
     /// use.
     fn allowance(&self) -> Option<f64> {
-        let left = self.most().saturating_sub(self.course.evaluations) / u64::from(self.lanes);
+        let left =
+            self.most().saturating_sub(self.course.evaluations) / u64::from(self.schedule.lanes);
+        // What the best point of each at a wider level is worth takes one.
+        let left = left.saturating_sub(u64::from(self.is_relaxed()));
         (left > 0 && self.course.stuck_at != Some(self.most())).then_some(left as f64)
     }
 
     /// The most evaluations of the run.
     fn most(&self) -> u64 {
-        let most = self.options.stop.evaluations;
-        most.map_or(u64::MAX, |most| descent::share_of_search(self.problem, most))
+        most(self.problem, self.options)
     }
 
     fn begin_round(&mut self, allowance: f64) {
+        let is_relaxed = self.is_relaxed();
+        let (generations, levels) = (share(self.generations), u64::from(self.levels.max(1)));
         let course = &mut self.course;
-        let longer = FIRST_EFFORT * GROWTH.powi(course.rounds.min(1000) as i32);
-        course.effort += longer.min(MOST_EFFORT);
+        let tight = course.rounds.saturating_sub(course.level);
+        let longer = FIRST_EFFORT * GROWTH.powi(tight.min(1000) as i32);
+        course.effort += match is_relaxed {
+            true => effort_of_level(self.problem.dims(), generations / levels),
+            false => longer.min(MOST_EFFORT),
+        };
         course.allowance = allowance;
         course.before = course.evaluations;
-        course.best_before = course.best.0;
+        // What is found at a wider level is not to be compared with it.
+        course.best_before = if is_relaxed { f64::INFINITY } else { course.best.0 };
         course.rounds += 1;
     }
 
@@ -414,7 +508,7 @@ impl Run<'_> {
                 ("seconds", seconds.to_string(), accepted)
             }
             StopReason::Evaluations => {
-                let least = Schedule::smallest(self.problem.dims()) * self.lanes;
+                let least = Schedule::smallest(self.problem.dims()) * self.schedule.lanes;
                 let accepted = format!("at least the {least} of a first generation of each search");
                 ("evaluations", self.most().to_string(), accepted)
             }

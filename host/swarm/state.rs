@@ -10,6 +10,9 @@ pub(crate) type PersonalBest = (f64, Vec<f64>);
 /// A run's counters, and the best of all its swarms.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Ledger {
+    /// How far equalities have shrunk: see [`Relaxation`](super::relaxation::Relaxation).
+    #[serde(default)]
+    pub level: u32,
     /// Restarts so far.
     pub restarts: u32,
     /// Particles of the current swarm.

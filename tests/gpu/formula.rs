@@ -5,12 +5,25 @@ use std::ops::ControlFlow;
 use flockwork::{
     backend::{Cuda, Strategy},
     formula::Formula,
-    swarm::{Precision, Problem, Progress, Search, Searches},
+    swarm::{Outcome, Precision, Problem, Progress, Search, Searches},
 };
 use flockwork_device::formula::Unary;
 use libtest_mimic::{Failed, Trial};
 
 use crate::common::cpu;
+
+/// A name, a formula, what it is subject to, and a number of dimensions.
+const CONSTRAINED: [(&str, &str, &[&str], usize); 4] = [
+    ("linear", "(x[0] - 1)^2 + x[1]*x[2]", &["x[0] + x[1] <= 1", "x[2] >= -1"], 3),
+    ("product", "log(x[0]) + x[1]^2", &["x[0] > 0 and x[0]*x[1] >= 1"], 2),
+    (
+        "sums",
+        "10*n + sum(i in 0..n: x[i]^2 - 10*cos(2*pi*x[i]))",
+        &["sum(i in 0..n: x[i]) >= 3 and max(i in 0..n: x[i]) <= 2"],
+        12,
+    ),
+    ("nowhere", "x[0] + x[1]", &["x[0] >= 2", "x[0] <= 1"], 2),
+];
 
 /// A name, a formula, and its numbers of dimensions.
 const FORMULAS: [(&str, &str, &[usize]); 7] = [
@@ -31,15 +44,20 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for (name, formula, dims) in FORMULAS {
         trials.push(Trial::test(format!("same_bits_of_the_formula_{name}"), move || {
-            dims.iter().try_for_each(|&dims| same(formula, dims))
+            dims.iter().try_for_each(|&dims| same(formula, &[], dims))
+        }));
+    }
+    for (name, formula, constraints, dims) in CONSTRAINED {
+        trials.push(Trial::test(format!("same_bits_of_the_constraints_{name}"), move || {
+            same(formula, constraints, dims)
         }));
     }
     for function in Unary::ALL {
         let word = function.word();
         trials.push(Trial::test(format!("same_bits_of_the_operation_{word}"), move || {
             let own = format!("sum(i in 0..n: {word}(abs(x[i])/4 + 0.001) + {word}(x[i]/9))");
-            same(&own, 3)?;
-            same(&format!("{word}(abs(x[0])/4 + 0.01) + {word}(x[1])*x[2]"), 3)
+            same(&own, &[], 3)?;
+            same(&format!("{word}(abs(x[0])/4 + 0.01) + {word}(x[1])*x[2]"), &[], 3)
         }));
     }
     trials
@@ -50,9 +68,12 @@ fn go(_: &Progress) -> ControlFlow<()> {
 }
 
 /// A formula on the GPU beside the CPU.
-fn same(formula: &str, dims: usize) -> Result<(), Failed> {
+fn same(formula: &str, constraints: &[&str], dims: usize) -> Result<(), Failed> {
     let parsed = Formula::parse(formula)?;
-    let problem = Problem::from_formula_of_x(&parsed, vec![-3.0; dims], vec![4.0; dims])?;
+    let mut problem = Problem::from_formula_of_x(&parsed, vec![-3.0; dims], vec![4.0; dims])?;
+    for constraint in constraints {
+        problem = problem.subject_to(&Formula::parse(constraint)?)?;
+    }
     let gpu = Cuda::open(0)?;
     let searches = Searches { lanes: Some(6), ..Searches::default() };
     let mut cases =
@@ -72,7 +93,11 @@ fn same(formula: &str, dims: usize) -> Result<(), Failed> {
         for strategy in strategies {
             let gpu = gpu.clone().with_strategy(strategy);
             let got = search.clone().run_on(&gpu, go)?;
-            if (got.value, &got.position) != (expected.value, &expected.position) {
+            let result = |outcome: &Outcome| {
+                let position: Vec<u64> = outcome.position.iter().map(|x| x.to_bits()).collect();
+                (outcome.value.to_bits(), position, outcome.evaluations)
+            };
+            if result(&got) != result(&expected) {
                 return Err(format!(
                     "{formula} in {dims} dimensions, {strategy:?}: {got:?}, not {expected:?}"
                 )

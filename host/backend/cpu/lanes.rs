@@ -6,7 +6,6 @@ use flockwork_device::{
         cmaes::Area,
         lane::{self, Limits},
         schedule::Schedule,
-        state::{PROBE_AT, SPREAD},
         team::{Alone, Cells},
     },
     swarm::{
@@ -21,7 +20,7 @@ use super::{Cpu, Evaluator, Judged, WORTH_SHARING, dispatched};
 use crate::{
     Result,
     backend::{
-        Function, Number, Plan, check_function, feasible,
+        Function, Number, Plan, check_function,
         lanes::{Head, Lanes, kept, layout, numbers, state},
     },
     memory,
@@ -33,7 +32,6 @@ pub struct CpuLanes {
     plan: Plan<f64>,
     schedule: Schedule,
     lanes: Vec<Vec<f64>>,
-    is_constrained: bool,
 }
 
 impl CpuLanes {
@@ -49,8 +47,7 @@ impl CpuLanes {
             .map(|lane| memory::zeroed(layout(&schedule, lane).length() as usize))
             .collect::<Result<_>>()?;
         let evaluator = f64::of_function(function).evaluator(cpu.simd());
-        let is_constrained = function.is_constrained();
-        Ok(Self { cpu, evaluator, plan, schedule, lanes, is_constrained })
+        Ok(Self { cpu, evaluator, plan, schedule, lanes })
     }
 }
 
@@ -63,7 +60,6 @@ impl Lanes for CpuLanes {
         let terms = evaluator.terms(&view).max(schedule.dims as usize);
         let all = AtomicBool::new(true);
         let lanes = &mut self.lanes;
-        let is_constrained = self.is_constrained;
         // They call what wants all points at once in turns. That one may use these threads, which must not
         // wait for its other call meanwhile.
         let most = if evaluator.at_once() { lanes.len().max(1) } else { 1 };
@@ -73,9 +69,6 @@ impl Lanes for CpuLanes {
                 let state = state(layout(schedule, lane), words);
                 let mut scratch = Scratch::default();
                 let mut evaluate = |state: State<Cells<'_>>, count: u32| {
-                    if is_constrained {
-                        ignore_violations(state);
-                    }
                     scratch.evaluate(evaluator, &view, state, count as usize, terms);
                     let goes_on = goes_on();
                     if !goes_on {
@@ -108,15 +101,6 @@ impl Lanes for CpuLanes {
             words[..kept.len()].copy_from_slice(kept);
         }
         Ok(())
-    }
-}
-
-/// Forgets how much the first generation's values differed where some of its points violated
-/// constraints: next to that all values that count would be alike.
-fn ignore_violations(state: State<Cells<'_>>) {
-    if state.get(SPREAD) > feasible::most_feasible::<f64>() {
-        state.set(SPREAD, 0.0);
-        state.set(PROBE_AT, f64::NEG_INFINITY);
     }
 }
 

@@ -243,6 +243,55 @@ fn g02_has_its_published_optimum() {
     assert!(!outcome.constraints[1].active, "{:?}", outcome.constraints);
 }
 
+/// Problems of more constraints than descents take, most of which mean nothing: what finds their optimum
+/// is the search alone.
+#[test]
+fn equalities_that_begin_wide_are_satisfied_at_the_optimum() {
+    let all = functions();
+    let g05 = all.iter().find(|function| function.name == "g05").unwrap();
+    let mixture = Function {
+        name: "mixture",
+        formula: "sum(i in 0..n: (i + 1)*(x[i] - i/15)^2) + 40*x[0]*x[1]*x[2] - 3*x[3]*x[4]",
+        constraints: &["sum(i in 0..n: x[i]) == 1"],
+        bounds: boxed(&[(5, 0.0, 1.0)]),
+        best: -0.239_805,
+    };
+    let many = Formula::parse(&["x[0] <= 9000"; 300].join(" and ")).unwrap();
+    let without_descents = |function: &Function| function.problem().subject_to(&many).unwrap();
+    let solved = |function: &Function, method: &dyn Fn(Search) -> Search| {
+        let solves = |seed: &u64| {
+            let search = method(Search::new(without_descents(function)).seed(*seed));
+            let outcome = search.run_on(&cpu(1), watch).unwrap();
+            let near = (outcome.value - function.best).abs() < 1e-5 * function.best.abs().max(1.0);
+            near && outcome.is_feasible()
+        };
+        (1..=7).filter(solves).count()
+    };
+    // Without wide equalities 1, and none.
+    assert!(solved(g05, &|search| search.evaluations(3000)) >= 5);
+    assert!(solved(&mixture, &|search| search.particles(50).iterations(399)) >= 6);
+}
+
+#[test]
+fn a_run_that_ends_before_equalities_are_narrow_tells_of_the_problem_as_stated() {
+    let problem = constrained("a", &PLANE, &["a + b == 1"]);
+    for search in [
+        Search::new(problem.clone()).particles(10).iterations(1).history(1),
+        Search::new(problem.clone()).particles(10).iterations(3).history(1),
+        Search::new(problem.clone()).evaluations(20).history(1),
+    ] {
+        let samples = |progress: &Progress| {
+            let worth = |sample: &flockwork::swarm::Sample| sample.best == f64::INFINITY;
+            assert!(progress.samples.iter().all(worth), "{:?}", progress.samples);
+        };
+        let outcome = search.evaluations(40).run_on(&cpu(1), samples).unwrap();
+        let [Constraint { left, violation, .. }] = outcome.constraints[..] else { panic!("one") };
+        assert_eq!(violation == 0.0, outcome.is_feasible());
+        assert_eq!(violation, ((left - 1.0).abs() - 1e-4).max(0.0));
+        assert!(outcome.evaluations <= 40, "{}", outcome.evaluations);
+    }
+}
+
 fn constrained(text: &str, variables: &[(&str, f64, f64)], constraints: &[&str]) -> Problem {
     let problem = Problem::from_formula(&Formula::parse(text).unwrap(), variables).unwrap();
     let add =
@@ -331,17 +380,25 @@ fn threads_vectors_and_a_resume_change_no_bit() {
         assert_eq!(bits(&search.clone().run_on(&cpu(3), watch).unwrap()), bits(&whole));
         let plain = Cpu::with_simd(1, Simd::Baseline).unwrap();
         assert_eq!(bits(&search.clone().run_on(&plain, watch).unwrap()), bits(&whole));
-        let stop = |progress: &Progress| match progress.evaluations {
-            0..2000 => ControlFlow::Continue(()),
-            _ => ControlFlow::Break(()),
-        };
-        let part = search.save(&path, Duration::ZERO).run_on(&cpu(1), stop).unwrap();
-        assert!(part.evaluations < whole.evaluations);
+        // While the equality is wide, and later.
+        for after in [120, 600, 8000] {
+            let stop = |progress: &Progress| {
+                if progress.evaluations < after {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            };
+            let search = search.clone().save(&path, Duration::ZERO);
+            let part = search.run_on(&cpu(1), stop).unwrap();
+            assert!(part.evaluations < whole.evaluations);
+            let saved = Checkpoint::read(&path).unwrap();
+            let again = saved.problem().unwrap();
+            assert_eq!(again.constraint_texts(), ["a*b <= 2", "a^2 + b^2 == 4.5"]);
+            let rest = saved.resume(&again, &cpu(2), None, watch).unwrap();
+            assert_eq!(bits(&rest), bits(&whole), "after {after}");
+        }
         let saved = Checkpoint::read(&path).unwrap();
-        let again = saved.problem().unwrap();
-        assert_eq!(again.constraint_texts(), ["a*b <= 2", "a^2 + b^2 == 4.5"]);
-        let rest = saved.resume(&again, &cpu(2), None, watch).unwrap();
-        assert_eq!(bits(&rest), bits(&whole));
         let other = constrained("(a - 3)^2 + (b - 3)^2 + cos(9*a)", &PLANE, &["a*b <= 2"]);
         let why = saved.resume(&other, &cpu(1), None, watch).unwrap_err().to_string();
         assert!(why.contains("constraints"), "{why}");

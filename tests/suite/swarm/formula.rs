@@ -221,8 +221,12 @@ fn mistakes_on_the_command_line_are_shown_and_corrected() {
     fails("optimize --formula x[2] -d 2 --bounds 0,1", &["there is no x[2]"]);
     fails("optimize --formula 1+2", &["no variables: it is 3e0"]);
     fails(
-        "optimize --formula a --var a=0,1 --subject-to a>=0.5 --backend cuda",
-        &["a formula with constraints is evaluated on the CPU"],
+        "optimize sphere -d 2 --subject-to x[0]>=0.5 --backend cuda",
+        &["a problem with constraints is evaluated on the CPU"],
+    );
+    fails(
+        "optimize --formula a+b --var a=0,1 --var b=0,1 --subject-to a==b --backend cuda",
+        &["a formula with an equality as a constraint is evaluated on the CPU"],
     );
     fails("optimize sphere --formula a --var a=0,1", &["cannot be used with"]);
     fails(
