@@ -115,7 +115,8 @@ impl AnyBackend {
             Choice::Auto => match Cuda::open(0) {
                 Ok(cuda) => {
                     let reason = Reason::new(choice, "a GPU was found".to_owned());
-                    Ok(Self::Cuda(cuda.with_cpu_threads(threads), reason))
+                    let cuda = cuda.with_cpu_threads(threads).beginning_on_cpu();
+                    Ok(Self::Cuda(cuda, reason))
                 }
                 Err(Error::Cuda(why)) => Self::cpu(threads, &format!("no GPU: {}", why.brief())),
                 Err(error) => Err(error),

@@ -13,7 +13,9 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Cpu, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_name,
+    Backend, Cpu, Function, Lanes, Number, Plan, SearchSchedule, Swarm,
+    begun_lanes::{BegunLanes, MakeLanes},
+    check_name,
     function::why_no_kernels,
     kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
@@ -28,6 +30,9 @@ use crate::{
 
 /// The most threads per block, for large swarms.
 const MOST_THREADS: u32 = 256;
+/// Searches in more dimensions than this do not begin on the CPU, where a generation of all lanes could
+/// take longer than the driver takes for their kernel.
+const MOST_ON_CPU: u32 = 64;
 /// The fewest threads per block, for small swarms: so more multiprocessors share the work.
 const FEWEST_THREADS: u32 = 64;
 
@@ -52,13 +57,15 @@ pub struct Cuda {
     asked: Asked,
     memory: Option<u64>,
     cpu_threads: usize,
+    begins_on_cpu: bool,
 }
 
 impl Cuda {
     /// Opens the GPU with this number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
         let gpu = Gpu::open(ordinal, kernel_images())?;
-        Ok(Self { gpu, asked: Asked::default(), memory: None, cpu_threads: 0 })
+        let (asked, memory) = (Asked::default(), None);
+        Ok(Self { gpu, asked, memory, cpu_threads: 0, begins_on_cpu: false })
     }
 
     /// Sets the threads per block, a multiple of 32, instead of a number that suits the swarm. Does
@@ -117,6 +124,13 @@ impl Cuda {
         self
     }
 
+    /// Lets searches begin on the CPU while the driver compiles their kernel. Does not change a bit of the
+    /// result.
+    pub(crate) fn beginning_on_cpu(mut self) -> Self {
+        self.begins_on_cpu = true;
+        self
+    }
+
     /// The GPU.
     pub fn gpu(&self) -> &Gpu {
         &self.gpu
@@ -172,7 +186,12 @@ impl Backend for Cuda {
         plan: Plan<f64>,
         schedule: SearchSchedule,
     ) -> Result<Box<dyn Lanes>> {
-        function.lanes_on_gpu(self, plan, schedule)
+        let make = function.lanes_on_gpu(self, plan.clone(), schedule)?;
+        if !(self.begins_on_cpu && schedule.dims <= MOST_ON_CPU) {
+            return Ok(make()?);
+        }
+        let begun = self.cpu()?.lanes(function, plan, schedule)?;
+        Ok(Box::new(BegunLanes::new(begun, make)))
     }
 
     fn usual_lanes(&self, dims: u32) -> u32 {
@@ -190,13 +209,13 @@ impl Backend for Cuda {
 }
 
 impl Cuda {
-    /// Lanes for a function of this type.
+    /// Makes lanes for a function of this type.
     pub(crate) fn lanes_of<O: Objective>(
         &self,
         objective: O,
         plan: Plan<f64>,
         schedule: SearchSchedule,
-    ) -> Result<Box<dyn Lanes>> {
+    ) -> Result<MakeLanes> {
         has_kernels::<O>()?;
         check_name(&plan, O::INFO.name)?;
         self.filled_lanes_of(objective, None, plan, schedule)
@@ -209,10 +228,12 @@ impl Cuda {
         filling: Option<Arc<dyn Filling>>,
         plan: Plan<f64>,
         schedule: SearchSchedule,
-    ) -> Result<Box<dyn Lanes>> {
+    ) -> Result<MakeLanes> {
         let machine = self.filled_machine(filling)?;
         let threads = self.asked.threads;
-        Ok(Box::new(KernelLanes::new(machine, objective, plan, schedule, threads)?))
+        Ok(Box::new(move || {
+            Ok(Box::new(KernelLanes::new(machine, objective, plan, schedule, threads)?))
+        }))
     }
 
     /// A swarm for a function of this type.

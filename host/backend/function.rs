@@ -15,7 +15,7 @@ use flockwork_device::{
 };
 
 #[cfg(feature = "cuda")]
-use super::{Cuda, Lanes, Plan, SearchSchedule, Swarm};
+use super::{Cuda, MakeLanes, Plan, SearchSchedule, Swarm};
 use super::{Evaluator, Judged, Number, OnLanes, Simd};
 use crate::{Error, Result};
 
@@ -71,7 +71,7 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         false
     }
 
-    /// Lanes of searches on a GPU.
+    /// Makes lanes of searches on a GPU.
     #[cfg(feature = "cuda")]
     #[doc(hidden)]
     fn lanes_on_gpu(
@@ -79,7 +79,7 @@ pub trait Function: FunctionIn<f32> + FunctionIn<f64> + Send + Sync {
         gpu: &Cuda,
         plan: Plan<f64>,
         schedule: SearchSchedule,
-    ) -> Result<Box<dyn Lanes>> {
+    ) -> Result<MakeLanes> {
         let _ = (gpu, plan, schedule);
         Err(self.why_on_cpu().1)
     }
@@ -190,7 +190,7 @@ impl<O: Objective> Function for Typed<O> {
         gpu: &Cuda,
         plan: Plan<f64>,
         schedule: SearchSchedule,
-    ) -> Result<Box<dyn Lanes>> {
+    ) -> Result<MakeLanes> {
         gpu.lanes_of(self.0, plan, schedule)
     }
 }

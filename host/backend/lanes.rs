@@ -43,6 +43,14 @@ pub trait Lanes {
     /// # Errors
     /// If the machine fails.
     fn restore(&mut self, lanes: &[Vec<f64>]) -> Result<()>;
+
+    /// Evaluations that the CPU did in place of a GPU whose kernel was being compiled.
+    ///
+    /// # Errors
+    /// If the machine fails.
+    fn evaluations_on_cpu(&mut self) -> Result<u64> {
+        Ok(0)
+    }
 }
 
 /// What a lane tells after a round.

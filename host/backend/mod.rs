@@ -13,6 +13,8 @@
 //! # Ok::<(), flockwork::Error>(())
 //! ```
 
+#[cfg(any(feature = "cuda", test))]
+pub(crate) mod begun_lanes;
 mod choice;
 mod cpu;
 #[cfg(feature = "cuda")]
@@ -35,6 +37,9 @@ pub(crate) mod strategy;
 mod swarm;
 pub(crate) mod whole;
 
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub use begun_lanes::MakeLanes;
 pub use choice::{AnyBackend, Choice, Reason};
 pub use cpu::{Cpu, Simd};
 pub(crate) use cpu::{Evaluator, Judged, OnLanes, dispatched, narrow};

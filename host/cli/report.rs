@@ -211,6 +211,15 @@ impl Run<'_> {
                 },
             );
         }
+        if outcome.evaluations_on_cpu > 0 {
+            let which = match outcome.evaluations_on_cpu == outcome.evaluations_timed {
+                true => "all of them".to_owned(),
+                false => format!("the first {:.4e}", outcome.evaluations_on_cpu as f64),
+            };
+            let line =
+                format!("            {which} on the CPU, while the driver compiled the kernel");
+            lines.insert(3, line);
+        }
         let mut constraints = outcome.constraints.iter().map(limit);
         lines.extend(constraints.next().map(|first| format!("subject to  {first}")));
         lines.extend(constraints.map(|next| format!("            {next}")));

@@ -1227,6 +1227,7 @@ fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome
         startup: Duration::ZERO,
         elapsed: Duration::ZERO,
         evaluations_timed: 0,
+        evaluations_on_cpu: 0,
     }
 }
 

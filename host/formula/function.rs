@@ -26,7 +26,7 @@ use crate::{
 use {
     super::Filling,
     crate::{
-        backend::{self, Cuda, Plan, SearchSchedule, Swarm, check_name},
+        backend::{Cuda, MakeLanes, Plan, SearchSchedule, Swarm, check_name},
         cuda,
     },
     flockwork_device::objective::{FormulaAll, FormulaNext, FormulaOwn, Reach},
@@ -176,7 +176,7 @@ impl Function for Written {
         gpu: &Cuda,
         plan: Plan<f64>,
         schedule: SearchSchedule,
-    ) -> Result<Box<dyn backend::Lanes>> {
+    ) -> Result<MakeLanes> {
         let (layout, filling, plan) = self.for_gpu(plan)?;
         let filling = Some(filling);
         match layout.reach() {

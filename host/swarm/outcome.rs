@@ -311,6 +311,10 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// Points evaluated in that time.
     pub evaluations_timed: u64,
+    /// Those of them that the CPU evaluated while the driver compiled a GPU's kernel: of searches on a
+    /// GPU that was [chosen automatically](crate::backend::Choice::Auto).
+    #[serde(default)]
+    pub evaluations_on_cpu: u64,
 }
 
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
@@ -342,6 +346,8 @@ struct Written {
     #[serde(rename = "seconds", deserialize_with = "duration")]
     elapsed: Duration,
     evaluations_timed: u64,
+    #[serde(default)]
+    evaluations_on_cpu: u64,
 }
 
 impl From<Written> for Outcome {
@@ -362,6 +368,7 @@ impl From<Written> for Outcome {
             startup: written.startup,
             elapsed: written.elapsed,
             evaluations_timed: written.evaluations_timed,
+            evaluations_on_cpu: written.evaluations_on_cpu,
         }
     }
 }

@@ -839,6 +839,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             startup: self.startup,
             elapsed,
             evaluations_timed: evaluations - self.evaluations_before,
+            evaluations_on_cpu: 0,
         })
     }
 }
@@ -1031,6 +1032,7 @@ fn minimize_many_in<T: Number>(
             startup,
             elapsed,
             evaluations_timed: evaluations_done - evaluations(0),
+            evaluations_on_cpu: 0,
         }
     };
     let outcomes = bests.iter().zip(fitness).enumerate().map(outcome);

@@ -372,7 +372,8 @@ impl Run<'_> {
         if is_cut_short && self.course.best.0 == f64::INFINITY {
             return Err(Error::Interrupted);
         }
-        self.outcome(stopped, plan)
+        let on_cpu = searches.evaluations_on_cpu()?;
+        self.outcome(stopped, on_cpu, plan)
     }
 
     /// Whether equalities are wider than stated.
@@ -517,7 +518,12 @@ impl Run<'_> {
         Some(Error::Option { option, value, accepted })
     }
 
-    fn outcome(self, stopped: StopReason, plan: &Plan<f64>) -> Result<Outcome> {
+    fn outcome(
+        self,
+        stopped: StopReason,
+        evaluations_on_cpu: u64,
+        plan: &Plan<f64>,
+    ) -> Result<Outcome> {
         if let Some(error) = self.too_low(stopped) {
             return Err(error);
         }
@@ -544,6 +550,7 @@ impl Run<'_> {
             startup: self.startup,
             elapsed,
             evaluations_timed: evaluations - self.evaluations_before,
+            evaluations_on_cpu,
         })
     }
 }

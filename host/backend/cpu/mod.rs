@@ -26,11 +26,10 @@ mod tiles;
 use std::sync::Arc;
 
 pub use evaluator::{Evaluator, Judged, OnLanes};
+pub(super) use lanes::CpuLanes;
 pub use simd::Simd;
 pub(crate) use simd::{dispatched, narrow};
 pub use swarm::CpuSwarm;
-
-use lanes::CpuLanes;
 
 use super::{Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function};
 use crate::{Error, Result};

@@ -215,7 +215,7 @@ fn json_has_the_documented_keys_and_nothing_else() {
     assert_eq!(keys(&object["backend"]), "description name reason");
     assert_eq!(
         keys(&object["result"]),
-        "evaluations evaluations_timed iterations position restarts seconds startup_seconds stopped \
+        "evaluations evaluations_on_cpu evaluations_timed iterations position restarts seconds startup_seconds stopped \
          value"
     );
     assert_eq!(object["function"], "rastrigin");
@@ -257,6 +257,7 @@ fn timeless(mut object: Value) -> Value {
     object["result"]["seconds"] = Value::Null;
     object["result"]["startup_seconds"] = Value::Null;
     object["result"]["evaluations_timed"] = Value::Null;
+    object["result"]["evaluations_on_cpu"] = Value::Null;
     object["backend"] = Value::Null;
     object
 }

@@ -381,7 +381,7 @@ fn threads_vectors_and_a_resume_change_no_bit() {
         let plain = Cpu::with_simd(1, Simd::Baseline).unwrap();
         assert_eq!(bits(&search.clone().run_on(&plain, watch).unwrap()), bits(&whole));
         // While the equality is wide, and later.
-        for after in [120, 600, 8000] {
+        for after in [120, 600, 6000] {
             let stop = |progress: &Progress| {
                 if progress.evaluations < after {
                     ControlFlow::Continue(())
