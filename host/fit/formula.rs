@@ -36,7 +36,7 @@ pub(super) struct Written {
     columns: Vec<String>,
     single: Program<f32>,
     double: Program<f64>,
-    /// Why it cannot be written into a GPU's kernels, if it cannot. Nobody asks where a CPU was asked for.
+    /// Why it cannot be written into a GPU's kernels, if it cannot. Known once somebody asks.
     why_no_kernels: OnceLock<Option<String>>,
 }
 

@@ -1,10 +1,10 @@
 //! Derivatives of a formula, as values beside its own.
 //!
 //! The rules are those of [dual numbers](flockwork_device::math::Dual), operation by operation and
-//! rounding by rounding, so the derivatives have their bits. But what does not depend on a variable has
-//! no derivative here, instead of one that is zero and calculated with. So two things differ: a zero may
-//! have the other sign, and where a value on the way is infinite or NaN, a derivative may be a number
-//! that is NaN with dual numbers, for these multiply zero by infinity.
+//! rounding by rounding, so the derivatives have their bits. But what does not depend on a variable
+//! has no derivative here, instead of one that is zero and calculated with. So two things differ: a
+//! zero may have the other sign, and where a number on the way is infinite or NaN, a derivative may be
+//! another one than with dual numbers, which multiply zero by infinity.
 
 use flockwork_device::{formula::Unary, math::Scalar};
 
@@ -167,7 +167,7 @@ impl<S: Scalar> Graph<S> {
         self.joined(Binary::Add, by_base, by_exponent)
     }
 
-    /// Of the angle of the point (x, y), which is moved to the distance 1 so that no square overflows.
+    /// Of the angle of the point (x, y), which is moved to the distance 1: no square overflows there.
     fn slope_of_angle(&mut self, [y, x]: [Place; 2], [dy, dx]: [Slope; 2]) -> Slope {
         use Binary::{Divide, Greatest, Multiply};
         let sizes = [y, x].map(|place| self.one(Unary::Abs, place));
@@ -247,7 +247,7 @@ impl<S: Scalar> Graph<S> {
                 let height = self.number(FRAC_2_SQRT_PI);
                 self.two(Multiply, height, exponential)
             }
-            // Where the value vanishes so does the derivative, though its other factor may not be finite.
+            // Where the value vanishes so does the derivative, be its other factor finite or not.
             Unary::Gamma => {
                 let zero = self.constant(S::ZERO);
                 let digamma = self.digamma(x);

@@ -187,7 +187,7 @@ pub(super) struct Written<T> {
     parameters: Vec<String>,
     columns: Vec<String>,
     runs: Runs<T>,
-    /// Why it cannot be written into a GPU's kernel, if it cannot. Nobody asks where a CPU was asked for.
+    /// Why it cannot be written into a GPU's kernel, if it cannot. Known once somebody asks.
     why_no_kernels: OnceLock<Option<String>>,
 }
 

@@ -153,7 +153,7 @@ fn a_typed_in_gaussian_is_the_built_in_one() {
     }
 }
 
-/// Own arguments and one fit, so that a vector has rows, are fitted as shared ones with several fits.
+/// Alone, so that a vector has rows, a data set is fitted as among others.
 #[test]
 fn formulas_have_the_same_bits_in_lanes_and_along_rows() {
     for rows in [3, 16, 65, 130] {
