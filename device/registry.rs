@@ -159,13 +159,6 @@ macro_rules! for_each_model_family {
     };
 }
 
-/// As [`for_each_model_family`], of the kernels that are made for the template of models too.
-macro_rules! for_each_template_family {
-    ($callback:ident $($rest:tt)*) => {
-        $callback! { [fit_sums: Sums] $($rest)* }
-    };
-}
-
 /// As [`for_each_family`], of the kernels that are made for each kind of weight; and the kinds.
 macro_rules! for_each_weight_family {
     ($callback:ident $($rest:tt)*) => {
@@ -393,12 +386,7 @@ pub fn for_each_facts(mut visit: impl FnMut(Facts)) {
         )* };
     }
     for_each_model!(visit_models);
-    macro_rules! visit_template {
-        ($($module:ident: $model:ident,)*) => { $(
-            for_each_template_family!(model_facts visit, $model);
-        )* };
-    }
-    for_each_model_template!(visit_template);
+    for_each_model_template!(visit_models);
     for_each_plain_family!(plain_facts visit);
     for_each_double_family!(double_facts visit);
     for_each_weight_family!(weight_facts visit);

@@ -28,7 +28,7 @@ use flockwork_device::swarm::layout::{self, TILE};
 use serde::{Deserialize, Serialize};
 
 pub use fit::{FITS, FitCase, FitMeasurement, Processor, allowed, fit, processor};
-pub use many::{Begin, IMAGES, ManyMeasurement, many};
+pub use many::{Begin, IMAGES, ManyMeasurement, ManyModel, many};
 
 use crate::{
     Error, Result,

@@ -24,6 +24,8 @@
 //! [`math`], [`objective`], [`random`] and [`registry`] are re-exported from the crate
 //! `flockwork_device`, whose name their examples use.
 
+#[cfg(any(feature = "cuda", test))]
+mod at_exit;
 pub mod backend;
 pub mod bbob;
 pub mod bench;

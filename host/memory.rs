@@ -50,13 +50,11 @@ fn file_pages(text: &str) -> u64 {
 
 /// A vector of zeros, or an error that tells the size that could not be allocated.
 pub fn zeroed<E: bytemuck::Zeroable + Clone>(length: usize) -> Result<Vec<E>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(length).map_err(|_| Error::Memory {
+    // Pages that nobody touches cost no time.
+    bytemuck::allocation::try_zeroed_vec(length).map_err(|()| Error::Memory {
         needed: length as u128 * size_of::<E>() as u128,
         available: None,
-    })?;
-    vector.resize(length, E::zeroed());
-    Ok(vector)
+    })
 }
 
 #[cfg(test)]

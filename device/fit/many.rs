@@ -183,11 +183,11 @@ impl<V: Real, const D: usize> Normal<V, D> {
         self.range[1] = self.range[1].greatest(other.range[1]);
     }
 
-    /// The same with each number replaced by what `f` makes of it.
+    /// The same with each number replaced by what `f` makes of it, of the first `count` parameters.
     #[inline(always)]
-    pub fn map(mut self, mut f: impl FnMut(V) -> V) -> Self {
+    pub fn map(mut self, count: usize, mut f: impl FnMut(V) -> V) -> Self {
         self.value = f(self.value);
-        each(D, |i| {
+        each(count, |i| {
             self.gradient[i] = f(self.gradient[i]);
             each(i + 1, |j| self.matrix[i][j] = f(self.matrix[i][j]));
         });
@@ -369,8 +369,8 @@ fn not<V: Real>(flag: V) -> V {
     V::of(1.0) - flag
 }
 
-/// Calls `f` with 0 to `count` - 1: on a GPU, where `count` is a constant of at most
-/// [`MOST_PARAMETERS`], by so many copies, so that arrays are registers.
+/// Calls `f` with 0 to `count` - 1: on a GPU, where `count` is at most [`MOST_PARAMETERS`], by so many
+/// copies, so that arrays are registers. There it is a constant, here or for the driver's compiler.
 #[inline(always)]
 pub(crate) fn each(count: usize, mut f: impl FnMut(usize)) {
     #[cfg(target_arch = "nvptx64")]

@@ -176,6 +176,10 @@ pub trait Model: Copy + Default + Send + Sync + 'static {
     /// registers: from 1 to 8. Best the number of parameters, where that does not depend on a size.
     const MOST_PARAMETERS: usize = many::MOST_PARAMETERS;
 
+    /// Whether a formula is written into its kernels at run time, with any number of parameters.
+    #[doc(hidden)]
+    const IS_TEMPLATE: bool = false;
+
     /// What is done before a row is asked for at these parameters, by kernels alone: what is kept from
     /// there on is in registers that the host adds ([`template`](crate::formula::template)).
     #[doc(hidden)]

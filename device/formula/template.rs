@@ -10,15 +10,22 @@
 //! | `once` | [`FormulaRow`] | nothing | what depends on the parameters alone |
 //! | `more` | [`FormulaRow`] | as `take`, arguments of a row from the fifth on; `index` counts from 1 | takes note of them |
 //! | `row` | [`FormulaRow`] | `x`, `y`, `z`, `w`: the row's first four arguments, zero beyond the last | the prediction |
+//! | `begin` | [`FormulaRow`] with dual numbers | `p0` to `p7`: the parameters, whatever beyond the last | takes note of them, and what depends on them alone |
+//! | `slopes` | [`FormulaRow`] with dual numbers | as `row` | the prediction, and in `s0` to `s7` its derivatives by the parameters |
 //!
 //! What is given are registers with these names behind `%hole_`; the result is put into `%hole_to`. What
 //! stands in a hole until it is filled makes a plain function of the template, which the emulator, the
 //! CPU and a GPU compute alike: the sum of x_d^2, of x_d x_(d+1), of x_d, and of a row's first four
-//! arguments.
+//! arguments, whose derivatives are zero.
+//!
+//! Where many fits are made ([`Many`](crate::fit::kernels::many::Many)), the model is asked with dual
+//! numbers. A formula then brings its derivatives along as code of its own, which knows what is zero.
 
 #[cfg(target_arch = "nvptx64")]
 use core::any::TypeId;
 
+#[cfg(target_arch = "nvptx64")]
+use crate::{fit::many::MOST_PARAMETERS, math::Dual};
 use crate::{
     fit::{Columns, Model, ModelInfo, Parameter, Range, Row, Rows, Shape, Size},
     gpu::warp::Shuffle,
@@ -257,8 +264,13 @@ impl Model for FormulaRow {
         order: |_| None,
     };
 
+    const IS_TEMPLATE: bool = true;
+
     #[inline(always)]
     fn begin<T: Real>(&self, parameters: &impl Point<T>, shape: &Shape) {
+        if begin(parameters) {
+            return;
+        }
         let count = shape.sizes[0];
         let at = |nth| if nth < count { parameters.at(nth) } else { T::of(0.0) };
         for index in 0..count.div_ceil(4) {
@@ -298,6 +310,35 @@ fn of_type<T: Real, S: Real, const COUNT: usize>(
         let numbers = core::mem::transmute_copy::<[T; COUNT], [S; COUNT]>(&numbers);
         Some(core::mem::transmute_copy::<S, T>(&f(numbers)))
     }
+}
+
+/// Dual numbers of many fits whose numbers are of this type.
+#[cfg(target_arch = "nvptx64")]
+type Directed<S> = Dual<S, MOST_PARAMETERS>;
+
+/// The values of dual numbers, if these are such over this type.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn values<T: Real, S: Real, const COUNT: usize>(numbers: [T; COUNT]) -> Option<[S; COUNT]> {
+    if TypeId::of::<T>() != TypeId::of::<Directed<S>>() {
+        return None;
+    }
+    // SAFETY: they are of one and the same type.
+    let value = |number| unsafe { core::mem::transmute_copy::<T, Directed<S>>(&number).value };
+    Some(numbers.map(value))
+}
+
+/// The row's prediction with its derivatives from a hole, if numbers are dual ones over this type.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn with_slopes<T: Real, S: Real>(
+    first: [T; 4],
+    hole: impl FnOnce([S; 4]) -> (S, [S; MOST_PARAMETERS]),
+) -> Option<T> {
+    let (value, slope) = hole(values(first)?);
+    let predicted = Directed { value, slope };
+    // SAFETY: they are of one and the same type, or there would be no values.
+    Some(unsafe { core::mem::transmute_copy::<Directed<S>, T>(&predicted) })
 }
 
 /// A hole that takes note of four numbers.
@@ -347,7 +388,7 @@ macro_rules! takes {
 }
 
 macro_rules! holes {
-    ($module:ident, $type:ident, $bits:ident, $class:ident, $word:literal) => {
+    ($module:ident, $type:ident, $bits:ident, $class:ident, $word:literal, $zero:literal) => {
         #[cfg(target_arch = "nvptx64")]
         mod $module {
             use core::arch::asm;
@@ -440,11 +481,108 @@ macro_rules! holes {
                 }
                 $type::from_bits(to)
             }
+
+            /// Takes note of the parameters, and calculates what depends on them alone.
+            #[inline(always)]
+            pub fn begin([p0, p1, p2, p3, p4, p5, p6, p7]: [$type; 8]) {
+                // SAFETY: as `take`.
+                unsafe {
+                    asm!(
+                        "{{",
+                        concat!(
+                            ".reg .", $word, " %hole_p0, %hole_p1, %hole_p2, %hole_p3, ",
+                            "%hole_p4, %hole_p5, %hole_p6, %hole_p7;"
+                        ),
+                        concat!("mov.", $word, " %hole_p0,{p0};"),
+                        concat!("mov.", $word, " %hole_p1,{p1};"),
+                        concat!("mov.", $word, " %hole_p2,{p2};"),
+                        concat!("mov.", $word, " %hole_p3,{p3};"),
+                        concat!("mov.", $word, " %hole_p4,{p4};"),
+                        concat!("mov.", $word, " %hole_p5,{p5};"),
+                        concat!("mov.", $word, " %hole_p6,{p6};"),
+                        concat!("mov.", $word, " %hole_p7,{p7};"),
+                        ".reg .pred %hole_begin_begins;",
+                        ".reg .pred %hole_begin_ends;",
+                        "}}",
+                        p0 = in($class) p0.to_bits(),
+                        p1 = in($class) p1.to_bits(),
+                        p2 = in($class) p2.to_bits(),
+                        p3 = in($class) p3.to_bits(),
+                        p4 = in($class) p4.to_bits(),
+                        p5 = in($class) p5.to_bits(),
+                        p6 = in($class) p6.to_bits(),
+                        p7 = in($class) p7.to_bits(),
+                        options(nomem, nostack, preserves_flags)
+                    );
+                }
+            }
+
+            /// A model's prediction, and its derivatives by the parameters.
+            #[inline(always)]
+            pub fn slopes([x, y, z, w]: [$type; 4]) -> ($type, [$type; 8]) {
+                let to: $bits;
+                let (s0, s1, s2, s3): ($bits, $bits, $bits, $bits);
+                let (s4, s5, s6, s7): ($bits, $bits, $bits, $bits);
+                // SAFETY: as `take`.
+                unsafe {
+                    asm!(
+                        "{{",
+                        concat!(".reg .", $word, " %hole_x, %hole_y, %hole_z, %hole_w, %hole_to;"),
+                        concat!(
+                            ".reg .", $word, " %hole_s0, %hole_s1, %hole_s2, %hole_s3, ",
+                            "%hole_s4, %hole_s5, %hole_s6, %hole_s7;"
+                        ),
+                        concat!("mov.", $word, " %hole_x,{x};"),
+                        concat!("mov.", $word, " %hole_y,{y};"),
+                        concat!("mov.", $word, " %hole_z,{z};"),
+                        concat!("mov.", $word, " %hole_w,{w};"),
+                        ".reg .pred %hole_slopes_begins;",
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_x,%hole_y;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_z;"),
+                        concat!("add.rn.", stringify!($type), " %hole_to,%hole_to,%hole_w;"),
+                        concat!("mov.", $word, " %hole_s0,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s1,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s2,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s3,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s4,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s5,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s6,", $zero, ";"),
+                        concat!("mov.", $word, " %hole_s7,", $zero, ";"),
+                        ".reg .pred %hole_slopes_ends;",
+                        concat!("mov.", $word, " {to},%hole_to;"),
+                        concat!("mov.", $word, " {s0},%hole_s0;"),
+                        concat!("mov.", $word, " {s1},%hole_s1;"),
+                        concat!("mov.", $word, " {s2},%hole_s2;"),
+                        concat!("mov.", $word, " {s3},%hole_s3;"),
+                        concat!("mov.", $word, " {s4},%hole_s4;"),
+                        concat!("mov.", $word, " {s5},%hole_s5;"),
+                        concat!("mov.", $word, " {s6},%hole_s6;"),
+                        concat!("mov.", $word, " {s7},%hole_s7;"),
+                        "}}",
+                        x = in($class) x.to_bits(),
+                        y = in($class) y.to_bits(),
+                        z = in($class) z.to_bits(),
+                        w = in($class) w.to_bits(),
+                        to = lateout($class) to,
+                        s0 = lateout($class) s0,
+                        s1 = lateout($class) s1,
+                        s2 = lateout($class) s2,
+                        s3 = lateout($class) s3,
+                        s4 = lateout($class) s4,
+                        s5 = lateout($class) s5,
+                        s6 = lateout($class) s6,
+                        s7 = lateout($class) s7,
+                        options(nomem, nostack, preserves_flags)
+                    );
+                }
+                let slopes = [s0, s1, s2, s3, s4, s5, s6, s7];
+                ($type::from_bits(to), slopes.map($type::from_bits))
+            }
         }
     };
 }
-holes!(single, f32, u32, reg32, "b32");
-holes!(double, f64, u64, reg64, "b64");
+holes!(single, f32, u32, reg32, "b32", "0f00000000");
+holes!(double, f64, u64, reg64, "b64", "0d0000000000000000");
 
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
@@ -472,9 +610,29 @@ fn finish<T: Real>(sum: T) -> T {
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn more<T: Real>([x, y, z, w]: [T; 4], index: u32) {
+    if let Some([x, y, z, w]) = values([x, y, z, w]) {
+        single::more([x, y, z, w, 0.0], index);
+    }
+    if let Some([x, y, z, w]) = values([x, y, z, w]) {
+        double::more([x, y, z, w, 0.0], index);
+    }
     let seen = [x, y, z, w, T::of(0.0)];
     let _ = of_type(seen, |seen| single::more(seen, index))
         .or_else(|| of_type(seen, |seen| double::more(seen, index)));
+}
+
+/// Takes note of the parameters and what depends on them alone, if they are dual numbers.
+#[cfg(target_arch = "nvptx64")]
+#[inline(always)]
+fn begin<T: Real>(parameters: &impl Point<T>) -> bool {
+    let all = || [0, 1, 2, 3, 4, 5, 6, 7].map(|nth| parameters.at(nth));
+    if TypeId::of::<T>() == TypeId::of::<Directed<f32>>() {
+        values(all()).map(single::begin).is_some()
+    } else if TypeId::of::<T>() == TypeId::of::<Directed<f64>>() {
+        values(all()).map(double::begin).is_some()
+    } else {
+        false
+    }
 }
 
 /// What depends on a model's parameters alone.
@@ -496,7 +654,11 @@ fn once() {
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 fn of_row<T: Real>(first: [T; 4]) -> T {
-    of_type(first, single::row).or_else(|| of_type(first, double::row)).unwrap_or(first[0])
+    with_slopes(first, single::slopes)
+        .or_else(|| with_slopes(first, double::slopes))
+        .or_else(|| of_type(first, single::row))
+        .or_else(|| of_type(first, double::row))
+        .unwrap_or(first[0])
 }
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -529,4 +691,10 @@ fn once() {}
 #[inline(always)]
 fn of_row<T: Real>([x, y, z, w]: [T; 4]) -> T {
     x + y + z + w
+}
+
+#[cfg(not(target_arch = "nvptx64"))]
+#[inline(always)]
+fn begin<T: Real>(_: &impl Point<T>) -> bool {
+    false
 }

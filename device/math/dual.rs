@@ -86,19 +86,32 @@ fn where_zero<V: Real>(number: V, at_zero: V, elsewhere: V) -> V {
     V::select(number.less(zero), elsewhere, positive)
 }
 
-/// The derivative of the logarithm of the gamma function, calculated in `f64`.
-struct Digamma;
+/// The derivative of the logarithm of the gamma function, calculated in `f64`. No number at zero and
+/// negative integers.
+///
+/// ```
+/// use flockwork_device::math::digamma;
+///
+/// // Less Euler's constant.
+/// assert!((digamma(1.0_f64) + 0.577_215_664_901_532_9).abs() < 1e-15);
+/// ```
+#[inline(always)]
+pub fn digamma<V: Real>(x: V) -> V {
+    struct Digamma;
 
-impl<S: Scalar> PerLane<S, 1, 1> for Digamma {
-    #[inline(always)]
-    fn apply(&self, [x]: [S; 1]) -> [S; 1] {
-        [S::nearest(digamma(x.to_f64()))]
+    impl<S: Scalar> PerLane<S, 1, 1> for Digamma {
+        #[inline(always)]
+        fn apply(&self, [x]: [S; 1]) -> [S; 1] {
+            [S::nearest(digamma_of(x.to_f64()))]
+        }
     }
+    let [digamma] = V::per_lane(&Digamma, [x]);
+    digamma
 }
 
 /// By its recurrence up to where its asymptotic series is good to the last place or two; of a negative argument by
-/// its reflection. No number at zero and negative integers.
-fn digamma(x: f64) -> f64 {
+/// its reflection.
+fn digamma_of(x: f64) -> f64 {
     /// Bernoulli's numbers 2 n over 2 n, from n = 1.
     const SERIES: [f64; 8] = [
         1.0 / 12.0,
@@ -365,8 +378,7 @@ impl<V: Real, const D: usize> Real for Dual<V, D> {
     fn gamma(self) -> Self {
         let value = self.value.gamma();
         // Where the value vanishes so does the derivative, though its other factor may not be finite.
-        let [digamma] = V::per_lane(&Digamma, [self.value]);
-        self.chain(value, where_zero(value, V::of(0.0), value * digamma))
+        self.chain(value, where_zero(value, V::of(0.0), value * digamma(self.value)))
     }
 
     #[inline(always)]

@@ -41,7 +41,7 @@ mod tests;
 mod trigonometric;
 
 pub use dot::dot;
-pub use dual::Dual;
+pub use dual::{Dual, digamma};
 pub use lanes::Lanes;
 pub use partial::{Partial, Product};
 pub use real::{HostScalar, PerLane, Real, Scalar};

@@ -47,13 +47,7 @@ macro_rules! export_models {
 
 for_each_model!(export_models);
 
-macro_rules! export_template {
-    ($($module:ident: $model:ident,)*) => { $(
-        for_each_template_family!(export_model_families $module: $model);
-    )* };
-}
-
-for_each_model_template!(export_template);
+for_each_model_template!(export_models);
 
 macro_rules! export_plain {
     ([$($family:ident: $kernel:ident),*]) => { $(

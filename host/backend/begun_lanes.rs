@@ -5,6 +5,7 @@
 
 use std::{
     panic::resume_unwind,
+    sync::mpsc::{self, Receiver},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
@@ -12,42 +13,61 @@ use std::{
 use flockwork_device::search::lane::Limits;
 
 use super::lanes::{Head, Lanes};
-use crate::Result;
+use crate::{Result, at_exit};
 
 /// Makes lanes, on any thread.
 pub type MakeLanes = Box<dyn FnOnce() -> Result<Box<dyn Lanes + Send>> + Send>;
 
 /// For so long nothing begins: a kernel that the driver knows is there by then.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// How long to wait before asking again whether they are there.
+const NAP: Duration = Duration::from_millis(1);
 
 /// Lanes that others will replace.
 pub struct BegunLanes {
     lanes: Box<dyn Lanes>,
     /// Those that will, until they do.
-    others: Option<JoinHandle<Result<Box<dyn Lanes + Send>>>>,
+    others: Option<Others>,
     /// Evaluations of the lanes when they began here.
     before: u64,
     /// Evaluations until they were replaced.
     here: u64,
+    /// They run for so long.
+    most: Duration,
+    began: Instant,
+}
+
+/// Lanes that a thread is making.
+struct Others {
+    thread: JoinHandle<()>,
+    made: Receiver<Result<Box<dyn Lanes + Send>>>,
 }
 
 impl BegunLanes {
-    /// Begins with `lanes`, and goes on with those that `make` makes.
-    pub fn new(lanes: Box<dyn Lanes>, make: MakeLanes) -> Self {
-        let others = thread::spawn(make);
+    /// Begins with `lanes`, for at most so long, and goes on with those that `make` makes.
+    pub fn new(lanes: Box<dyn Lanes>, make: MakeLanes, most: Duration) -> Self {
+        let (made, others) = mpsc::channel();
+        // Where nobody waits for them any more, they are dropped there.
+        let thread = thread::spawn(move || _ = made.send(make()));
         let began = Instant::now();
-        while !others.is_finished() && began.elapsed() < PATIENCE {
-            thread::sleep(Duration::from_millis(1));
+        while !thread.is_finished() && began.elapsed() < PATIENCE {
+            thread::sleep(NAP);
         }
-        Self { lanes, others: Some(others), before: 0, here: 0 }
+        let others = Some(Others { thread, made: others });
+        Self { lanes, others, before: 0, here: 0, most, began }
     }
 
     /// Goes over to the other lanes if they are there.
     fn replace(&mut self) -> Result<()> {
-        let Some(others) = self.others.take_if(|others| others.is_finished()) else {
+        let Some(Others { thread, made }) =
+            self.others.take_if(|others| others.thread.is_finished())
+        else {
             return Ok(());
         };
-        let mut others = others.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        if let Err(panic) = thread.join() {
+            resume_unwind(panic);
+        }
+        let mut others = made.recv().expect("the thread has sent them")?;
         self.here = self.evaluations()? - self.before;
         others.restore(&self.lanes.snapshot()?)?;
         self.lanes = others;
@@ -61,9 +81,21 @@ impl BegunLanes {
 
 impl Lanes for BegunLanes {
     fn advance(&mut self, limits: &Limits, goes_on: &(dyn Fn() -> bool + Sync)) -> Result<bool> {
+        while let Some(others) = &self.others
+            && self.began.elapsed() >= self.most
+            && !others.thread.is_finished()
+        {
+            if !goes_on() {
+                return Ok(false);
+            }
+            thread::sleep(NAP);
+        }
         self.replace()?;
-        let are_there = || self.others.as_ref().is_some_and(JoinHandle::is_finished);
-        self.lanes.advance(limits, &|| goes_on() && !are_there())
+        let thread = self.others.as_ref().map(|others| &others.thread);
+        let (began, most) = (self.began, self.most);
+        let is_over =
+            || thread.is_some_and(|thread| thread.is_finished() || began.elapsed() >= most);
+        self.lanes.advance(limits, &|| goes_on() && !is_over())
     }
 
     fn heads(&mut self) -> Result<Vec<Head>> {
@@ -86,6 +118,16 @@ impl Lanes for BegunLanes {
         match self.others {
             Some(_) => Ok(self.evaluations()?.saturating_sub(self.before)),
             None => Ok(self.here),
+        }
+    }
+}
+
+impl Drop for BegunLanes {
+    fn drop(&mut self) {
+        if let Some(Others { thread, made }) = self.others.take() {
+            // The result need not wait for the driver; the end of the process must.
+            drop(made);
+            at_exit::wait_for(thread);
         }
     }
 }
@@ -134,8 +176,11 @@ mod tests {
         let cpu = Cpu::new(2).unwrap();
         let expected =
             heads(&mut *cpu.lanes(problem.function(), plan.clone(), schedule).unwrap(), &|| true);
-        // The others are there before the first round, after so many generations, or never.
-        for after in [0, 1, 40, 200, u32::MAX] {
+        // The others are there before the first round, after so many generations, or never; and the last
+        // time they are waited for at once.
+        let (long, at_once) = (Duration::MAX, Duration::ZERO);
+        let cases = [(0, long), (1, long), (40, long), (200, long), (u32::MAX, long), (0, at_once)];
+        for (after, most) in cases {
             let (open, gate) = mpsc::channel::<()>();
             let (problem, plan) = (problem.clone(), plan.clone());
             let begun = cpu.lanes(problem.function(), plan.clone(), schedule).unwrap();
@@ -147,7 +192,7 @@ mod tests {
             if after == 0 {
                 open.send(()).unwrap();
             }
-            let mut lanes = BegunLanes::new(begun, make);
+            let mut lanes = BegunLanes::new(begun, make, most);
             let generations = AtomicU32::new(0);
             let goes_on = || {
                 if generations.fetch_add(1, Ordering::Relaxed) + 1 == after {
@@ -168,8 +213,8 @@ mod tests {
         let schedule = SearchSchedule { key: philox::key(1), lanes: 1, dims: 2 };
         let begun = Cpu::new(1).unwrap().lanes(problem.function(), plan, schedule).unwrap();
         let failing = Box::new(|| Err(crate::Error::Interrupted));
-        let mut lanes = BegunLanes::new(begun, failing);
-        while lanes.others.as_ref().is_some_and(|others| !others.is_finished()) {
+        let mut lanes = BegunLanes::new(begun, failing, Duration::MAX);
+        while lanes.others.as_ref().is_some_and(|others| !others.thread.is_finished()) {
             thread::yield_now();
         }
         let limits = Limits {

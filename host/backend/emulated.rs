@@ -281,6 +281,22 @@ impl Machine for EmulatorMachine {
         Ok(unsafe { std::slice::from_raw_parts(buffer.pointer(), length) }.to_vec())
     }
 
+    fn write_at<T: Pod>(
+        &self,
+        buffer: &mut HostBuffer<T>,
+        start: usize,
+        elements: &[T],
+    ) -> Result<()> {
+        let end = start + elements.len();
+        assert!(end <= buffer.length, "elements {start} to {end} of {}", buffer.length);
+        // SAFETY: the buffer has these elements, nobody else has it, and no launch is running: launches
+        // are synchronous.
+        unsafe {
+            buffer.pointer().add(start).copy_from_nonoverlapping(elements.as_ptr(), elements.len());
+        }
+        Ok(())
+    }
+
     unsafe fn read_only<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadOnly<T> {
         // SAFETY: the buffer has this many elements; the rest is the caller's promise.
         unsafe { ReadOnly::new(buffer.pointer(), buffer.length) }

@@ -125,11 +125,11 @@ impl<M: Machine, O: Objective> Lanes for KernelLanes<M, O> {
     }
 
     fn restore(&mut self, lanes: &[Vec<f64>]) -> Result<()> {
-        let mut all: Vec<f64> = memory::zeroed(self.start(self.schedule.lanes))?;
+        // What lies behind is that of a generation, which is drawn again.
         for (lane, kept) in (0..).zip(lanes) {
-            all[self.start(lane)..][..kept.len()].copy_from_slice(kept);
+            let start = self.start(lane);
+            self.machine.write_at(&mut self.memory, start, kept)?;
         }
-        self.memory = self.machine.upload(&all)?;
         Ok(())
     }
 }

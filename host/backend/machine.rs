@@ -64,6 +64,14 @@ pub trait Machine {
         Ok(())
     }
 
+    /// Copies elements into a buffer from the element `start` on, after all earlier launches.
+    fn write_at<T: Pod>(
+        &self,
+        buffer: &mut Self::Buffer<T>,
+        start: usize,
+        elements: &[T],
+    ) -> Result<()>;
+
     /// The argument for a kernel that only reads the buffer.
     ///
     /// # Safety

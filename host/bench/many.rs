@@ -1,5 +1,5 @@
-//! Many fits: images of spots with a Gaussian in two dimensions, from memory and with everything on the
-//! GPU.
+//! Many fits: images of spots with a Gaussian in two dimensions, and decays, from memory and with everything
+//! on the GPU, by built-in models and by the same as formulas.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,10 @@ use crate::{
     Error, Result,
     backend::{AnyBackend, Number},
     fit::{End, Many, Stack, predict},
+    formula::Formula,
     swarm::Precision,
 };
-use flockwork_device::fit::{Gaussian2d, Model, Shape};
+use flockwork_device::fit::{Gaussian2d, Model, OffsetExponentials, Shape};
 
 /// Sizes of images and numbers of them that are measured.
 pub const IMAGES: &[(usize, usize)] =
@@ -23,14 +24,17 @@ pub const IMAGES: &[(usize, usize)] =
 /// use flockwork::{backend::{AnyBackend, Choice}, bench, swarm::Precision};
 ///
 /// let cpu = AnyBackend::select(Choice::Cpu, 1)?;
-/// let measured = bench::many(5, 200, Precision::F32, bench::Begin::Given, &cpu)?;
+/// let (spots, begin) = (bench::ManyModel::Spots, bench::Begin::Given);
+/// let measured = bench::many(spots, 5, 200, Precision::F32, begin, &cpu)?;
 /// assert_eq!(measured.fits, 200);
 /// assert!(measured.converged > 190 && measured.fits_per_second() > 0.0);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ManyMeasurement {
-    /// Pixels of an image's side.
+    /// The model.
+    pub model: ManyModel,
+    /// Pixels of an image's side, whose square is the number of rows.
     pub side: usize,
     /// Number of images.
     pub fits: usize,
@@ -58,6 +62,45 @@ impl ManyMeasurement {
     }
 }
 
+/// What is fitted, with five parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ManyModel {
+    /// Images of spots, by `gaussian_2d`.
+    Spots,
+    /// The same, by a formula.
+    TypedSpots,
+    /// Decays with two rates, by `offset_exponentials`.
+    Decays,
+    /// The same, by a formula.
+    TypedDecays,
+}
+
+impl ManyModel {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Spots, Self::TypedSpots, Self::Decays, Self::TypedDecays];
+
+    /// The built-in model's name, or the formula.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Spots => "gaussian_2d",
+            Self::TypedSpots => "amplitude*exp(-((x - x0)^2 + (y - y0)^2)/(2*sigma^2)) + offset",
+            Self::Decays => "offset_exponentials",
+            Self::TypedDecays => "offset + amplitude1*exp(-rate1*x) + amplitude2*exp(-rate2*x)",
+        }
+    }
+
+    fn of<T: Number>(self, stack: Stack<T>) -> Result<Many<T>> {
+        match self {
+            Self::Spots => Many::new(Gaussian2d, stack),
+            Self::Decays => Many::new(OffsetExponentials, stack)?.size("terms", 2),
+            Self::TypedSpots | Self::TypedDecays => {
+                Many::from_formula(&Formula::parse(self.text())?, stack)
+            }
+        }
+    }
+}
+
 /// Where fits begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -78,9 +121,10 @@ fn share(index: u64) -> f64 {
     ((word ^ word >> 31) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Times many fits of images of this size, of which each has another spot and noise; least squares with a
-/// tolerance of 1e-4 and at most 20 iterations, as is usual for them.
+/// Times many fits of images of this size, of which each has another spot and noise, or of decays at as many
+/// times; least squares with a tolerance of 1e-4 and at most 20 iterations, as is usual for them.
 pub fn many(
+    model: ManyModel,
     side: usize,
     fits: usize,
     precision: Precision,
@@ -88,18 +132,26 @@ pub fn many(
     backend: &AnyBackend,
 ) -> Result<ManyMeasurement> {
     match precision {
-        Precision::F32 => many_in::<f32>(side, fits, begin, backend),
-        Precision::F64 => many_in::<f64>(side, fits, begin, backend),
+        Precision::F32 => many_in::<f32>(model, side, fits, begin, backend),
+        Precision::F64 => many_in::<f64>(model, side, fits, begin, backend),
     }
 }
 
-fn many_in<T: Number>(
-    side: usize,
-    fits: usize,
-    begin: Begin,
-    backend: &AnyBackend,
-) -> Result<ManyMeasurement> {
-    const TIMES: u32 = 5;
+/// Data sets, and the values that fits of each begin at.
+fn data<T: Number>(model: ManyModel, side: usize, fits: usize) -> Result<(Stack<T>, Vec<T>)> {
+    match model {
+        ManyModel::Spots | ManyModel::TypedSpots => spots(side, fits),
+        ManyModel::Decays | ManyModel::TypedDecays => decays(side * side, fits),
+    }
+}
+
+/// The sum of four uniform numbers, nearly a normal one of variance 1/3, for a row of a data set.
+fn noise(set: u64, row: usize) -> f64 {
+    let first = (set * 1024 + row as u64 + (1 << 40)) * 4;
+    (first..first + 4).map(|index| share(index) - 0.5).sum()
+}
+
+fn spots<T: Number>(side: usize, fits: usize) -> Result<(Stack<T>, Vec<T>)> {
     let shape = Shape::of(&Gaussian2d::INFO, 2);
     let centre = (side as f64 - 1.0) / 2.0;
     let mut targets = Vec::with_capacity(fits * side * side);
@@ -117,17 +169,44 @@ fn many_in<T: Number>(
         ];
         for pixel in 0..side * side {
             let place = [(pixel % side) as f64, (pixel / side) as f64];
-            // The sum of four uniform numbers: nearly a normal one of variance 1/3.
-            let first = (image * 1024 + pixel as u64 + (1 << 40)) * 4;
-            let noise: f64 = (first..first + 4).map(|index| share(index) - 0.5).sum();
             let value = predict(&Gaussian2d, &truth, &place, &shape);
-            targets.push(T::nearest((value + 3.0 * 3.0_f64.sqrt() * noise).max(0.0)));
+            let noise = 3.0 * 3.0_f64.sqrt() * noise(image, pixel);
+            targets.push(T::nearest((value + noise).max(0.0)));
         }
         let guess = [100.0 * (0.8 + 0.4 * u(4)), centre, centre, sigma, 10.0 + 2.0 * u(5) - 1.0];
         starts.extend(guess.map(T::nearest));
     }
-    let stack = Stack::images(side, side, targets)?;
-    let mut many = Many::new(Gaussian2d, stack)?.tolerance(1e-4)?.iterations(20)?;
+    Ok((Stack::images(side, side, targets)?, starts))
+}
+
+fn decays<T: Number>(rows: usize, fits: usize) -> Result<(Stack<T>, Vec<T>)> {
+    let shape = Shape { sizes: [2, 0], ..Shape::of(&OffsetExponentials::INFO, 1) };
+    let time = |row: usize| 8.0 * row as f64 / rows as f64;
+    let mut targets = Vec::with_capacity(fits * rows);
+    let mut starts = Vec::with_capacity(fits * 5);
+    for set in 0..fits as u64 {
+        let u = |nth: u64| share(16 * set + nth);
+        let truth = [1.0, 5.0 + 5.0 * u(0), 0.4 + 0.2 * u(1), 5.0 + 5.0 * u(2), 3.0 + 1.0 * u(3)];
+        for row in 0..rows {
+            let value = predict(&OffsetExponentials, &truth, &[time(row)], &shape);
+            targets.push(T::nearest(value + 0.05 * noise(set, row)));
+        }
+        starts.extend([1.0, 7.0, 0.5, 7.0, 3.5].map(T::nearest));
+    }
+    let times = (0..rows).map(|row| T::nearest(time(row))).collect();
+    Ok((Stack::new(1, times, targets)?, starts))
+}
+
+fn many_in<T: Number>(
+    model: ManyModel,
+    side: usize,
+    fits: usize,
+    begin: Begin,
+    backend: &AnyBackend,
+) -> Result<ManyMeasurement> {
+    const TIMES: u32 = 5;
+    let (stack, starts) = data::<T>(model, side, fits)?;
+    let mut many = model.of(stack)?.tolerance(1e-4)?.iterations(20)?;
     if begin != Begin::Searched {
         many = many.begin(starts)?;
     }
@@ -155,6 +234,7 @@ fn many_in<T: Number>(
         return Err(Error::Option { option, value, accepted: "nine tenths".to_owned() });
     }
     Ok(ManyMeasurement {
+        model,
         side,
         fits,
         precision: T::PRECISION,

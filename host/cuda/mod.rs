@@ -60,3 +60,5 @@ pub(crate) use graph::{Batch, Replays};
 pub(crate) use launch::LoadedKernel;
 pub(crate) use module::Filling;
 pub(crate) use stream::Stream;
+#[cfg(test)]
+pub(crate) use text::with_constants;

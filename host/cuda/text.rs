@@ -30,7 +30,7 @@ pub(super) fn narrowed(text: &str, threads: u32) -> String {
 /// The module's text in which kernel `name` has these words of its arguments as constants, wherever
 /// it loads them in a way recognised here. Other loads still read the arguments, which hold the
 /// same values.
-pub(super) fn with_constants(text: &str, name: &str, constants: &Constants) -> String {
+pub(crate) fn with_constants(text: &str, name: &str, constants: &Constants) -> String {
     // The only parameter, by the name that LLVM gives it.
     let parameter = format!("[{name}_param_0");
     let mut changed = String::with_capacity(text.len() + (1 << 10));
@@ -135,6 +135,23 @@ mod tests {
                 "{half}mov.b32 flockwork_low, 1;\nld.param.b32 flockwork_high, [a_param_0+24];\n{whole}"
             )
         );
+    }
+
+    /// So many fits of a formula are calculated with as many parameters as it has, not with eight.
+    #[cfg(not(feature = "rust-cuda"))]
+    #[test]
+    fn the_template_of_many_fits_has_no_loads_of_its_sizes_left() {
+        let image = crate::kernel_images().first().expect("one image");
+        for name in ["fit_many_formula_row_f32", "fit_many_formula_row_f64"] {
+            let text = image.text(name).expect("it is there");
+            // The number of columns, and behind it that of parameters.
+            let constants = Constants::NONE.with(0, 77).with(4, 88);
+            let changed = with_constants(&text, name, &constants);
+            assert!(changed.contains(" 77;") && changed.contains(" 88;"), "{name}");
+            for left in [format!("[{name}_param_0]"), format!("[{name}_param_0+4]")] {
+                assert!(!changed.contains(&left), "{left}");
+            }
+        }
     }
 
     /// The available kernels load specialization constants in recognised ways.

@@ -18,16 +18,13 @@ use super::{
 use crate::{
     Result,
     backend::{Evaluator, Judged, Number, Simd, dispatched},
-    formula::{
-        DIRECTIONS, Dual, Formula, LANES, MOST_HELD, MOST_OPERATIONS, PARTS, Program, Row,
-        RowLayout, Runs, run,
-    },
+    formula::{DIRECTIONS, Dual, Formula, LANES, PARTS, Program, Row, Runs, run},
 };
 #[cfg(feature = "cuda")]
 use crate::{
     backend::{Cuda, Plan, Swarm},
     fit::Fit,
-    formula::Filling,
+    formula::{Filling, RowLayout},
 };
 #[cfg(feature = "cuda")]
 use flockwork_device::fit::FormulaRow;
@@ -39,8 +36,8 @@ pub(super) struct Written {
     columns: Vec<String>,
     single: Program<f32>,
     double: Program<f64>,
-    /// Whether it can be written into a GPU's kernels: it is small enough.
-    has_kernels: OnceLock<bool>,
+    /// Why it cannot be written into a GPU's kernels, if it cannot. Known once somebody asks.
+    why_no_kernels: OnceLock<Option<String>>,
 }
 
 impl Written {
@@ -51,19 +48,7 @@ impl Written {
             columns: columns.to_vec(),
             single: formula.program(Some(parameters), 0, columns)?,
             double: formula.program(Some(parameters), 0, columns)?,
-            has_kernels: OnceLock::new(),
-        })
-    }
-
-    /// Whether it can be written into a GPU's kernels. Nobody asks where a CPU was asked for.
-    fn has_kernels(&self) -> bool {
-        *self.has_kernels.get_or_init(|| {
-            let layout: Result<RowLayout<f64>> =
-                self.formula.row_layout(&self.parameters, &self.columns);
-            layout.is_ok_and(|layout| {
-                let held = layout.parameters.saturating_add(layout.columns);
-                layout.code.0.len() <= MOST_OPERATIONS && held <= MOST_HELD
-            })
+            why_no_kernels: OnceLock::new(),
         })
     }
 }
@@ -74,7 +59,12 @@ impl AnyModel for Written {
     }
 
     fn why_no_kernels(&self) -> Option<String> {
-        (!self.has_kernels()).then(|| "the formula is too long for a GPU".to_owned())
+        let layout = || self.formula.row_layout::<f64>(&self.parameters, &self.columns);
+        let why = || match layout() {
+            Ok(layout) => layout.why_not_on_a_gpu(),
+            Err(error) => Some(error.to_string()),
+        };
+        self.why_no_kernels.get_or_init(why).clone()
     }
 
     fn is_linear(&self, parameter: usize, _: &Shape) -> bool {

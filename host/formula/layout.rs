@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use flockwork_device::{math::Scalar, objective::Reach};
 
 use super::{
+    function::{MOST_HELD, MOST_OPERATIONS},
     machine::{Binary, Operation},
     program::{Graph, Place, Value, operands},
 };
@@ -84,8 +85,36 @@ pub(crate) struct RowLayout<S> {
     pub code: Code<S>,
     /// How many of its values, the first ones, depend on the parameters alone.
     pub once: usize,
+    /// Which of its values is the prediction, and then, if they are asked for, its derivative by each
+    /// parameter.
+    pub results: Vec<usize>,
     pub parameters: u32,
     pub columns: u32,
+}
+
+impl<S: Scalar> RowLayout<S> {
+    /// Why a kernel cannot have it, if it cannot.
+    pub fn why_not_on_a_gpu(&self) -> Option<String> {
+        let Self { code, parameters, columns, .. } = self;
+        let (operations, held) = (code.0.len(), parameters.saturating_add(*columns));
+        let needs_digamma = |node: &Node<S>| matches!(node, Node::Computed(Operation::Digamma, _));
+        if operations > MOST_OPERATIONS {
+            let what = match self.results.len() {
+                1 => "the formula takes",
+                _ => "the formula and its derivatives take",
+            };
+            return Some(format!(
+                "{what} {operations} operations, and a kernel at most {MOST_OPERATIONS}"
+            ));
+        }
+        if held > MOST_HELD {
+            return Some(format!(
+                "the formula has {held} parameters and columns, and a kernel takes at most {MOST_HELD}"
+            ));
+        }
+        let derived = "kernels lack the derivative of gamma".to_owned();
+        code.0.iter().any(needs_digamma).then_some(derived)
+    }
 }
 
 /// A sum over a range: its value, and those of its terms.
@@ -104,9 +133,10 @@ impl<S: Scalar> Graph<S> {
         })
     }
 
-    /// The layout of a value of so many parameters and columns.
-    pub fn row_layout(&self, root: Place, parameters: u32, columns: u32) -> RowLayout<S> {
-        let order = self.order(root, None);
+    /// The layout of a prediction, and of its derivatives if there are any here, of so many parameters
+    /// and columns.
+    pub fn row_layout(&self, results: &[Place], parameters: u32, columns: u32) -> RowLayout<S> {
+        let order = self.order(results, None);
         let varies = self.varying(&order, parameters);
         // In the same order: operands stay before what is computed of them.
         let (mut order, each): (Vec<Place>, Vec<Place>) =
@@ -114,7 +144,10 @@ impl<S: Scalar> Graph<S> {
         let once = order.len();
         order.extend(each);
         let code = self.code_of(&order, None).expect("inputs are allowed");
-        RowLayout { code, once, parameters, columns }
+        let at: HashMap<Place, usize> =
+            order.into_iter().enumerate().map(|(at, place)| (place, at)).collect();
+        let results = results.iter().map(|place| at[place]).collect();
+        RowLayout { code, once, results, parameters, columns }
     }
 
     /// The layout as a function of this sum, if it is one.
@@ -135,7 +168,7 @@ impl<S: Scalar> Graph<S> {
 
     /// A value as code: of the inputs, or of another value alone.
     fn code(&self, root: Place, of: Option<Place>) -> Option<Code<S>> {
-        self.code_of(&self.order(root, of), of)
+        self.code_of(&self.order(&[root], of), of)
     }
 
     /// These values as code, operands before what is computed of them.
@@ -361,8 +394,10 @@ fn number(operation: Operation) -> u64 {
     match operation {
         Operation::Negative => 0,
         Operation::Choose => 1,
-        Operation::One(function) => 2 + 2 * function as u64,
-        Operation::Two(binary) => 3 + 2 * binary as u64,
+        Operation::Fused => 2,
+        Operation::Digamma => 3,
+        Operation::One(function) => 4 + 2 * function as u64,
+        Operation::Two(binary) => 5 + 2 * binary as u64,
     }
 }
 

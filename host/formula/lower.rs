@@ -8,6 +8,7 @@ use super::{
     machine::Binary,
     mistake::Mistake,
     program::{Graph, Place, Program},
+    slopes::MOST_VALUES,
     syntax::{CONSTANTS, Function, Id, Join, Node, Operator, Syntax},
 };
 
@@ -83,6 +84,19 @@ pub(super) fn layout<S: Scalar>(syntax: &Syntax, names: Names<'_>) -> Result<Lay
     Ok(lower.graph.layout(place, names.variables(), &lower.sums))
 }
 
+/// The formula with its derivatives by the variables, as instructions.
+pub(super) fn program_with_slopes<S: Scalar>(
+    syntax: &Syntax,
+    names: Names<'_>,
+) -> Result<Program<S>, Mistake> {
+    let mut lower = Lower::new(syntax, names, Graph::new());
+    let place = lower.whole_formula()?;
+    let variables = names.variables();
+    let slopes = lower.slopes(place)?;
+    let inputs = variables + names.columns.len() as u32;
+    Ok(lower.graph.program_with(place, &slopes, variables, inputs))
+}
+
 /// The formula for a GPU, as a model.
 #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
 pub(super) fn row_layout<S: Scalar>(
@@ -91,7 +105,20 @@ pub(super) fn row_layout<S: Scalar>(
 ) -> Result<RowLayout<S>, Mistake> {
     let mut lower = Lower::new(syntax, names, Graph::new());
     let place = lower.whole_formula()?;
-    Ok(lower.graph.row_layout(place, names.variables(), names.columns.len() as u32))
+    Ok(lower.graph.row_layout(&[place], names.variables(), names.columns.len() as u32))
+}
+
+/// The same with the derivatives by the parameters.
+#[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+pub(super) fn row_layout_with_slopes<S: Scalar>(
+    syntax: &Syntax,
+    names: Names<'_>,
+) -> Result<RowLayout<S>, Mistake> {
+    let mut lower = Lower::new(syntax, names, Graph::new());
+    let place = lower.whole_formula()?;
+    let mut results = vec![place];
+    results.extend(lower.slopes(place)?);
+    Ok(lower.graph.row_layout(&results, names.variables(), names.columns.len() as u32))
 }
 
 /// What an expression is.
@@ -128,6 +155,17 @@ impl<'a, S: Scalar> Lower<'a, S> {
     /// The formula's value.
     pub fn whole_formula(&mut self) -> Result<Place, Mistake> {
         self.number_of(self.syntax.root())
+    }
+
+    /// The derivatives of its value by the variables.
+    fn slopes(&mut self, value: Place) -> Result<Vec<Place>, Mistake> {
+        match self.graph.slopes(value, self.names.variables()) {
+            Some(slopes) => Ok(slopes),
+            None => self.mistake(
+                self.syntax.root(),
+                format!("the formula and its derivatives take over {MOST_VALUES} operations"),
+            ),
+        }
     }
 
     /// The value of one of its expressions.

@@ -3,12 +3,13 @@
 
 use flockwork_device::{
     formula::{Unary, choose},
-    math::Real,
+    math::{Real, digamma},
 };
 
 pub(super) use flockwork_device::formula::{Binary, one, two};
 
-use super::program::Instruction;
+use super::{function::Row, program::Instruction};
+use crate::backend::{Number, dispatched};
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,17 +19,30 @@ pub(crate) enum Operation {
     Two(Binary),
     /// The second where the first is true, else the third.
     Choose,
+    /// The first times the second plus the third, rounded once. In derivatives alone.
+    Fused,
+    /// The derivative of the logarithm of the gamma function. In derivatives alone, and not on a GPU.
+    Digamma,
 }
 
 impl Operation {
     /// How many operands it has.
     pub fn operands(self) -> usize {
         match self {
-            Self::Negative | Self::One(_) => 1,
+            Self::Negative | Self::One(_) | Self::Digamma => 1,
             Self::Two(_) => 2,
-            Self::Choose => 3,
+            Self::Choose | Self::Fused => 3,
         }
     }
+}
+
+dispatched! {
+    /// Runs instructions on the first parts of rows of tiles.
+    pub(crate) fn run_tiles<T: Number>(
+        code: &[Instruction],
+        rows: &mut [Row<T>],
+        parts: usize,
+    ) => run
 }
 
 /// Runs instructions on the first parts of the rows, each of which holds `WIDE` times as many numbers as
@@ -59,6 +73,8 @@ pub(crate) fn run<V: Real, const WIDE: usize>(
                     each!($instruction, |a, b| two(Binary::$binary, a, b), 0, 1);
                 } )*
                 Operation::Choose => each!($instruction, |c, a, b| choose(c, a, b), 0, 1, 2),
+                Operation::Fused => each!($instruction, |a: V, b, c| a.fma(b, c), 0, 1, 2),
+                Operation::Digamma => each!($instruction, |a| digamma(a), 0),
             }
         };
     }

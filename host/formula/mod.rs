@@ -52,6 +52,9 @@ mod program;
 mod ptx;
 #[cfg(test)]
 mod ptx_tests;
+mod slopes;
+#[cfg(test)]
+mod slopes_tests;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -65,12 +68,10 @@ pub use constraint::Relation;
 pub(crate) use constraint::{Comparison, Scope};
 
 pub(crate) use dual::{DIRECTIONS, Dual};
-pub(crate) use function::{
-    LANES, MOST_HELD, MOST_OPERATIONS, NAME, PARTS, Row, Runs, Violations, Written, derived, told,
-};
+pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Violations, Written, derived, told};
 pub(crate) use layout::{Layout, RowLayout};
 use lower::{Names, Variables};
-pub(crate) use machine::run;
+pub(crate) use machine::{run, run_tiles};
 pub(crate) use program::Program;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) use ptx::Filling;
@@ -226,6 +227,29 @@ impl Formula {
     ) -> Result<RowLayout<S>> {
         let variables = Variables::Named(parameters);
         lower::row_layout(&self.syntax, Names { variables, columns })
+            .map_err(|mistake| mistake.in_text(&self.text))
+    }
+
+    /// The same with the derivatives by the parameters.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
+    pub(crate) fn row_layout_with_slopes<S: Scalar>(
+        &self,
+        parameters: &[String],
+        columns: &[String],
+    ) -> Result<RowLayout<S>> {
+        let variables = Variables::Named(parameters);
+        lower::row_layout_with_slopes(&self.syntax, Names { variables, columns })
+            .map_err(|mistake| mistake.in_text(&self.text))
+    }
+
+    /// The instructions for these parameters and columns, and for the derivatives by the parameters.
+    pub(crate) fn program_with_slopes<S: Scalar>(
+        &self,
+        parameters: &[String],
+        columns: &[String],
+    ) -> Result<Program<S>> {
+        let variables = Variables::Named(parameters);
+        lower::program_with_slopes(&self.syntax, Names { variables, columns })
             .map_err(|mistake| mistake.in_text(&self.text))
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use flockwork_device::{
     formula::Unary,
-    math::{Real, Scalar},
+    math::{Real, Scalar, digamma},
 };
 
 use super::machine::{
@@ -125,6 +125,30 @@ impl<S: Scalar> Graph<S> {
         self.computed(Operation::Two(binary), [a, b, NONE])
     }
 
+    /// The product of two values plus a third, rounded once.
+    pub fn fused(&mut self, a: Place, b: Place, c: Place) -> Place {
+        let constants = [a, b, c].map(|place| self.constant_at(place));
+        if let [Some(a), Some(b), Some(c)] = constants {
+            return self.constant(a.fma(b, c));
+        }
+        // A product with 1 is exact.
+        let is_one = |value: Option<S>| value == Some(S::of(1.0));
+        if is_one(constants[0]) {
+            return self.two(Add, b, c);
+        }
+        if is_one(constants[1]) {
+            return self.two(Add, a, c);
+        }
+        self.computed(Operation::Fused, [a.min(b), a.max(b), c])
+    }
+
+    pub fn digamma(&mut self, a: Place) -> Place {
+        match self.constant_at(a) {
+            Some(value) => self.constant(digamma(value)),
+            None => self.computed(Operation::Digamma, [a, NONE, NONE]),
+        }
+    }
+
     pub fn choose(&mut self, condition: Place, yes: Place, no: Place) -> Place {
         match self.constant_at(condition) {
             Some(value) if S::ZERO < value => yes,
@@ -158,6 +182,8 @@ pub(crate) struct Program<S> {
     pub each: Vec<Instruction>,
     /// The row of the result.
     pub result: usize,
+    /// The rows of its derivatives by the first variables, if they are asked for.
+    pub slopes: Vec<usize>,
     /// Which variables the result depends on linearly, all of them at once, the others being held.
     pub linear: Vec<bool>,
 }
@@ -165,7 +191,19 @@ pub(crate) struct Program<S> {
 impl<S: Scalar> Graph<S> {
     /// The instructions that compute a value. `inputs` are `variables` and behind them columns.
     pub fn program(&self, root: Place, variables: u32, inputs: u32) -> Program<S> {
-        let order = self.order(root, None);
+        self.program_with(root, &[], variables, inputs)
+    }
+
+    /// As [`Self::program`], with the value's derivatives.
+    pub fn program_with(
+        &self,
+        root: Place,
+        slopes: &[Place],
+        variables: u32,
+        inputs: u32,
+    ) -> Program<S> {
+        let results: Vec<Place> = std::iter::once(root).chain(slopes.iter().copied()).collect();
+        let order = self.order(&results, None);
         let varies = self.varying(&order, variables);
         let mut constants = Vec::new();
         let mut row = vec![0_u32; self.values.len()];
@@ -184,7 +222,9 @@ impl<S: Scalar> Graph<S> {
         // How often each value is still needed. What is computed once for all rows of data stays, if
         // it is needed there.
         let mut needed = vec![0_u32; self.values.len()];
-        needed[root as usize] = 1;
+        for &result in &results {
+            needed[result as usize] += 1;
+        }
         for &place in &order {
             if let Value::Computed(_, from) = self.values[place as usize] {
                 let stays = varies[place as usize];
@@ -224,9 +264,10 @@ impl<S: Scalar> Graph<S> {
         };
         let (once, each) = (emit(&once), emit(&each));
         let result = row[root as usize] as usize;
+        let slopes = slopes.iter().map(|&slope| row[slope as usize] as usize).collect();
         let rows = (rows.first + rows.used) as usize;
         let linear = self.linear(root, if variables < inputs { variables } else { 0 });
-        Program { inputs: inputs as usize, constants, rows, once, each, result, linear }
+        Program { inputs: inputs as usize, constants, rows, once, each, result, slopes, linear }
     }
 
     /// Which of these values, operands before what is computed of them, depend on inputs behind the
@@ -246,7 +287,7 @@ impl<S: Scalar> Graph<S> {
     /// Which of the first inputs a value depends on linearly, all of them at once, the other inputs
     /// being held: the first of those that are multiplied by each other.
     pub fn linear(&self, root: Place, variables: u32) -> Vec<bool> {
-        let order = self.order(root, None);
+        let order = self.order(&[root], None);
         let mut linear = vec![false; variables as usize];
         for nth in 0..variables as usize {
             linear[nth] = true;
@@ -277,12 +318,12 @@ impl<S: Scalar> Graph<S> {
         degrees[root as usize]
     }
 
-    /// The values that one needs, and itself, operands before what is computed of them: depth first, so
-    /// that few are at hand at a time. `given` counts as one that needs no others.
-    pub fn order(&self, root: Place, given: Option<Place>) -> Vec<Place> {
+    /// The values that some need, and themselves, operands before what is computed of them: depth first,
+    /// so that few are at hand at a time. `given` counts as one that needs no others.
+    pub fn order(&self, roots: &[Place], given: Option<Place>) -> Vec<Place> {
         let mut order = Vec::new();
         let mut seen = vec![false; self.values.len()];
-        let mut stack = vec![(root, false)];
+        let mut stack: Vec<_> = roots.iter().rev().map(|&root| (root, false)).collect();
         while let Some((place, ready)) = stack.pop() {
             if ready {
                 order.push(place);

@@ -7,9 +7,13 @@
 
 #[cfg(feature = "cuda")]
 use std::sync::Arc;
-use std::{collections::HashMap, fmt::Write as _};
+use std::{collections::HashMap, fmt::Write as _, iter};
 
-use flockwork_device::{formula::Unary, math::Scalar};
+use flockwork_device::{
+    fit::{kernels::many, many::MOST_PARAMETERS},
+    formula::Unary,
+    math::Scalar,
+};
 
 use super::{
     layout::{Code, Layout, Node, RowLayout},
@@ -42,6 +46,8 @@ pub(crate) struct Filling {
     precision: &'static str,
     /// The declaration of what is held from hole to hole.
     registers: String,
+    /// The fewest blocks that a multiprocessor should hold at once, if the kernel does not say.
+    blocks: Option<u32>,
     pub(super) holes: Vec<(&'static str, Vec<Line>)>,
 }
 
@@ -67,12 +73,43 @@ impl Filling {
                 vec![("take", take::<S>("%held", (0, *dims))), ("finish", finished(code, &held))]
             }
         };
-        Self { precision: S::NAME, registers, holes }
+        Self { precision: S::NAME, registers, blocks: None, holes }
     }
 
     /// The holes' texts of a model.
     pub fn of_row<S: Scalar>(layout: &RowLayout<S>) -> Self {
-        let RowLayout { code, once, parameters, columns } = layout;
+        let (registers, begin, row) = Self::parts_of_row(layout, 0);
+        let holes = vec![
+            ("take", take::<S>("%held", (0, layout.parameters))),
+            ("once", begin),
+            ("more", take::<S>("%column", (1, layout.columns))),
+            ("row", row),
+        ];
+        Self { precision: S::NAME, registers, blocks: None, holes }
+    }
+
+    /// The holes' texts of a model with derivatives, in the kernel of many fits.
+    pub fn of_slopes<S: Scalar>(layout: &RowLayout<S>) -> Self {
+        let (registers, begin, row) = Self::parts_of_row(layout, MOST_PARAMETERS);
+        let word = Writer::<S>::WORD;
+        let held = (0..layout.parameters)
+            .map(|nth| Line::Text(format!("mov.{word} %held{nth},%hole_p{nth};")));
+        let holes = vec![
+            ("begin", held.chain(begin).collect()),
+            ("more", take::<S>("%column", (1, layout.columns))),
+            ("slopes", row),
+        ];
+        let blocks = many::blocks(layout.parameters as usize, S::WORDS);
+        Self { precision: S::NAME, registers, blocks, holes }
+    }
+
+    /// What is held from hole to hole, what depends on the parameters alone, and the results of a row:
+    /// with so many derivatives, of which those that are not there are zero.
+    fn parts_of_row<S: Scalar>(
+        layout: &RowLayout<S>,
+        slopes: usize,
+    ) -> (String, Vec<Line>, Vec<Line>) {
+        let RowLayout { code, once, results, parameters, columns } = layout;
         let given = |nth: u32| match nth.checked_sub(*parameters) {
             None => format!("%held{nth}"),
             Some(column) => GIVEN
@@ -87,8 +124,14 @@ impl Filling {
         let (kept, begin) = (writer.values, writer.without_values());
         let mut writer = Writer::<S>::new(&given);
         writer.nodes(rest, &mut places);
-        let to = places.pop().unwrap_or_else(|| literal(S::ZERO));
-        writer.result(&to);
+        let mut results = results.iter().map(|&at| &places[at]);
+        if let Some(value) = results.next() {
+            writer.result(value);
+        }
+        let zero = literal(S::ZERO);
+        for (nth, slope) in results.chain(iter::repeat(&zero)).take(slopes).enumerate() {
+            writer.text(format!("mov.{} %hole_s{nth},{slope};", Writer::<S>::WORD));
+        }
         let row = writer.lines();
         let registers = [("held", *parameters), ("column", *columns), ("once", kept)]
             .into_iter()
@@ -96,13 +139,7 @@ impl Filling {
             .map(|(name, count)| format!(".reg .{} %{name}<{count}>;", Writer::<S>::WORD))
             .collect::<Vec<_>>()
             .join("\n");
-        let holes = vec![
-            ("take", take::<S>("%held", (0, *parameters))),
-            ("once", begin),
-            ("more", take::<S>("%column", (1, *columns))),
-            ("row", row),
-        ];
-        Self { precision: S::NAME, registers, holes }
+        (registers, begin, row)
     }
 
     /// The text of a kernel's module with its holes filled. `kernel` has the texts of others.
@@ -132,6 +169,9 @@ impl Filling {
             if let Some(body) = filled[entry..].find("\n{\n").filter(|_| !self.registers.is_empty())
             {
                 filled.insert_str(entry + body + "\n{\n".len(), &format!("{}\n", self.registers));
+                if let Some(blocks) = self.blocks {
+                    filled.insert_str(entry + body, &format!("\n.minnctapersm {blocks}"));
+                }
             }
             filled.insert_str(entry, &called);
         }
@@ -458,17 +498,19 @@ impl<'a, S: Scalar> Writer<'a, S> {
                 self.text(format!("selp.{precision} {to},{one},{zero},{truth};"));
                 return to;
             }
+            Operation::Fused => "fma.rn",
             Operation::Choose => {
                 let (truth, to, zero) = (self.truth(), self.value(), literal(S::ZERO));
                 self.text(format!("setp.lt.{precision} {truth},{zero},{};", from[0]));
                 self.text(format!("selp.{precision} {to},{},{},{truth};", from[1], from[2]));
                 return to;
             }
-            Operation::One(_) | Operation::Two(_) => {
+            Operation::One(_) | Operation::Two(_) | Operation::Digamma => {
                 let word = match operation {
                     Operation::Two(binary) => binary.word(),
                     Operation::One(function) => function.word(),
-                    Operation::Negative | Operation::Choose => unreachable!("done above"),
+                    // In no kernel: `RowLayout::why_not_on_a_gpu` says so before.
+                    _ => "digamma",
                 };
                 let to = self.value();
                 self.written.push(Line::Operation { word, to: to.clone(), from });

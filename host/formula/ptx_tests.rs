@@ -85,7 +85,7 @@ fn what_differs_from_term_to_term_is_a_table() {
 }
 
 /// What the lines of a hole calculate; registers keep their values from hole to hole.
-fn interpreted<S: Scalar>(
+pub(super) fn interpreted<S: Scalar>(
     lines: &[Line],
     values: &mut HashMap<String, S>,
     given: (u32, &[S]),
@@ -95,7 +95,7 @@ fn interpreted<S: Scalar>(
 }
 
 /// Runs the lines of a hole.
-fn run_lines<S: Scalar>(
+pub(super) fn run_lines<S: Scalar>(
     lines: &[Line],
     values: &mut HashMap<String, S>,
     (index, data): (u32, &[S]),
@@ -175,6 +175,7 @@ fn run_lines<S: Scalar>(
                     (["sub", "rn", _], &[a, b]) => a - b,
                     (["mul", "rn", _], &[a, b]) => a * b,
                     (["div", "rn", _], &[a, b]) => a / b,
+                    (["fma", "rn", _], &[a, b, c]) => a.fma(b, c),
                     _ => panic!("{text} is unknown"),
                 }
             }
@@ -184,7 +185,7 @@ fn run_lines<S: Scalar>(
 }
 
 /// Models: parameters, columns, and the formula.
-const MODELS: [(&[&str], &[&str], &str); 9] = [
+pub(super) const MODELS: [(&[&str], &[&str], &str); 9] = [
     (
         &["amp", "rate", "f", "phase", "base"],
         &["t"],
@@ -205,7 +206,7 @@ const MODELS: [(&[&str], &[&str], &str); 9] = [
 ];
 
 /// Names as a formula takes them.
-fn owned(names: &[&str]) -> Vec<String> {
+pub(super) fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
@@ -240,7 +241,7 @@ fn prediction<S: Scalar>(filling: &Filling, parameters: &[S], arguments: &[S]) -
 }
 
 /// Checks that two numbers have the same bits, or are both NaN.
-fn assert_same<S: Scalar>(got: S, expected: S, what: &str) {
+pub(super) fn assert_same<S: Scalar>(got: S, expected: S, what: &str) {
     let bits = |number: S| number.to_f64().to_bits();
     let both_nan = got.to_f64().is_nan() && expected.to_f64().is_nan();
     assert!(

@@ -56,7 +56,7 @@ pub fn share(index: usize) -> f64 {
 }
 
 /// Data sets with positive arguments and targets.
-fn stack<T: Number>(columns: u32, case: &ManyCase) -> Stack<T> {
+pub fn stack<T: Number>(columns: u32, case: &ManyCase) -> Stack<T> {
     let &ManyCase { sets, rows, own_arguments, weights, missing, .. } = case;
     let width = columns as usize;
     let numbers = rows * width * if own_arguments { sets } else { 1 };
@@ -93,7 +93,18 @@ fn stack<T: Number>(columns: u32, case: &ManyCase) -> Stack<T> {
 pub fn many<T: Number>(model: &str, case: &ManyCase) -> Many<T> {
     let info = MODELS.iter().find(|info| info.name == model).expect("a model's name");
     let columns = (1..).find(|&n| info.columns.contains(n)).expect("a model takes some");
-    let mut many = Many::named(model, stack(columns, case)).unwrap().iterations(8).unwrap();
+    as_in(case, Many::named(model, stack(columns, case)).unwrap())
+}
+
+/// The fits of a case by a formula of x, or of x1, x2 and so on.
+pub fn many_of_formula<T: Number>(formula: &str, columns: u32, case: &ManyCase) -> Many<T> {
+    let formula = formula.parse().expect("a formula");
+    as_in(case, Many::from_formula(&formula, stack(columns, case)).unwrap())
+}
+
+/// Fits with the options of a case.
+pub fn as_in<T: Number>(case: &ManyCase, many: Many<T>) -> Many<T> {
+    let mut many = many.iterations(8).unwrap();
     let names = many.names();
     if case.poisson {
         many = many.poisson().unwrap();
@@ -129,6 +140,23 @@ pub fn same_many<M: Model, T: Number>(
     let there = many.run_on(machine, |_, _| {})?;
     equal_fits(&here, &there, &format!("{} with {case:?} in {}", M::INFO.name, T::NAME));
     Ok(())
+}
+
+/// Checks that a back end's results for a formula are the CPU's, bit for bit, in both precisions.
+pub fn same_many_of_formula(
+    formula: &str,
+    columns: u32,
+    case: &ManyCase,
+    machine: &impl ManySolver,
+) -> Result<()> {
+    fn same<T: Number>(many: &Many<T>, machine: &impl ManySolver, what: &str) -> Result<()> {
+        let here = many.run_on(&Cpu::new(0)?, |_, _| {})?;
+        equal_fits(&here, &many.run_on(machine, |_, _| {})?, what);
+        Ok(())
+    }
+    let what = format!("{formula} with {case:?}");
+    same(&many_of_formula::<f32>(formula, columns, case), machine, &format!("{what} in f32"))?;
+    same(&many_of_formula::<f64>(formula, columns, case), machine, &format!("{what} in f64"))
 }
 
 /// Checks that two results are the same.

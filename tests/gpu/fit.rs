@@ -16,7 +16,7 @@ use crate::common::{
         Case, cases, equal, fit as fit_of, fit_of_formula, same_fit, same_fits, same_named,
         same_sums, same_swarm,
     },
-    many::{ManyCase, Weights, many_cases, same_many_named},
+    many::{ManyCase, Weights, many_cases, many_of_formula, same_many_named, same_many_of_formula},
 };
 
 /// A name, a formula, and its number of columns.
@@ -28,6 +28,17 @@ const FORMULAS: [(&str, &str, u32); 7] = [
     ("many", "a*x1 + b*x2 + c*x3 + d*x4 + g*x5 + a*b*x6 + h/x7 + x8^c - k*tanh(x9)", 9),
     ("four", "k*x1*x2*x3*x4", 4),
     ("gamma", "gamma(a*x1) + x2^x3", 3),
+];
+
+/// Formulas of many fits: a name, a formula, and its number of columns.
+const MANY_FORMULAS: [(&str, &str, u32); 7] = [
+    ("decay", "a*exp(-x/tau) + b", 1),
+    ("spot", "amp*exp(-((x1 - x0)^2 + (x2 - y0)^2)/(2*sigma^2)) + base", 2),
+    ("eight", "p1*exp(-p2*x) + p3*exp(-p4*x) + p5*sin(p6*x + p7) + p8", 1),
+    ("wide", "a*x1 + b*x2 + c*x3 + d*x4 + g*x5 + a*b*x6 + h/x7 + x8^c - k*tanh(x9)", 9),
+    ("functions", "erf(a*x)*abs(b) + atan2(b, x)*min(a, x) + if(x < c, log1p(a^2), x^c)", 1),
+    ("turns", "a*sinpi(b*x) + cospi(c)*tan(x/8) + asin(b/9)*acos(c/9) + atan(a)*cosh(c)", 1),
+    ("once", "exp(-a)*sqrt(b^2 + 1)*x", 1),
 ];
 
 pub fn trials() -> Vec<Trial> {
@@ -58,6 +69,24 @@ pub fn trials() -> Vec<Trial> {
             Ok(())
         }));
     }
+    for (name, formula, columns) in MANY_FORMULAS {
+        trials.push(Trial::test(format!("same_many_as_cpu::formula_{name}"), move || {
+            let gpu = Cuda::open(0)?;
+            for case in many_cases() {
+                same_many_of_formula(formula, columns, &case, &gpu)?;
+            }
+            same_many_of_formula(formula, columns, &ManyCase::of(3_001, 25, 0), &gpu)?;
+            Ok(())
+        }));
+    }
+    trials.push(Trial::test("same_many_as_cpu::formula_of_gamma", || {
+        let many = many_of_formula::<f64>("a*gamma(b + x)", 1, &ManyCase::of(5, 9, 0));
+        let refused = many.run_on(&Cuda::open(0)?, |_, _| {}).map(|_| ());
+        match refused.map_err(|error| error.to_string()) {
+            Err(why) if why.contains("the derivative of gamma") => Ok(()),
+            other => Err(format!("{other:?}").into()),
+        }
+    }));
     trials.push(Trial::test("same_many_as_cpu::in_pieces", || {
         let gpu = Cuda::open(0)?;
         // More than a piece, and little memory.

@@ -1,6 +1,6 @@
 //! Many fits at once, from starting points to results in one launch.
 
-use core::marker::PhantomData;
+use core::{marker::PhantomData, mem::offset_of};
 
 use crate::{
     fit::{
@@ -13,7 +13,7 @@ use crate::{
         memory::{ReadOnly, ReadWrite},
         thread, warp,
     },
-    kernel::{Kernel, Kernels, Launch, Local, Name},
+    kernel::{Constants, Kernel, Kernels, Launch, Local, Name},
     math::{Dual, Real, Scalar},
     objective::Point,
 };
@@ -164,18 +164,18 @@ impl<T: Scalar> Arguments<T> {
         Settings { estimator, tolerance, iterations, ..*last }
     }
 
+    /// Bounds of so many parameters.
     #[inline(always)]
-    fn limits(&self) -> Pairs<T> {
-        Pairs { first: 0, count: self.settings.parameters as usize, numbers: self.bounds }
+    fn limits(&self, count: usize) -> Pairs<T> {
+        Pairs { first: 0, count, numbers: self.bounds }
     }
 
     /// A starting point of a fit.
     #[inline(always)]
-    fn start<const D: usize>(&self, fit: usize, start: u32) -> [T; D] {
-        let count = self.settings.parameters as usize;
+    fn start<const D: usize>(&self, (fit, start): (usize, u32), count: usize) -> [T; D] {
         let first = if self.own_begin == 1 { fit * self.starts as usize } else { 0 };
         let first = (first + start as usize) * count;
-        let limits = self.limits();
+        let limits = self.limits(count);
         let of_fit = if self.own_boxes == 1 { fit * 2 * count } else { 0 };
         let sides = Pairs { first: of_fit, count, numbers: self.boxes };
         let mut point = [T::ZERO; D];
@@ -196,7 +196,7 @@ impl<T: Scalar> Arguments<T> {
         &self,
         model: &M,
         settings: &Settings<T>,
-        fit: usize,
+        (fit, count): (usize, usize),
         point: &[T; D],
     ) -> Normal<T, D> {
         let rows = self.rows as usize;
@@ -206,6 +206,7 @@ impl<T: Scalar> Arguments<T> {
         let is_weighted = !self.weights.is_empty();
         let weights = self.weights.skip(if self.own_weights == 1 { fit * rows } else { 0 });
         let targets = self.targets.skip(fit * rows);
+        model.begin(&Directed(point), &self.shape);
         let mut normal = Normal::none();
         let mut row = (warp::lane() % TEAM) as usize;
         while row < rows {
@@ -217,7 +218,7 @@ impl<T: Scalar> Arguments<T> {
             };
             if target.partial_cmp(&target).is_some() && weight > T::ZERO {
                 let prediction = model.predict(&Directed(point), Row::new(&held, row), &self.shape);
-                normal.add(&settings.estimator, target, prediction, weight, D);
+                normal.add(&settings.estimator, target, prediction, weight, count);
             }
             row += STRANDS;
         }
@@ -244,8 +245,9 @@ fn advance<T: Scalar, const D: usize>(
     normal: &Normal<T, D>,
     settings: &Settings<T>,
     limits: &Pairs<T>,
+    count: usize,
 ) -> T {
-    descent.advance(normal, settings, limits, D)
+    descent.advance(normal, settings, limits, count)
 }
 
 /// [`Descent::errors`], likewise.
@@ -256,14 +258,22 @@ fn errors_of<T: Scalar, const D: usize>(
     (end, rows): (T, T),
     settings: &Settings<T>,
     limits: &Pairs<T>,
+    count: usize,
 ) -> ([T; D], T) {
-    descent.errors(end, rows, settings, limits, D)
+    descent.errors(end, rows, settings, limits, count)
 }
 
-/// Blocks that a multiprocessor should hold. Measured with five parameters in `f32` on one H200: with five
-/// blocks, so that a thread has 96 registers and leaves what a step alone needs in local memory, 268 million
-/// fits of 25 rows a second, with four 261, with as many registers as it asks for (three blocks) 230.
-const fn blocks(parameters: usize, words: u32) -> Option<u32> {
+/// Blocks that a multiprocessor should hold, where fits have so many parameters of so many words.
+/// Of a template this is asked when a formula is written into its kernel.
+///
+/// Measured with five parameters in `f32` on one H200: with five blocks, so that a thread has 96
+/// registers and leaves what a step alone needs in local memory, 268 million fits of 25 rows a second,
+/// with four 261, with as many registers as it asks for (three blocks) 230.
+///
+/// ```
+/// assert_eq!(flockwork_device::fit::kernels::many::blocks(5, 1), Some(5));
+/// ```
+pub const fn blocks(parameters: usize, words: u32) -> Option<u32> {
     match (parameters, words) {
         (..=5, 1) => Some(5),
         _ => None,
@@ -288,7 +298,14 @@ const fn local(parameters: usize, words: u32) -> Local {
 unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
     let model = M::default();
     let fits = arguments.fits as usize;
-    let count = arguments.settings.parameters as usize;
+    // A template's number of parameters is a constant for the driver's compiler. Other models are
+    // calculated with all `D`, be they there or not.
+    let (count, some) = if M::IS_TEMPLATE {
+        let count = arguments.shape.sizes[0] as usize;
+        (count, count)
+    } else {
+        (arguments.settings.parameters as usize, D)
+    };
     let teams = (thread::grid_blocks() * TEAMS) as usize;
     let mut fit = (thread::global_index() / TEAM) as usize;
     let several = arguments.starts > 1 || arguments.searches == 1;
@@ -296,7 +313,8 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
 
     let mut is_active = fit < fits;
     // A team without a fit goes along with the last one.
-    let mut descent = Descent::<T, D>::from(arguments.start(fit.min(fits - 1), 0), eliminates);
+    let mut descent =
+        Descent::<T, D>::from(arguments.start((fit.min(fits - 1), 0), count), eliminates);
     let mut start = 0;
     // Of the best start.
     let mut best = [T::ZERO; D];
@@ -305,18 +323,18 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
     let mut is_first = true;
     while warp::ballot(is_active) != 0 {
         let settings = arguments.at_stage(is_last);
-        let some = fit.min(fits - 1);
-        let mut normal = arguments.strand(&model, &settings, some, &descent.trial);
-        normal.join(&normal.map(|number| warp::shuffle_xor(number, 4)), D);
-        normal.join(&normal.map(|number| warp::shuffle_xor(number, 2)), D);
-        normal.join(&normal.map(|number| warp::shuffle_xor(number, 1)), D);
+        let of = (fit.min(fits - 1), some);
+        let mut normal = arguments.strand(&model, &settings, of, &descent.trial);
+        normal.join(&normal.map(some, |number| warp::shuffle_xor(number, 4)), some);
+        normal.join(&normal.map(some, |number| warp::shuffle_xor(number, 2)), some);
+        normal.join(&normal.map(some, |number| warp::shuffle_xor(number, 1)), some);
         if is_active {
-            let limits = arguments.limits();
+            let limits = arguments.limits(count);
             let given_up = if is_first { hopeless(&normal, &settings) } else { T::ZERO };
             is_first = false;
             let mut end = given_up;
             if given_up == T::ZERO {
-                end = advance(&mut descent, &normal, &settings, &limits);
+                end = advance(&mut descent, &normal, &settings, &limits, some);
             }
             if end != T::ZERO {
                 let mut next = None;
@@ -331,16 +349,16 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
                         Descent::from(best, T::ZERO)
                     } else if is_last {
                         // None was finite, so neither is the first.
-                        Descent::from(arguments.start(fit, 0), T::ZERO)
+                        Descent::from(arguments.start((fit, 0), count), T::ZERO)
                     } else {
-                        Descent::from(arguments.start(fit, start), eliminates)
+                        Descent::from(arguments.start((fit, start), count), eliminates)
                     });
                 }
                 if next.is_none() {
                     let (mut errors, mut ended) = ([T::nearest(f64::NAN); D], end);
                     if given_up == T::ZERO && descent.value < T::INFINITY {
                         (errors, ended) =
-                            errors_of(&descent, (end, normal.rows), &settings, &limits);
+                            errors_of(&descent, (end, normal.rows), &settings, &limits, some);
                     }
                     if warp::lane().is_multiple_of(TEAM) {
                         // SAFETY: there is room for each fit, which no other thread has.
@@ -376,8 +394,8 @@ unsafe fn run<M: Model, T: Scalar, const D: usize>(arguments: &Arguments<T>) {
                     least = T::INFINITY;
                     is_last = !several;
                     is_first = true;
-                    let some = fit.min(fits - 1);
-                    next = Some(Descent::from(arguments.start(some, 0), eliminates));
+                    let fit = fit.min(fits - 1);
+                    next = Some(Descent::from(arguments.start((fit, 0), count), eliminates));
                 }
                 if let Some(next) = next {
                     descent = next;
@@ -398,6 +416,16 @@ impl<M: Model, T: Scalar> Kernel for Many<M, T> {
         local: local(M::MOST_PARAMETERS, T::WORDS),
         ..Launch::DEFAULT
     };
+
+    // So the driver's compiler leaves out what a formula has no parameters and columns for.
+    fn constants(arguments: &Self::Arguments) -> Constants {
+        if !M::IS_TEMPLATE {
+            return Constants::NONE;
+        }
+        Constants::NONE
+            .with(offset_of!(Arguments<T>, shape.columns), arguments.shape.columns)
+            .with(offset_of!(Arguments<T>, shape.sizes), arguments.shape.sizes[0])
+    }
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {

@@ -35,7 +35,7 @@ pub enum Command {
     /// Time an iteration for swarms that fit a linear model to many rows, and compare it with the
     /// limits of memory and arithmetic.
     Fit(fit::Fit),
-    /// Time fits of a Gaussian to many small images: from memory, and with everything on the GPU.
+    /// Time many small fits, by built-in models and by formulas: from memory, and with everything on the GPU.
     Many(many::Many),
     /// Search the 24 functions of the Black-Box Optimization Benchmark: how many instances a method
     /// solves (to 1e-8), which share of 51 targets from 100 to 1e-8 it reaches, and the expected

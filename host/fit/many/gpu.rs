@@ -22,7 +22,7 @@ use crate::{
     Error, Result,
     backend::{
         Number,
-        machine::{Machine, Queue},
+        machine::{Machine, Queue, Tailored},
     },
 };
 
@@ -33,20 +33,10 @@ const FEWEST: usize = 1 << 16;
 /// Pieces that are in memory at once.
 const SLOTS: usize = 2;
 
+/// The shortest time of some repetitions with everything in a machine's memory.
 #[cfg(feature = "cuda")]
-pub(super) fn on_gpu<M: Model, T: Number>(
-    gpu: &crate::backend::Cuda,
-    job: &Job<'_, T>,
-    room: &mut Room<T>,
-    watch: &mut Watch<'_>,
-) -> Result<()> {
-    on_machine::<M, _, T>(&gpu.machine()?, job, room, watch)
-}
-
-/// The shortest time of some repetitions with everything in a GPU's memory.
-#[cfg(feature = "cuda")]
-pub(super) fn timed<M: Model, T: Number>(
-    gpu: &crate::backend::Cuda,
+pub(super) fn timed<Mo: Model, M: Machine, T: Number>(
+    machine: &M,
     job: &Job<'_, T>,
     times: u32,
 ) -> Result<Duration> {
@@ -55,7 +45,7 @@ pub(super) fn timed<M: Model, T: Number>(
     let sets = job.stack.sets();
     let numbers = Held::zeroed(sets * job.width())?;
     let room = &mut Room { numbers, words: Held::zeroed(sets * WORDS)? };
-    of_model::<M, _, T>(&gpu.machine()?, job, room, watch, Some((times, &mut least)))?;
+    of_model::<Mo, M, T>(machine, job, room, watch, Some((times, &mut least)))?;
     Ok(least)
 }
 
@@ -97,8 +87,8 @@ fn of_model<Mo: Model, M: Machine, T: Number>(
     watch: &mut Watch<'_>,
     timed: Option<(u32, &mut Duration)>,
 ) -> Result<()> {
-    let kernel = machine.load::<Many<Mo, T>>()?;
-    in_pieces(machine, &Loaded(machine, kernel), job, room, watch, timed)
+    let kernel = Tailored::<M, Many<Mo, T>>::new();
+    in_pieces(machine, &mut Loaded(machine, kernel), job, room, watch, timed)
 }
 
 /// The kernel of some model, so that the rest is compiled once and not for each model.
@@ -107,15 +97,16 @@ trait Fitting<T> {
     ///
     /// # Safety
     /// As [`Machine::launch`].
-    unsafe fn launch(&self, blocks: u32, passed: &Arguments<T>) -> Result<()>;
+    unsafe fn launch(&mut self, blocks: u32, passed: &Arguments<T>) -> Result<()>;
 }
 
-/// A kernel that is loaded.
-struct Loaded<'a, M: Machine, K: Kernel>(&'a M, M::Loaded<K>);
+/// A kernel that is loaded when it is launched.
+struct Loaded<'a, M: Machine, K: Kernel>(&'a M, Tailored<M, K>);
 
 impl<T, M: Machine, K: Kernel<Arguments = Arguments<T>>> Fitting<T> for Loaded<'_, M, K> {
-    unsafe fn launch(&self, blocks: u32, passed: &Arguments<T>) -> Result<()> {
+    unsafe fn launch(&mut self, blocks: u32, passed: &Arguments<T>) -> Result<()> {
         let Self(machine, kernel) = self;
+        let kernel = kernel.get(machine, None, passed)?;
         // SAFETY: the caller's promise.
         unsafe { machine.launch(kernel, blocks, THREADS, passed) }
     }
@@ -125,7 +116,7 @@ impl<T, M: Machine, K: Kernel<Arguments = Arguments<T>>> Fitting<T> for Loaded<'
 /// timed.
 fn in_pieces<M: Machine, T: Number>(
     machine: &M,
-    kernel: &dyn Fitting<T>,
+    kernel: &mut dyn Fitting<T>,
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,

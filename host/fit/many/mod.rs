@@ -224,7 +224,7 @@ impl<T: Number> Many<T> {
         device::with_model(name, Make(stack)).unwrap_or_else(|_| Err(unknown_model(name)))
     }
 
-    /// Fits of a formula: names of the stack's columns are data, all others parameters. On the CPU.
+    /// Fits of a formula: names of the stack's columns are data, all others parameters.
     ///
     /// ```
     /// use flockwork::{fit::{Many, Stack}, formula::Formula};
@@ -244,6 +244,7 @@ impl<T: Number> Many<T> {
         let (parameters, columns) = parameters_of(formula, stack.names())?;
         let model = Written::new(formula, &parameters, columns)?;
         let range = Range::Plain(-UNKNOWN, UNKNOWN);
+        let names = parameters.len() as u32;
         let sought = parameters.into_iter().enumerate().map(|(nth, name)| Sought {
             name,
             fixed: None,
@@ -253,7 +254,7 @@ impl<T: Number> Many<T> {
             is_walled: false,
         });
         let sought = sought.collect();
-        let shape = Shape { columns: stack.columns(), sizes: [0; 2] };
+        let shape = Shape { columns: stack.columns(), sizes: [names, 0] };
         let many = Self::of(Arc::new(model), crate::formula::NAME, stack, shape);
         Self { sought, ..many }.checked()
     }

@@ -1,28 +1,36 @@
 //! Models as fits of many data sets hold them: of a type, or formulas.
 
+use std::{iter, sync::OnceLock};
 #[cfg(feature = "cuda")]
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use flockwork_device::{
-    fit::{Model, Row, Rows, Shape},
+    fit::{FormulaRow, Model, Row, Rows, Shape},
     math::{Dual, Lanes, Real, Scalar},
     objective::Point,
 };
 
 #[cfg(feature = "cuda")]
-use super::{Job, Watch, held::Room};
+use super::{Job, Watch, gpu, held::Room};
 use crate::{
     Result,
     backend::{Number, Simd, narrow},
     fit::model::why_no_kernels,
-    formula::{Formula, Program, run},
+    formula::{self, Formula, PARTS, Program, RowLayout, Runs, run_tiles},
+    memory,
 };
+#[cfg(feature = "cuda")]
+use crate::{backend::Cuda, formula::Filling};
 
 /// Fits that a thread has side by side.
 pub(super) const WIDE: usize = 16;
 
 /// A number of each of them.
 pub type Side<T> = Lanes<T, WIDE>;
+
+/// What a formula calculates with: such numbers, a few at a time.
+type Tile<T> = formula::Row<T>;
+const _: () = assert!(WIDE == formula::LANES, "fits lie in tiles as particles do");
 
 /// The predictions that are asked for: for all rows, at a point for each lane.
 pub struct Pass<'a, T> {
@@ -50,7 +58,7 @@ pub trait ManyModel<T: Number>: Send + Sync {
     #[cfg(feature = "cuda")]
     fn on_gpu(
         &self,
-        gpu: &crate::backend::Cuda,
+        gpu: &Cuda,
         job: &Job<'_, T>,
         room: &mut Room<T>,
         watch: &mut Watch<'_>,
@@ -58,12 +66,11 @@ pub trait ManyModel<T: Number>: Send + Sync {
 
     /// How long they take with everything in a GPU's memory, at best.
     #[cfg(feature = "cuda")]
-    fn timed_on_gpu(
-        &self,
-        gpu: &crate::backend::Cuda,
-        job: &Job<'_, T>,
-        times: u32,
-    ) -> Result<Duration>;
+    fn timed_on_gpu(&self, gpu: &Cuda, job: &Job<'_, T>, times: u32) -> Result<Duration>;
+}
+
+fn too_many_parameters(most: usize, parameters: usize) -> String {
+    format!("its kernel takes {most} parameters at most, not {parameters}")
 }
 
 pub(super) struct Typed<M>(pub M);
@@ -148,8 +155,7 @@ fn in_directions<M: Model, T: Number, const D: usize>(model: &M, pass: Pass<'_, 
 impl<M: Model, T: Number> ManyModel<T> for Typed<M> {
     fn why_no_kernels(&self, parameters: usize) -> Option<String> {
         if parameters > M::MOST_PARAMETERS {
-            let most = M::MOST_PARAMETERS;
-            return Some(format!("its kernel takes {most} parameters at most, not {parameters}"));
+            return Some(too_many_parameters(M::MOST_PARAMETERS, parameters));
         }
         why_no_kernels::<M>()
     }
@@ -161,72 +167,105 @@ impl<M: Model, T: Number> ManyModel<T> for Typed<M> {
     #[cfg(feature = "cuda")]
     fn on_gpu(
         &self,
-        gpu: &crate::backend::Cuda,
+        gpu: &Cuda,
         job: &Job<'_, T>,
         room: &mut Room<T>,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        super::gpu::on_gpu::<M, T>(gpu, job, room, watch)
+        gpu::on_machine::<M, _, T>(&gpu.machine()?, job, room, watch)
     }
 
     #[cfg(feature = "cuda")]
-    fn timed_on_gpu(
-        &self,
-        gpu: &crate::backend::Cuda,
-        job: &Job<'_, T>,
-        times: u32,
-    ) -> Result<Duration> {
-        super::gpu::timed::<M, T>(gpu, job, times)
+    fn timed_on_gpu(&self, gpu: &Cuda, job: &Job<'_, T>, times: u32) -> Result<Duration> {
+        gpu::timed::<M, _, T>(&gpu.machine()?, job, times)
     }
 }
 
 /// A formula whose parameters and columns are known.
 pub(super) struct Written<T> {
-    program: Program<T>,
+    formula: Formula,
+    parameters: Vec<String>,
+    columns: Vec<String>,
+    runs: Runs<T>,
+    /// Why it cannot be written into a GPU's kernel, if it cannot. Known once somebody asks.
+    why_no_kernels: OnceLock<Option<String>>,
 }
-
-/// Derivatives carried along.
-const DIRECTIONS: usize = 8;
 
 impl<T: Number> Written<T> {
     pub fn new(formula: &Formula, parameters: &[String], columns: &[String]) -> Result<Self> {
-        Ok(Self { program: formula.program(Some(parameters), 0, columns)? })
+        let program = formula.program_with_slopes(parameters, columns)?;
+        memory::check(program.rows as u128 * size_of::<Tile<T>>() as u128)?;
+        Ok(Self {
+            formula: formula.clone(),
+            parameters: parameters.to_vec(),
+            columns: columns.to_vec(),
+            runs: Runs::new(program),
+            why_no_kernels: OnceLock::new(),
+        })
     }
 
     /// Whether the prediction depends linearly on a parameter, the others being held.
     pub fn is_linear(&self, parameter: usize) -> bool {
-        self.program.linear.get(parameter).copied().unwrap_or(false)
+        self.runs.program.linear.get(parameter).copied().unwrap_or(false)
     }
-}
 
-narrow! { fn formula<T: Number>(program: &Program<T>, pass: Pass<'_, T>) => formula_inlined }
+    fn layout(&self) -> Result<RowLayout<T>> {
+        self.formula.row_layout_with_slopes(&self.parameters, &self.columns)
+    }
 
-/// Lane by lane, whose derivatives lie along vectors: with a vector for each number, what interprets the
-/// formula would be large.
-#[inline(always)]
-fn formula_inlined<T: Number>(program: &Program<T>, pass: Pass<'_, T>) {
-    let Pass { shape, rows, arguments, lanes, point, block } = pass;
-    let columns = shape.columns as usize;
-    let constant = |number: T| [Dual::<T, DIRECTIONS>::constant(number)];
-    let mut held = vec![constant(T::ZERO); program.rows];
-    program.place_constants(&mut held);
-    for lane in (0..WIDE).filter(|&lane| lanes[lane]) {
-        for first in (0..point.len()).step_by(DIRECTIONS) {
-            let some = DIRECTIONS.min(point.len() - first);
-            for (index, (row, value)) in held.iter_mut().zip(point).enumerate() {
-                *row = [Dual::along(value.0[lane], index.wrapping_sub(first))];
-            }
-            run(&program.once, &mut held, 1);
-            for (row, block) in block.chunks_exact_mut(point.len() + 1).take(rows).enumerate() {
-                let numbers = &arguments[row * columns..][..columns];
-                for (to, &number) in held[point.len()..].iter_mut().zip(numbers) {
-                    *to = constant(number);
+    /// Its results in the order of a block.
+    fn results(&self) -> impl Iterator<Item = usize> {
+        let Program { result, slopes, .. } = &self.runs.program;
+        iter::once(*result).chain(slopes.iter().copied())
+    }
+
+    /// With a fit in each lane, and rows of data in the parts of a tile.
+    fn in_lanes(&self, simd: Simd, pass: Pass<'_, T>, tiles: &mut [Tile<T>]) {
+        let Pass { shape, rows, arguments, point, block, .. } = pass;
+        let (program, columns) = (&self.runs.program, shape.columns as usize);
+        for (tile, &value) in tiles.iter_mut().zip(point) {
+            *tile = [value; PARTS];
+        }
+        run_tiles(simd, &program.once, tiles, PARTS);
+        let width = point.len() + 1;
+        for first in (0..rows).step_by(PARTS) {
+            let some = PARTS.min(rows - first);
+            for (column, tile) in tiles[point.len()..][..columns].iter_mut().enumerate() {
+                for (part, to) in tile[..some].iter_mut().enumerate() {
+                    *to = Lanes([arguments[(first + part) * columns + column]; WIDE]);
                 }
-                run(&program.each, &mut held, 1);
-                let [prediction] = held[program.result];
-                block[0].0[lane] = prediction.value;
-                for (to, slope) in block[1 + first..].iter_mut().zip(&prediction.slope[..some]) {
-                    to.0[lane] = *slope;
+            }
+            run_tiles(simd, &program.each, tiles, some);
+            for (nth, result) in self.results().enumerate() {
+                for (part, &number) in tiles[result][..some].iter().enumerate() {
+                    block[(first + part) * width + nth] = number;
+                }
+            }
+        }
+    }
+
+    /// Of one lane, with a row of data in each lane of a tile.
+    fn along_rows(&self, simd: Simd, lane: usize, pass: Pass<'_, T>, tiles: &mut [Tile<T>]) {
+        let Pass { shape, rows, arguments, point, block, .. } = pass;
+        let (program, columns) = (&self.runs.program, shape.columns as usize);
+        for (tile, value) in tiles.iter_mut().zip(point) {
+            *tile = [Lanes([value.0[lane]; WIDE]); PARTS];
+        }
+        run_tiles(simd, &program.once, tiles, PARTS);
+        let width = point.len() + 1;
+        for first in (0..rows).step_by(PARTS * WIDE) {
+            let some = (PARTS * WIDE).min(rows - first);
+            for (column, tile) in tiles[point.len()..][..columns].iter_mut().enumerate() {
+                for (nth, to) in tile.iter_mut().flat_map(|part| &mut part.0).take(some).enumerate()
+                {
+                    *to = arguments[(first + nth) * columns + column];
+                }
+            }
+            run_tiles(simd, &program.each, tiles, some.div_ceil(WIDE));
+            for (nth, result) in self.results().enumerate() {
+                let numbers = tiles[result].iter().flat_map(|part| part.0).take(some);
+                for (row, number) in (first..).zip(numbers) {
+                    block[row * width + nth].0[lane] = number;
                 }
             }
         }
@@ -234,29 +273,43 @@ fn formula_inlined<T: Number>(program: &Program<T>, pass: Pass<'_, T>) {
 }
 
 impl<T: Number> ManyModel<T> for Written<T> {
-    fn why_no_kernels(&self, _: usize) -> Option<String> {
-        Some("many fits of a formula run on the CPU".to_owned())
+    fn why_no_kernels(&self, parameters: usize) -> Option<String> {
+        let most = FormulaRow::MOST_PARAMETERS;
+        if parameters > most {
+            return Some(too_many_parameters(most, parameters));
+        }
+        let why = || match self.layout() {
+            Ok(layout) => layout.why_not_on_a_gpu(),
+            Err(error) => Some(error.to_string()),
+        };
+        self.why_no_kernels.get_or_init(why).clone()
     }
 
     fn linearise(&self, simd: Simd, pass: Pass<'_, T>) {
-        formula(simd, &self.program, pass);
+        let mut active = (0..WIDE).filter(|&lane| pass.lanes[lane]);
+        let (first, second) = (active.next(), active.next());
+        self.runs.with_rows(|tiles| match (first, second) {
+            (Some(only), None) => self.along_rows(simd, only, pass, tiles),
+            _ => self.in_lanes(simd, pass, tiles),
+        });
     }
 
     #[cfg(feature = "cuda")]
     fn on_gpu(
         &self,
-        _: &crate::backend::Cuda,
+        gpu: &Cuda,
         job: &Job<'_, T>,
-        _: &mut Room<T>,
-        _: &mut Watch<'_>,
+        room: &mut Room<T>,
+        watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let reason = ManyModel::<T>::why_no_kernels(self, 0).unwrap_or_default();
-        Err(crate::Error::ModelOnGpu { model: job.name.to_owned(), reason })
+        let filling = Arc::new(Filling::of_slopes(&self.layout()?));
+        let machine = gpu.filled_machine(Some(filling))?;
+        gpu::on_machine::<FormulaRow, _, T>(&machine, job, room, watch)
     }
 
     #[cfg(feature = "cuda")]
-    fn timed_on_gpu(&self, _: &crate::backend::Cuda, job: &Job<'_, T>, _: u32) -> Result<Duration> {
-        let reason = ManyModel::<T>::why_no_kernels(self, 0).unwrap_or_default();
-        Err(crate::Error::ModelOnGpu { model: job.name.to_owned(), reason })
+    fn timed_on_gpu(&self, gpu: &Cuda, job: &Job<'_, T>, times: u32) -> Result<Duration> {
+        let filling = Arc::new(Filling::of_slopes(&self.layout()?));
+        gpu::timed::<FormulaRow, _, T>(&gpu.filled_machine(Some(filling))?, job, times)
     }
 }

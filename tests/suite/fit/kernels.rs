@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use flockwork::{
     Error,
     backend::{Backend, Choice, Cpu, Emulated, Plan},
-    fit::{Data, Fit, Gaussians, Linear, Logistic, Loss, Polynomial},
+    fit::{Data, Fit, Gaussians, Linear, Logistic, Loss, Many, Polynomial},
     swarm::{Edge, Mode, Neighbourhood, Precision, Progress, Rule, Variation},
 };
 
@@ -13,7 +13,10 @@ use flockwork_device::fit::FormulaRow;
 
 use crate::common::{
     fits::{Case, as_in, cases, data, for_each_model, same_fit, same_fits, same_sums, same_swarm},
-    many::{ManyCase, Weights, many, many_cases, same_many_named, same_many_of_all},
+    many::{
+        self, ManyCase, Weights, equal_fits, many, many_cases, same_many_named, same_many_of_all,
+        stack,
+    },
 };
 
 const BOTH: [Precision; 2] = [Precision::F32, Precision::F64];
@@ -64,6 +67,21 @@ fn the_template_of_formulas_has_the_bits_of_the_cpu() {
             let fit = Fit::new(FormulaRow, data(columns, case.rows)).unwrap();
             let emulated = Emulated::new(4, 32).with_model(FormulaRow);
             same_sums(&as_in(&case, fit), &case, &emulated).unwrap();
+        }
+    }
+}
+
+#[test]
+fn the_template_of_many_fits_has_the_bits_of_the_cpu() {
+    for parameters in [1, 5, 8] {
+        for (nth, case) in many_cases().into_iter().enumerate() {
+            let stack = stack::<f64>(1 + 4 * (nth as u32 % 2), &case);
+            let many = Many::new(FormulaRow, stack).unwrap();
+            let many = many::as_in(&case, many.size("parameters", parameters).unwrap());
+            let emulated = Emulated::new(nth as u64, 32).with_model(FormulaRow);
+            let here = many.run_on(&Cpu::new(1).unwrap(), |_, _| {}).unwrap();
+            let there = many.run_on(&emulated, |_, _| {}).unwrap();
+            equal_fits(&here, &there, &format!("{parameters} parameters with {case:?}"));
         }
     }
 }

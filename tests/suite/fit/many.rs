@@ -9,7 +9,7 @@ use flockwork::{
     formula::Formula,
 };
 
-use crate::common::many::{ManyCase, equal_fits, many, many_cases, share};
+use crate::common::many::{ManyCase, equal_fits, many, many_cases, many_of_formula, share};
 
 /// Decays over a background, of as many data sets: amplitude, rate and background of each.
 fn decays(sets: usize) -> (Vec<f64>, Vec<f64>, impl Fn(usize) -> [f64; 3]) {
@@ -123,6 +123,76 @@ fn a_formula_is_fitted_as_a_built_in_model() {
         }
     }
     assert_eq!(typed.names(), ["base", "amp", "rate"]);
+}
+
+#[test]
+fn a_typed_in_gaussian_is_the_built_in_one() {
+    let spot = |image: usize, pixel: usize| {
+        let (x, y) = (pixel as f64 % 5.0 - 2.0 - 0.2 * share(image), (pixel / 5) as f64 - 1.9);
+        let noise = 3.0 * (share(100 + image * 25 + pixel) - 0.5);
+        50.0 * (1.0 + share(7 + image)) * (-(x * x + y * y) / 1.6).exp() + 10.0 + noise
+    };
+    let targets = (0..40 * 25).map(|at| spot(at / 25, at % 25)).collect();
+    let stack = Stack::images(5, 5, targets).unwrap();
+    let begin = vec![80.0, 2.0, 2.0, 1.0, 9.0];
+    let formula = "amplitude*exp(-((x - x0)^2 + (y - y0)^2)/(2*sigma^2)) + offset";
+    let typed = Many::from_formula(&formula.parse().unwrap(), stack.clone()).unwrap();
+    let built_in = Many::named("gaussian_2d", stack).unwrap();
+    assert_eq!(typed.names(), built_in.names());
+    let [typed, built_in] = [typed, built_in].map(|many| run(&many.begin(begin.clone()).unwrap()));
+    for set in 0..40 {
+        assert_eq!(typed.end(set), End::Converged);
+        let pairs = typed.parameters(set).iter().zip(built_in.parameters(set));
+        let errors = typed.errors(set).iter().zip(built_in.errors(set));
+        for ((a, b), (own, other)) in pairs.zip(errors) {
+            assert!(
+                (a - b).abs() < 1e-5 * own && (own - other).abs() < 1e-5 * own,
+                "{set}: {a} {b}"
+            );
+        }
+    }
+}
+
+/// Alone, so that a vector has rows, a data set is fitted as among others.
+#[test]
+fn formulas_have_the_same_bits_in_lanes_and_along_rows() {
+    for rows in [3, 16, 65, 130] {
+        for formula in ["a*exp(-x/b) + c", "a + b*x + c*if(x < 2, gamma(x), x^c)"] {
+            let case = ManyCase::of(6, rows, 0);
+            let shared = many_of_formula::<f64>(formula, 1, &case);
+            let together = run(&shared);
+            for set in 0..case.sets {
+                let x = shared.stack().arguments(set).to_vec();
+                let y = shared.stack().targets(set).to_vec();
+                let own = Stack::with_own_arguments(1, 1, x, y).unwrap();
+                let alone = Many::from_formula(&formula.parse().unwrap(), own).unwrap();
+                let begin = (0..3).map(|n| 0.1 + 2.0 * share(3 * set + n + 5)).collect();
+                let alone = alone.iterations(8).unwrap().loss(case.loss, 0.5).unwrap();
+                let alone = run(&alone.bounds("a", 0.25, 3.0).unwrap().begin(begin).unwrap());
+                let bits = |fits: &Fits<f64>, set: usize| {
+                    let numbers = fits.parameters(set).iter().chain(fits.errors(set));
+                    numbers.map(|number| number.to_bits()).collect::<Vec<_>>()
+                };
+                assert_eq!(bits(&alone, 0), bits(&together, set), "{formula}, {rows} rows, {set}");
+                assert_eq!(alone.iterations(0), together.iterations(set));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_gpu_says_which_formulas_it_does_not_take() {
+    let refused = |formula: &str| {
+        let stack = Stack::new(1, vec![1.0, 2.0], vec![1.0; 2]).unwrap();
+        let many = Many::from_formula(&formula.parse().unwrap(), stack).unwrap();
+        assert!(many.select(Choice::Cpu, 1).is_ok(), "a CPU takes all");
+        many.select(Choice::Cuda, 1).unwrap_err().to_string()
+    };
+    let nine = refused("a*x + b + c + d + f + g + h + i + j");
+    assert!(nine.contains("takes 8 parameters at most, not 9"), "{nine}");
+    assert!(refused("a*gamma(b*x)").contains("the derivative of gamma"));
+    let long = refused("sum(i in 0..900: exp(a*x*i))");
+    assert!(long.contains("operations, and a kernel at most 4096"), "{long}");
 }
 
 #[test]

@@ -144,6 +144,16 @@ impl Machine for Delayed {
         self.machine.download(buffer, length)
     }
 
+    fn write_at<T: Pod>(
+        &self,
+        buffer: &mut HostBuffer<T>,
+        start: usize,
+        elements: &[T],
+    ) -> Result<()> {
+        self.finish()?;
+        self.machine.write_at(buffer, start, elements)
+    }
+
     unsafe fn read_only<T: Pod>(&self, buffer: &HostBuffer<T>) -> ReadOnly<T> {
         // SAFETY: the caller's promise.
         unsafe { self.machine.read_only(buffer) }
