@@ -577,7 +577,9 @@ impl<V: Real, const D: usize> Descent<V, D> {
         let ratio = fell / self.gain;
         let bend = ratio + ratio - one;
         let shrunk = self.damping * (one - bend * bend * bend).limit(V::of(0.1), V::of(2.0));
-        let shrunk = choose(self.fresh, self.damping, shrunk.greatest(V::of(1e-18)));
+        // Of a first point, and of a step that was cut off, nothing was promised.
+        let promised = flag(self.gain.less(V::splat(V::Scalar::INFINITY)));
+        let shrunk = choose(promised, shrunk.greatest(V::of(1e-18)), self.damping);
         self.damping = choose(takes, shrunk, self.damping * self.growth);
         self.growth = choose(takes, V::of(2.0), self.growth + self.growth);
         self.value = choose(takes, normal.value, before);
@@ -609,17 +611,21 @@ impl<V: Real, const D: usize> Descent<V, D> {
         });
         let decomposed = Decomposed::of((&self.matrix, &moving), &added, (count, zero));
         let step = decomposed.solve(&right, count);
-        let mut gain = zero;
+        let (mut gain, mut cut) = (zero, zero);
         each(count, |i| {
             let (low, high) = bounds.of(i);
             let x = self.parameters[i];
-            let there = (x + step[i]).limit(low, high);
+            let wanted = x + step[i];
+            cut = cut + moving[i] * (flag::<V>(wanted.less(low)) + flag::<V>(high.less(wanted)));
+            let there = wanted.limit(low, high);
             self.trial[i] = choose(moving[i] * decomposed.definite, there, x);
             let moved = self.trial[i] - x;
             gain = moved.fma(added[i].fma(moved, self.gradient[i]), gain);
         });
-        // A step that is not one promises anything, so that it is not taken for the last.
-        let is_step = decomposed.definite * flag(V::of(0.5).less(any));
+        // A step that is none, or is cut off at a bound, promises anything, so that it is not taken for the
+        // last.
+        let is_whole = not(flag(V::of(0.5).less(cut)));
+        let is_step = decomposed.definite * flag(V::of(0.5).less(any)) * is_whole;
         self.gain = choose(is_step, gain, V::splat(V::Scalar::INFINITY));
         // All at bounds.
         let held = not(linear) * not(flag::<V>(V::of(0.5).less(any))) * not(flag(zero.less(end)));

@@ -66,11 +66,11 @@ pub fn conduct(
         run.text(&outcome, &written, kept.as_deref())
     };
     super::print(&report)?;
-    logged.and(drawn)?;
     if !outcome.is_feasible() {
+        // What could not be drawn for want of a value is no news.
         bail!("no point was found that satisfies all constraints");
     }
-    Ok(())
+    logged.and(drawn)
 }
 
 /// Draws the pictures asked for and adds each one drawn to `written`.

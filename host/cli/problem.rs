@@ -47,10 +47,11 @@ pub struct ProblemArguments {
     /// A constraint, given once for each: a comparison by <=, <, >=, > or ==, such as 'a*b <= 3', or
     /// several joined by `and`, of the variables, or of x[0], x[1] and so on if these have no names.
     /// Points that satisfy all are better than any others, which are told apart by their violation. The
-    /// run ends with descents by an augmented Lagrangian; it is on the CPU.
+    /// run ends with descents by an augmented Lagrangian. It is on the CPU, unless the function is a
+    /// formula and no constraint an equality.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     subject_to: Vec<String>,
-    /// By how much the sides of a constraint with == may differ [default: 0.0001].
+    /// By how much the sides of a constraint with == may differ, a number above 0 [default: 0.0001].
     #[arg(long, value_name = "TOLERANCE", requires = "subject_to", value_parser = tolerance)]
     equal_within: Option<f64>,
     /// Number of dimensions [default: that of the data, or 2, or the fewest the function takes].

@@ -330,6 +330,15 @@ impl Constraints {
         excesses.all(is_satisfied)
     }
 
+    /// The total violation at a point: 0 where all are satisfied, NaN where one has no value.
+    pub fn violation(&self, x: &[f64]) -> f64 {
+        let excesses = self.excesses(x).into_iter().enumerate();
+        let own = |(nth, excess): (usize, f64)| {
+            self.relation(nth).violation(excess, self.tolerance_of(nth))
+        };
+        excesses.map(own).sum()
+    }
+
     /// The total violation of those that are closures.
     fn called_violation(&self, x: &[f64]) -> f64 {
         let values = self.values(x);
@@ -394,8 +403,7 @@ macro_rules! in_precision {
                 Box::new(OnTiles {
                     inner: <$type>::of_function(&*self.inner).evaluator(simd),
                     operations: program.as_ref().map_or(0, |program| program.once.len()),
-                    violations: program.map(|program| Violations::new(program, simd)),
-                    constraints: Arc::clone(&self.constraints),
+                    total: Total::new(&self.constraints, program, simd),
                 })
             }
 
@@ -404,21 +412,37 @@ macro_rules! in_precision {
                 Err(self.why_on_cpu().1)
             }
         }
+
+        impl TotalOf<$type> for Arc<Constraints> {
+            fn total(&self, simd: Simd) -> Total<$type> {
+                Total::new(self, self.$program.clone(), simd)
+            }
+        }
     )* };
 }
 in_precision!(f32: single, f64: double);
 
-/// A function with constraints over tiles of particles.
-struct OnTiles<T> {
-    inner: Box<dyn Evaluator<T>>,
+/// Constraints as particles of a precision are held against them.
+pub(super) trait TotalOf<T> {
+    /// The total violation of particles.
+    fn total(&self, simd: Simd) -> Total<T>;
+}
+
+/// The total violation of particles.
+pub(super) struct Total<T> {
     violations: Option<Violations<T>>,
-    operations: usize,
     constraints: Arc<Constraints>,
 }
 
-impl<T: Number> OnTiles<T> {
-    /// How far each particle is from satisfying the constraints.
-    fn violations(&self, view: &View<T>, positions: &[T], particles: usize) -> [T; TILE] {
+impl<T: Number> Total<T> {
+    /// `program` is that of the constraints that are formulas.
+    fn new(constraints: &Arc<Constraints>, program: Option<Program<T>>, simd: Simd) -> Self {
+        let violations = program.map(|program| Violations::new(program, simd));
+        Self { violations, constraints: Arc::clone(constraints) }
+    }
+
+    /// How far each particle of a tile is from satisfying the constraints.
+    pub fn at(&self, view: &View<T>, positions: &[T], particles: usize) -> [T; TILE] {
         let mut all = [T::ZERO; TILE];
         if let Some(violations) = &self.violations {
             violations.at(view, positions, particles, &mut all);
@@ -437,7 +461,16 @@ impl<T: Number> OnTiles<T> {
         }
         all
     }
+}
 
+/// A function with constraints over tiles of particles.
+struct OnTiles<T> {
+    inner: Box<dyn Evaluator<T>>,
+    total: Total<T>,
+    operations: usize,
+}
+
+impl<T: Number> OnTiles<T> {
     /// Which particles of a tile satisfy all constraints; the others get their fitness.
     fn satisfied(
         &self,
@@ -446,7 +479,7 @@ impl<T: Number> OnTiles<T> {
         particles: usize,
         fitness: &mut [T; TILE],
     ) -> Vec<usize> {
-        let violations = self.violations(view, positions, particles);
+        let violations = self.total.at(view, positions, particles);
         fitness.fill(T::INFINITY);
         let mut satisfied = Vec::with_capacity(particles);
         for lane in 0..particles {
@@ -526,7 +559,7 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
     }
 
     fn terms(&self, view: &View<T>) -> usize {
-        let called = if self.constraints.are_written() { 0 } else { 1 << 16 };
+        let called = if self.total.constraints.are_written() { 0 } else { 1 << 16 };
         self.inner.terms(view).saturating_add(self.operations.div_ceil(4) + called)
     }
 }

@@ -126,18 +126,18 @@ fn descended(problem: &Problem, options: &Options, mut outcome: Outcome) -> Resu
 }
 
 /// The fitness of points, constraints and all.
-pub(super) struct Judge {
+struct Judge {
     swarm: Box<dyn Swarm<f64>>,
 }
 
 impl Judge {
-    pub fn new(problem: &Problem) -> Result<Self> {
+    fn new(problem: &Problem) -> Result<Self> {
         let one = Options { particles: 1, edge: Edge::Clamp, ..Options::default() };
         let plan = Plan::<f64>::new(problem, &one)?;
         Ok(Self { swarm: Cpu::new(1)?.swarm(problem.function(), plan)? })
     }
 
-    pub fn fitness(&mut self, x: &[f64]) -> Result<f64> {
+    fn fitness(&mut self, x: &[f64]) -> Result<f64> {
         Ok(self.swarm.evaluate(x)?[0])
     }
 }

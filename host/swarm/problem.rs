@@ -739,6 +739,11 @@ impl Problem {
         &self.constraints
     }
 
+    /// What is searched, and what it is subject to, for who keeps them.
+    pub(super) fn parts(&self) -> (Arc<dyn Function>, Arc<Constraints>) {
+        (Arc::clone(&self.function), Arc::clone(&self.constraints))
+    }
+
     /// The same without its constraints.
     pub(crate) fn unconstrained(&self) -> Self {
         let (function, constraints) = (Arc::clone(&self.objective), Arc::new(Constraints::none()));

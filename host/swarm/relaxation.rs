@@ -9,14 +9,33 @@
 //! with gradient-based mutation and feasible elites", CEC (2006). There the levels are of the total
 //! violation; here each equality has its own, so that units do not matter.
 
+use std::{
+    any::Any,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use flockwork_device::{
     math::Scalar,
     random::{Draw, Purpose, philox},
-    swarm::settings::Variable,
+    swarm::{layout::TILE, settings::Variable, view::View},
 };
 
-use super::Problem;
-use crate::{Result, formula::Relation};
+use super::{
+    Problem,
+    constraints::{Constraints, Total, TotalOf},
+};
+#[cfg(feature = "cuda")]
+use crate::backend::{Cuda, Plan, Swarm};
+use crate::{
+    Error, Result,
+    backend::{
+        Evaluator, Function, FunctionIn, Judged, Number, Simd,
+        feasible::{infeasible, most_feasible},
+        function::Named,
+    },
+    formula::Relation,
+};
 
 /// Points by which the first tolerances are chosen.
 const POINTS: u32 = 255;
@@ -43,16 +62,17 @@ pub(super) struct Relaxation<'a> {
     levels: u32,
     /// By this they are divided from one level to the next.
     shrink: f64,
+    found: Arc<Found>,
 }
 
 impl<'a> Relaxation<'a> {
     /// Of a run with this seed, in so many generations or iterations.
     pub fn new(problem: &'a Problem, seed: u64, generations: u64) -> Self {
         let constraints = problem.constraints();
-        let count = constraints.len();
+        let (count, found) = (constraints.len(), Arc::default());
         let is_equality = |nth: usize| constraints.relation(nth) == Relation::Equal;
         if !(0..count).any(is_equality) {
-            return Self { problem, widest: Vec::new(), levels: 0, shrink: SHRINK };
+            return Self { problem, widest: Vec::new(), levels: 0, shrink: SHRINK, found };
         }
         let points: Vec<Vec<f64>> =
             (0..POINTS).map(|point| constraints.excesses(&drawn(problem, seed, point))).collect();
@@ -70,7 +90,7 @@ impl<'a> Relaxation<'a> {
         let levels = (ratio.ln() / SHRINK.ln()).ceil().clamp(0.0, MOST_LEVELS);
         let levels = levels.min(share(generations) as f64);
         let shrink = SHRINK.max(ratio.powf(levels.max(1.0).recip()));
-        Self { problem, widest, levels: levels as u32, shrink }
+        Self { problem, widest, levels: levels as u32, shrink, found }
     }
 
     /// How many levels are wider than what was asked for.
@@ -78,15 +98,186 @@ impl<'a> Relaxation<'a> {
         self.levels
     }
 
-    /// The problem at a level: the one that was stated from [`Relaxation::levels`] on.
-    pub fn problem(&self, level: u32) -> Result<Problem> {
+    /// The function that is searched at a level: the one that was stated from [`Relaxation::levels`] on.
+    pub fn function(&self, level: u32) -> Result<Arc<dyn Function>> {
+        let (stated, constraints) = self.problem.parts();
         if level >= self.levels {
-            return Ok(self.problem.clone());
+            return Ok(stated);
         }
-        let asked = self.problem.constraints().tolerance();
+        let asked = constraints.tolerance();
         let share = self.shrink.powi(-(level as i32));
         let tolerances = self.widest.iter().map(|own| (own * share).max(asked));
-        self.problem.relaxed(tolerances.collect())
+        let (relaxed, _) = self.problem.relaxed(tolerances.collect())?.parts();
+        Ok(Arc::new(Noting { relaxed, constraints, found: Arc::clone(&self.found) }))
+    }
+
+    /// The best of all points evaluated at wider levels that satisfies the constraints as they were
+    /// stated: its fitness and position.
+    pub fn found(&self) -> Option<(f64, Vec<f64>)> {
+        self.found.best().clone()
+    }
+
+    /// What stands for the violation at a point, as the problem was stated; `None` if nothing is violated.
+    pub fn infeasible<T: Number>(&self, x: &[f64]) -> Option<f64> {
+        let violation = self.problem.constraints().violation(x);
+        match violation {
+            0.0 => None,
+            violation if violation.is_nan() => Some(f64::INFINITY),
+            violation => Some(infeasible(T::nearest(violation)).to_f64()),
+        }
+    }
+}
+
+/// The best point so far: the same whichever thread comes first.
+#[derive(Default)]
+struct Found(Mutex<Option<(f64, Vec<f64>)>>);
+
+impl Found {
+    fn best(&self) -> std::sync::MutexGuard<'_, Option<(f64, Vec<f64>)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fitness that a point must not exceed to be of interest.
+    fn limit(&self) -> f64 {
+        self.best().as_ref().map_or(f64::INFINITY, |(fitness, _)| *fitness)
+    }
+
+    fn offer(&self, fitness: f64, position: Vec<f64>) {
+        let mut best = self.best();
+        let is_better = best.as_ref().is_none_or(|(known, at)| {
+            fitness < *known || fitness == *known && position.iter().lt(at.iter())
+        });
+        if is_better {
+            *best = Some((fitness, position));
+        }
+    }
+}
+
+/// A function whose equalities are wider than stated, and which notes the points that satisfy them as
+/// stated.
+struct Noting {
+    relaxed: Arc<dyn Function>,
+    /// As stated.
+    constraints: Arc<Constraints>,
+    found: Arc<Found>,
+}
+
+impl Function for Noting {
+    fn info(&self) -> Named {
+        self.relaxed.info()
+    }
+
+    fn only_dims(&self) -> Option<u32> {
+        self.relaxed.only_dims()
+    }
+
+    fn why_on_cpu(&self) -> (&'static str, Error) {
+        self.relaxed.why_on_cpu()
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.relaxed.as_any()
+    }
+
+    fn begin(&self, resumed: Option<&Path>, saved: Option<&Path>) -> Result<()> {
+        self.relaxed.begin(resumed, saved)
+    }
+
+    fn can_be_cut_short(&self) -> bool {
+        self.relaxed.can_be_cut_short()
+    }
+
+    fn was_cut_short(&self) -> Result<bool> {
+        self.relaxed.was_cut_short()
+    }
+
+    fn why_no_value(&self) -> Option<Error> {
+        self.relaxed.why_no_value()
+    }
+}
+
+macro_rules! in_precision {
+    ($($type:ty),*) => { $(
+        impl FunctionIn<$type> for Noting {
+            fn evaluator(&self, simd: Simd) -> Box<dyn Evaluator<$type>> {
+                Box::new(NotingTiles::<$type> {
+                    relaxed: <$type>::of_function(&*self.relaxed).evaluator(simd),
+                    total: self.constraints.total(simd),
+                    found: Arc::clone(&self.found),
+                })
+            }
+
+            #[cfg(feature = "cuda")]
+            fn on_gpu(&self, _: &Cuda, _: Plan<$type>) -> Result<Box<dyn Swarm<$type>>> {
+                Err(self.why_on_cpu().1)
+            }
+        }
+    )* };
+}
+in_precision!(f32, f64);
+
+/// The same over tiles of particles.
+struct NotingTiles<T> {
+    relaxed: Box<dyn Evaluator<T>>,
+    total: Total<T>,
+    found: Arc<Found>,
+}
+
+impl<T: Number> NotingTiles<T> {
+    /// Notes the particles of a tile that satisfy the constraints and are not worse than what is known.
+    fn note(&self, view: &View<T>, positions: &[T], fitness: &[T]) {
+        let limit = self.found.limit().min(most_feasible::<T>());
+        let is_good =
+            |fitness: &T| fitness.to_f64() <= limit && fitness.to_f64() > f64::NEG_INFINITY;
+        if !fitness.iter().any(is_good) {
+            return;
+        }
+        let violations = self.total.at(view, positions, fitness.len());
+        for (lane, fitness) in fitness.iter().enumerate() {
+            if is_good(fitness) && violations[lane] <= T::ZERO {
+                let x = positions.iter().skip(lane).step_by(TILE);
+                self.found.offer(fitness.to_f64(), x.map(|x| x.to_f64()).collect());
+            }
+        }
+    }
+}
+
+impl<T: Number> Evaluator<T> for NotingTiles<T> {
+    fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
+        let Judged { positions, particles, fitness, image } = tile;
+        let own = Judged { positions, particles, fitness: &mut *fitness, image };
+        self.relaxed.evaluate(view, own);
+        self.note(view, positions, &fitness[..particles]);
+    }
+
+    fn terms(&self, view: &View<T>) -> usize {
+        self.relaxed.terms(view)
+    }
+
+    fn at_once(&self) -> bool {
+        self.relaxed.at_once()
+    }
+
+    fn evaluate_all(
+        &self,
+        view: &View<T>,
+        slots: &mut dyn Iterator<Item = usize>,
+        at: &dyn Fn(usize, u32) -> T,
+        fitness: &mut [T],
+    ) {
+        let slots: Vec<usize> = slots.collect();
+        self.relaxed.evaluate_all(view, &mut slots.iter().copied(), at, fitness);
+        let mut positions = vec![T::ZERO; view.dims as usize * TILE];
+        for some in slots.chunks(TILE) {
+            for (d, row) in (0..view.dims).zip(positions.chunks_exact_mut(TILE)) {
+                row.fill(at(some[0], d));
+                for (to, &slot) in row.iter_mut().zip(some) {
+                    *to = at(slot, d);
+                }
+            }
+            let own: Vec<T> = some.iter().map(|&slot| fitness[slot]).collect();
+            self.note(view, &positions, &own);
+        }
     }
 }
 

@@ -19,8 +19,7 @@ use flockwork_device::{
 
 use super::{
     Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
-    Start, StopReason, Variation,
-    descent::{self, Judge},
+    Start, StopReason, Variation, descent,
     outcome::{Worth, sign},
     polish::{Polisher, Step},
     relaxation::{Relaxation, share},
@@ -215,7 +214,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             polisher(problem, options, Some((&large, particles)))?;
         }
         let relaxation = Relaxation::new(problem, options.seed, iterations(problem, options));
-        let swarm = backend.swarm(relaxation.problem(level)?.function(), plan.clone())?;
+        let swarm = backend.swarm(&*relaxation.function(level)?, plan.clone())?;
         let ledger = Ledger {
             level,
             restarts,
@@ -284,7 +283,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.state.ledger.evaluations_besides += extra * u64::from(self.state.ledger.particles);
         // Also waits for the GPU.
         self.note_best()?;
-        if self.is_relaxed() { self.judge() } else { Ok(()) }
+        if self.is_relaxed() { self.note_found() } else { Ok(()) }
     }
 
     /// Whether equalities are wider than stated.
@@ -299,14 +298,18 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         most.clamp(1, u64::from(MOST_OF_LEVEL)) as u32
     }
 
-    /// Looks at what the best point at a wider level is worth as the problem was stated.
-    fn judge(&mut self) -> Result<()> {
+    /// Takes the best point of wider levels that satisfies the constraints as they were stated, or the one
+    /// that is the best at its level.
+    fn note_found(&mut self) -> Result<()> {
         let Best { position, .. } = self.swarm.best()?;
         let position: Vec<f64> = position.iter().map(|x| x.to_f64()).collect();
-        let fitness = Judge::new(self.problem)?.fitness(&position)?;
-        self.state.ledger.evaluations_besides += 1;
-        if self.state.ledger.best.as_ref().is_none_or(|(best, _)| fitness <= *best) {
-            self.state.ledger.best = Some((fitness, position));
+        let closest =
+            self.relaxation.infeasible::<T>(&reported(self.problem, &self.plan, &position));
+        let closest = closest.map(|fitness| (fitness, position));
+        for (fitness, position) in closest.into_iter().chain(self.relaxation.found()) {
+            if self.state.ledger.best.as_ref().is_none_or(|(best, _)| fitness <= *best) {
+                self.state.ledger.best = Some((fitness, position));
+            }
         }
         Ok(())
     }
@@ -316,15 +319,15 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     fn tighten(&mut self) -> Result<()> {
         let iteration = self.swarm.iteration();
         let is_due = iteration / self.iterations_of_level() > self.state.ledger.level;
-        let is_possible = self.left() > u64::from(self.state.ledger.particles);
+        let is_possible = self.left() >= u64::from(self.state.ledger.particles);
         if !(self.is_relaxed() && is_due && is_possible) {
             return Ok(());
         }
-        self.judge()?;
+        self.note_found()?;
         self.state.ledger.level += 1;
-        let problem = self.relaxation.problem(self.state.ledger.level)?;
+        let function = self.relaxation.function(self.state.ledger.level)?;
         let mut snapshot = self.swarm.snapshot()?;
-        self.swarm = self.backend.swarm(problem.function(), self.plan.clone())?;
+        self.swarm = self.backend.swarm(&*function, self.plan.clone())?;
         self.swarm.record_every(self.options.history)?;
         snapshot.best_fitness = self.swarm.evaluate(&snapshot.personal_bests)?;
         self.state.ledger.evaluations_besides += u64::from(self.state.ledger.particles);
@@ -337,6 +340,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             snapshot.bests = vec![Best { value, position, particle: particle as u32 }];
         }
         self.swarm.restore(&snapshot)?;
+        // What was found goes on with the swarm.
+        if let (Some((fitness, point)), Some(best)) = (&self.state.ledger.best, best)
+            && *fitness < best.1.to_f64()
+        {
+            let point: Vec<T> = point.iter().map(|&x| T::nearest(x)).collect();
+            self.swarm.implant(0, &point, T::nearest(*fitness))?;
+        }
         let now = self.iterations();
         let ledger = &mut self.state.ledger;
         (ledger.improved, ledger.swarm_improved) = (now, iteration);
@@ -554,11 +564,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         most.map(|most| descent::share_of_search(self.problem, most))
     }
 
-    /// Evaluations that the run may still spend, but for one that tells in the end what a point at a
-    /// wider level is worth.
+    /// Evaluations that the run may still spend.
     fn left(&self) -> u64 {
-        let spent = self.evaluations() + u64::from(self.is_relaxed());
-        self.most().map_or(u64::MAX, |most| most.saturating_sub(spent))
+        let most = self.most();
+        most.map_or(u64::MAX, |most| most.saturating_sub(self.evaluations()))
     }
 
     fn sample(&self, record: &Record) -> Sample {
@@ -796,7 +805,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             }
         };
         if self.is_relaxed() {
-            self.judge()?;
+            self.note_found()?;
         }
         self.note_personal_bests()?;
         let personal_bests = self.state.personal_bests.take().unwrap_or_default();

@@ -20,8 +20,7 @@ use flockwork_device::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable,
-    descent::{self, Judge},
+    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable, descent,
     outcome::{Worth, sign},
     relaxation::{Relaxation, share},
     run::{LOOK_EVERY, no_best, reported},
@@ -177,9 +176,6 @@ pub(super) struct Course {
     /// How far equalities have shrunk: see [`Relaxation`].
     #[serde(default)]
     pub level: u32,
-    /// Evaluations of points that were found at wider levels.
-    #[serde(default)]
-    pub besides: u64,
     /// The round's limits.
     #[serde(skip)]
     pub effort: f64,
@@ -227,7 +223,7 @@ pub(super) fn run(
     let generations = most / u64::from(lanes * Schedule::smallest(problem.dims()));
     let relaxation = Relaxation::new(problem, options.seed, generations);
     let lanes_at =
-        |level: u32| backend.lanes(relaxation.problem(level)?.function(), plan.clone(), schedule);
+        |level: u32| backend.lanes(&*relaxation.function(level)?, plan.clone(), schedule);
     let (course, searches) = match resumed {
         None => {
             let course = Course { best: (f64::INFINITY, Vec::new()), ..Course::default() };
@@ -243,7 +239,7 @@ pub(super) fn run(
         problem,
         options,
         generations,
-        levels: relaxation.levels(),
+        relaxation: &relaxation,
         lanes_at: &lanes_at,
         evaluations_before: course.evaluations,
         course,
@@ -260,8 +256,8 @@ struct Run<'a> {
     course: Course,
     /// Generations of the smallest population that the run's evaluations suffice for.
     generations: u64,
-    /// Levels at which equalities are wider than stated, and lanes at a level.
-    levels: u32,
+    relaxation: &'a Relaxation<'a>,
+    /// Lanes at a level.
     lanes_at: &'a dyn Fn(u32) -> Result<Box<dyn Lanes>>,
     schedule: Schedule,
     called: Instant,
@@ -351,6 +347,10 @@ impl Run<'_> {
                 !function.can_be_cut_short() && began.elapsed() < LOOK_EVERY && !is_late(&called)
             };
             let is_done = searches.advance(&limits, &goes_on)?;
+            let mut heads = searches.heads()?;
+            if self.is_relaxed() {
+                self.note_found(&mut heads);
+            }
             is_cut_short = function.was_cut_short()?;
             match before.filter(|_| is_cut_short) {
                 Some((course, lanes)) => {
@@ -360,13 +360,7 @@ impl Run<'_> {
                     searches.restore(&lanes)?;
                     self.course = course;
                 }
-                None => {
-                    let mut heads = searches.heads()?;
-                    if self.is_relaxed() {
-                        self.judge(&mut heads, is_done)?;
-                    }
-                    self.note(&heads, is_done);
-                }
+                None => self.note(&heads, is_done),
             }
         };
         if is_cut_short && self.course.best.0 == f64::INFINITY {
@@ -378,7 +372,7 @@ impl Run<'_> {
 
     /// Whether equalities are wider than stated.
     fn is_relaxed(&self) -> bool {
-        self.course.level < self.levels
+        self.course.level < self.relaxation.levels()
     }
 
     /// The lanes at the next level.
@@ -393,18 +387,18 @@ impl Run<'_> {
         Ok(searches)
     }
 
-    /// Replaces what the lanes have found at a wider level by what it is worth as the problem was
-    /// stated.
-    fn judge(&mut self, heads: &mut [Head], is_done: bool) -> Result<()> {
-        let mut judge = Judge::new(self.problem)?;
+    /// Replaces what the lanes have found at a wider level by how far it is from the problem as it was
+    /// stated, and takes the best of all points that satisfy that.
+    fn note_found(&mut self, heads: &mut [Head]) {
         for head in heads {
-            // Known at the end of a round: until then they are better at the level alone.
-            let is_known = is_done && head.best.0.is_finite();
-            head.best.0 = if is_known { judge.fitness(&head.best.1)? } else { f64::INFINITY };
-            self.course.besides += u64::from(is_known);
+            let is_known = head.best.0.is_finite();
+            let violated = self.relaxation.infeasible::<f64>(&head.best.1);
+            head.best.0 = violated.filter(|_| is_known).unwrap_or(f64::INFINITY);
             head.ended.iter_mut().for_each(|ended| ended.value = f64::INFINITY);
         }
-        Ok(())
+        if let Some(found) = self.relaxation.found().filter(|found| found.0 < self.course.best.0) {
+            self.course.best = found;
+        }
     }
 
     /// Takes what the lanes have found.
@@ -412,8 +406,7 @@ impl Run<'_> {
         let most = self.most();
         let course = &mut self.course;
         course.is_open = !is_done;
-        course.evaluations =
-            course.besides + heads.iter().map(|head| head.evaluations).sum::<u64>();
+        course.evaluations = heads.iter().map(|head| head.evaluations).sum();
         let had_effort_left = heads.iter().all(|head| head.effort < course.effort);
         if is_done && had_effort_left && course.evaluations == course.before {
             course.stuck_at = Some(most);
@@ -470,8 +463,6 @@ impl Run<'_> {
     fn allowance(&self) -> Option<f64> {
         let left =
             self.most().saturating_sub(self.course.evaluations) / u64::from(self.schedule.lanes);
-        // What the best point of each at a wider level is worth takes one.
-        let left = left.saturating_sub(u64::from(self.is_relaxed()));
         (left > 0 && self.course.stuck_at != Some(self.most())).then_some(left as f64)
     }
 
@@ -482,7 +473,8 @@ impl Run<'_> {
 
     fn begin_round(&mut self, allowance: f64) {
         let is_relaxed = self.is_relaxed();
-        let (generations, levels) = (share(self.generations), u64::from(self.levels.max(1)));
+        let (generations, levels) =
+            (share(self.generations), u64::from(self.relaxation.levels().max(1)));
         let course = &mut self.course;
         let tight = course.rounds.saturating_sub(course.level);
         let longer = FIRST_EFFORT * GROWTH.powi(tight.min(1000) as i32);

@@ -383,6 +383,28 @@ fn bounds_and_fixed_values_hold() {
     assert!(message.to_string().contains("it must be at least 1"), "{message}");
 }
 
+/// A first step that is cut off at a bound and refused promises nothing, and is not the end.
+#[test]
+fn a_descent_goes_on_where_its_first_step_is_cut_off() {
+    let x: Vec<f64> = (0..25).map(|row| 0.25 * f64::from(row)).collect();
+    let of = |tau: f64| x.iter().map(move |x| 2.7 * (-x / tau).exp() - 0.4);
+    let taus = [0.9, 1.065, 1.2, 1.4];
+    let y: Vec<f64> = taus.iter().flat_map(|&tau| of(tau)).collect();
+    let formula = Formula::parse("a*exp(-x/tau) + b").unwrap();
+    for (upper, start) in [(1000.0, 3.0), (5.0, 4.9), (5.0, 5.0), (20.0, 20.0)] {
+        let stack = Stack::new(1, x.clone(), y.clone()).unwrap();
+        let many = Many::from_formula(&formula, stack).unwrap();
+        assert_eq!(many.names(), ["a", "tau", "b"]);
+        let many = many.bounds("tau", 0.01, upper).unwrap();
+        let fits = run(&many.begin(vec![1.0, start, 0.0]).unwrap());
+        assert_eq!(fits.count(End::Converged), taus.len(), "{start}");
+        for (set, tau) in taus.iter().enumerate() {
+            let found = fits.parameters(set)[1];
+            assert!((found - tau).abs() < 1e-4, "{start}: {found}, not {tau}");
+        }
+    }
+}
+
 #[test]
 fn mistakes_are_told() {
     let message = |result: Result<Stack<f64>, Error>| result.unwrap_err().to_string();

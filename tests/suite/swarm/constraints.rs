@@ -16,7 +16,7 @@ use flockwork::{
 };
 
 use super::{cpu, run, swarm, watch};
-use crate::common::program::{program, text};
+use crate::common::program::{json, program, text};
 
 /// A function of CEC 2006: J. J. Liang and others, "Problem definitions and evaluation criteria for the
 /// CEC 2006 special session on constrained real-parameter optimization" (2006).
@@ -289,6 +289,40 @@ fn a_run_that_ends_before_equalities_are_narrow_tells_of_the_problem_as_stated()
         assert_eq!(violation == 0.0, outcome.is_feasible());
         assert_eq!(violation, ((left - 1.0).abs() - 1e-4).max(0.0));
         assert!(outcome.evaluations <= 40, "{}", outcome.evaluations);
+    }
+}
+
+/// Whole numbers whose product is 221 are 13 and 17, 1 and 221: what is evaluated at a wider tolerance and
+/// satisfies the equality must not be forgotten, since nothing leads from there to those points.
+#[test]
+fn points_that_satisfy_an_equality_are_not_forgotten() {
+    for seed in 1..=6 {
+        let line = format!(
+            "optimize --formula a+0*b --var a=1..30 --var b=1..30 --subject-to a*b==221 --maximise -s {seed}"
+        );
+        let outcome = json(&line);
+        assert_eq!(outcome["feasible"], true, "{outcome}");
+        assert_eq!(outcome["result"]["value"], 17.0, "seed {seed}");
+    }
+}
+
+#[test]
+fn equalities_take_no_more_evaluations_than_allowed() {
+    for (options, most) in [
+        ("-p 10", 11),
+        ("-p 20 --start opposition", 60),
+        ("--method swarm -p 10", 25),
+        ("", 7),
+        ("", 8),
+        ("", 47),
+        ("", 400),
+    ] {
+        let outcome = json(&format!(
+            "optimize --formula a^2+b^2 --var a=0,3 --var b=0,5 --subject-to a+b==2.5 {options} \
+             --evaluations {most} -b cpu"
+        ));
+        let spent = outcome["result"]["evaluations"].as_u64().unwrap();
+        assert!(spent <= most, "{options}: {spent} of {most}");
     }
 }
 
