@@ -283,7 +283,7 @@ pub const fn blocks(parameters: usize, words: u32) -> Option<u32> {
 /// What does not fit in registers: the state of a descent, while rows are summed.
 const fn local(parameters: usize, words: u32) -> Local {
     match (parameters, words) {
-        (..=3, _) => Local { stack: 64, hot: 0 },
+        (..=3, _) => Local { stack: 96, hot: 0 },
         (4..=5, _) => Local { stack: 512, hot: 12 },
         (6.., 1) => Local { stack: 640, hot: 16 },
         _ => Local { stack: 2048, hot: 32 },
