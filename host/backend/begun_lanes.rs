@@ -147,18 +147,22 @@ mod tests {
         swarm::{Edge, Options, Problem},
     };
 
+    fn limits(effort: f64) -> Limits {
+        Limits {
+            evaluations: 1e9,
+            effort,
+            target: f64::NEG_INFINITY,
+            best: f64::INFINITY,
+            feasible: f64::INFINITY,
+            goes_on: 0,
+        }
+    }
+
     /// The heads after a few rounds, each with a limit for the effort.
     fn heads(lanes: &mut dyn Lanes, goes_on: &(dyn Fn() -> bool + Sync)) -> Vec<Head> {
         let mut all = Vec::new();
         for round in 1..=4_u32 {
-            let mut limits = Limits {
-                evaluations: 1e9,
-                effort: f64::from(round) * 9000.0,
-                target: f64::NEG_INFINITY,
-                best: f64::INFINITY,
-                feasible: f64::INFINITY,
-                goes_on: 0,
-            };
+            let mut limits = limits(f64::from(round) * 9000.0);
             while !lanes.advance(&limits, goes_on).unwrap() {
                 limits.goes_on = 1;
             }
@@ -217,15 +221,7 @@ mod tests {
         while lanes.others.as_ref().is_some_and(|others| !others.thread.is_finished()) {
             thread::yield_now();
         }
-        let limits = Limits {
-            evaluations: 1e9,
-            effort: 1.0,
-            target: f64::NEG_INFINITY,
-            best: f64::INFINITY,
-            feasible: f64::INFINITY,
-            goes_on: 0,
-        };
-        let error = lanes.advance(&limits, &|| true).unwrap_err();
+        let error = lanes.advance(&limits(1.0), &|| true).unwrap_err();
         assert!(matches!(error, crate::Error::Interrupted));
     }
 }

@@ -206,6 +206,44 @@ impl<O: Objective, T: Number> FunctionIn<T> for Typed<O> {
     }
 }
 
+/// The methods of a [`Function`] that are those of the one in this field.
+macro_rules! as_within {
+    ($field:ident) => {
+        fn info(&self) -> $crate::backend::function::Named {
+            self.$field.info()
+        }
+
+        fn only_dims(&self) -> Option<u32> {
+            self.$field.only_dims()
+        }
+
+        fn as_any(&self) -> Option<&dyn std::any::Any> {
+            self.$field.as_any()
+        }
+
+        fn begin(
+            &self,
+            resumed: Option<&std::path::Path>,
+            saved: Option<&std::path::Path>,
+        ) -> $crate::Result<()> {
+            self.$field.begin(resumed, saved)
+        }
+
+        fn can_be_cut_short(&self) -> bool {
+            self.$field.can_be_cut_short()
+        }
+
+        fn was_cut_short(&self) -> $crate::Result<bool> {
+            self.$field.was_cut_short()
+        }
+
+        fn why_no_value(&self) -> Option<$crate::Error> {
+            self.$field.why_no_value()
+        }
+    };
+}
+pub(crate) use as_within;
+
 /// The constraints that a function of this many dimensions and with these data states of itself: their
 /// values at a point.
 pub(crate) fn constraints_of<O: Objective>(objective: O, dims: u32, data: Vec<f64>) -> Arc<Batch> {

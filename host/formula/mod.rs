@@ -72,6 +72,7 @@ pub(crate) use function::{LANES, NAME, PARTS, Row, Runs, Violations, Written, de
 pub(crate) use layout::{Layout, RowLayout};
 use lower::{Names, Variables};
 pub(crate) use machine::{run, run_tiles};
+use mistake::Mistake;
 pub(crate) use program::Program;
 #[cfg(any(feature = "cuda", test))]
 pub(crate) use ptx::Filling;
@@ -205,6 +206,21 @@ impl Formula {
         Ok(self.program::<f64>(None, x.len(), &[])?.at(x))
     }
 
+    /// What `lower` makes of the formula for variables of these names, or for so many elements of x, and
+    /// for columns.
+    fn lowered<R>(
+        &self,
+        names: Option<&[String]>,
+        elements: usize,
+        columns: &[String],
+        lower: impl FnOnce(&Syntax, Names<'_>) -> std::result::Result<R, Mistake>,
+    ) -> Result<R> {
+        let elements = u32::try_from(elements).unwrap_or(u32::MAX);
+        let variables = names.map_or(Variables::Elements(elements), Variables::Named);
+        lower(&self.syntax, Names { variables, columns })
+            .map_err(|mistake| mistake.in_text(&self.text))
+    }
+
     /// The formula for a GPU, for variables of these names, or for so many elements of x.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code, reason = "for GPUs"))]
     pub(crate) fn layout<S: Scalar>(
@@ -212,10 +228,7 @@ impl Formula {
         names: Option<&[String]>,
         elements: usize,
     ) -> Result<Layout<S>> {
-        let elements = u32::try_from(elements).unwrap_or(u32::MAX);
-        let variables = names.map_or(Variables::Elements(elements), Variables::Named);
-        lower::layout(&self.syntax, Names { variables, columns: &[] })
-            .map_err(|mistake| mistake.in_text(&self.text))
+        self.lowered(names, elements, &[], lower::layout)
     }
 
     /// The formula for a GPU, as a model of these parameters and columns.
@@ -225,9 +238,7 @@ impl Formula {
         parameters: &[String],
         columns: &[String],
     ) -> Result<RowLayout<S>> {
-        let variables = Variables::Named(parameters);
-        lower::row_layout(&self.syntax, Names { variables, columns })
-            .map_err(|mistake| mistake.in_text(&self.text))
+        self.lowered(Some(parameters), 0, columns, lower::row_layout)
     }
 
     /// The same with the derivatives by the parameters.
@@ -237,9 +248,7 @@ impl Formula {
         parameters: &[String],
         columns: &[String],
     ) -> Result<RowLayout<S>> {
-        let variables = Variables::Named(parameters);
-        lower::row_layout_with_slopes(&self.syntax, Names { variables, columns })
-            .map_err(|mistake| mistake.in_text(&self.text))
+        self.lowered(Some(parameters), 0, columns, lower::row_layout_with_slopes)
     }
 
     /// The instructions for these parameters and columns, and for the derivatives by the parameters.
@@ -248,9 +257,7 @@ impl Formula {
         parameters: &[String],
         columns: &[String],
     ) -> Result<Program<S>> {
-        let variables = Variables::Named(parameters);
-        lower::program_with_slopes(&self.syntax, Names { variables, columns })
-            .map_err(|mistake| mistake.in_text(&self.text))
+        self.lowered(Some(parameters), 0, columns, lower::program_with_slopes)
     }
 
     /// The instructions for variables of these names, or for so many elements of x; columns stand
@@ -261,10 +268,7 @@ impl Formula {
         elements: usize,
         columns: &[String],
     ) -> Result<Program<S>> {
-        let elements = u32::try_from(elements).unwrap_or(u32::MAX);
-        let variables = names.map_or(Variables::Elements(elements), Variables::Named);
-        lower::program(&self.syntax, Names { variables, columns })
-            .map_err(|mistake| mistake.in_text(&self.text))
+        self.lowered(names, elements, columns, lower::program)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Constraints: what a problem is subject to, and whether a point satisfies it.
 
-use std::{any::Any, path::Path, sync::Arc};
+use std::sync::Arc;
 
 use flockwork_device::swarm::{layout::TILE, view::View};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use crate::{
     backend::{
         Evaluator, Function, FunctionIn, Judged, Number, Simd,
         feasible::{feasible, infeasible},
-        function::Named,
+        function::as_within,
     },
     formula::{Comparison, Formula, Program, Relation, Scope, Violations, derived, told},
 };
@@ -323,11 +323,7 @@ impl Constraints {
 
     /// Whether a point satisfies all of them.
     pub fn are_satisfied(&self, x: &[f64]) -> bool {
-        let mut excesses = self.excesses(x).into_iter().enumerate();
-        let is_satisfied = |(nth, excess): (usize, f64)| {
-            self.relation(nth).violation(excess, self.tolerance_of(nth)) == 0.0
-        };
-        excesses.all(is_satisfied)
+        self.violation(x) == 0.0
     }
 
     /// The total violation at a point: 0 where all are satisfied, NaN where one has no value.
@@ -361,37 +357,11 @@ pub(crate) struct Constrained {
 }
 
 impl Function for Constrained {
-    fn info(&self) -> Named {
-        self.inner.info()
-    }
-
-    fn only_dims(&self) -> Option<u32> {
-        self.inner.only_dims()
-    }
+    as_within!(inner);
 
     fn why_on_cpu(&self) -> (&'static str, Error) {
         let error = Error::OnlyOnCpu { function: "a problem with constraints" };
         ("constraints are evaluated there", error)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        self.inner.as_any()
-    }
-
-    fn begin(&self, resumed: Option<&Path>, saved: Option<&Path>) -> Result<()> {
-        self.inner.begin(resumed, saved)
-    }
-
-    fn can_be_cut_short(&self) -> bool {
-        self.inner.can_be_cut_short()
-    }
-
-    fn was_cut_short(&self) -> Result<bool> {
-        self.inner.was_cut_short()
-    }
-
-    fn why_no_value(&self) -> Option<Error> {
-        self.inner.why_no_value()
     }
 }
 
@@ -460,6 +430,20 @@ impl<T: Number> Total<T> {
             *all = *all + T::nearest(self.constraints.called_violation(&point));
         }
         all
+    }
+}
+
+/// Writes the positions in these slots, at most 64, as a tile has them.
+pub(super) fn into_tile<T: Number>(
+    slots: &[usize],
+    at: &dyn Fn(usize, u32) -> T,
+    positions: &mut [T],
+) {
+    for (d, row) in (0..).zip(positions.chunks_exact_mut(TILE)) {
+        row.fill(at(slots[0], d));
+        for (to, &slot) in row.iter_mut().zip(slots) {
+            *to = at(slot, d);
+        }
     }
 }
 
@@ -539,12 +523,7 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
         let mut satisfied = Vec::with_capacity(slots.len());
         let mut positions = vec![T::ZERO; view.dims as usize * TILE];
         for some in slots.chunks(TILE) {
-            for (d, row) in (0..view.dims).zip(positions.chunks_exact_mut(TILE)) {
-                row.fill(at(some[0], d));
-                for (to, &slot) in row.iter_mut().zip(some) {
-                    *to = at(slot, d);
-                }
-            }
+            into_tile(some, at, &mut positions);
             let mut own = [T::INFINITY; TILE];
             let lanes = self.satisfied(view, &positions, some.len(), &mut own);
             for (&slot, own) in some.iter().zip(own) {

@@ -48,9 +48,10 @@ fn descends(problem: &Problem) -> bool {
         && problem.variables().iter().any(|&variable| variable != Variable::Integer)
 }
 
-/// The most evaluations of a run before its descents.
-pub(super) fn share_of_search(problem: &Problem, most: u64) -> u64 {
-    if descends(problem) { most - most / SHARE } else { most }
+/// The most evaluations of a run before its descents, if they are limited.
+pub(super) fn most_of_search(problem: &Problem, options: &Options) -> Option<u64> {
+    let most = options.stop.evaluations?;
+    Some(if descends(problem) { most - most / SHARE } else { most })
 }
 
 /// Ends a run: with constraints it descends, and says which are active and violated. An error if the function
@@ -182,7 +183,7 @@ fn descend(
                 _ => start / 3 % dims == d,
             };
             if is_replaced {
-                point[d as usize] = descent.coordinate(d as usize, unit);
+                point[d as usize] = problem.coordinate(d as usize, unit);
             }
         }
         ends.push(descent.go(&point, start % 3 != 1, judge, best)?);
@@ -283,19 +284,10 @@ impl<'a> Descent<'a> {
         !self.is_over
     }
 
-    /// A coordinate from 0 to 1 as it is in the box.
-    fn coordinate(&self, d: usize, unit: f64) -> f64 {
-        let (lower, upper) = (self.problem.lower()[d], self.problem.upper()[d]);
-        if self.problem.variables()[d] == Variable::Integer {
-            return (lower + ((upper - lower + 1.0) * unit).floor()).min(upper);
-        }
-        if unit >= 1.0 { upper } else { (lower + (upper - lower) * unit).clamp(lower, upper) }
-    }
-
     fn position(&self, units: &[f64]) -> Vec<f64> {
         let mut x = self.base.clone();
         for (&d, &unit) in self.free.iter().zip(units) {
-            x[d] = self.coordinate(d, unit);
+            x[d] = self.problem.coordinate(d, unit);
         }
         x
     }

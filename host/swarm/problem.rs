@@ -734,6 +734,15 @@ impl Problem {
         };
     }
 
+    /// A coordinate from 0 to 1 as it is in the box.
+    pub(super) fn coordinate(&self, dimension: usize, unit: f64) -> f64 {
+        let (lower, upper) = (self.lower[dimension], self.upper[dimension]);
+        if self.variables[dimension] == Variable::Integer {
+            return (lower + ((upper - lower + 1.0) * unit).floor()).min(upper);
+        }
+        if unit >= 1.0 { upper } else { (lower + (upper - lower) * unit).clamp(lower, upper) }
+    }
+
     /// The constraints.
     pub(crate) fn constraints(&self) -> &Constraints {
         &self.constraints

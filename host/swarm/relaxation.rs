@@ -9,21 +9,17 @@
 //! with gradient-based mutation and feasible elites", CEC (2006). There the levels are of the total
 //! violation; here each equality has its own, so that units do not matter.
 
-use std::{
-    any::Any,
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flockwork_device::{
     math::Scalar,
     random::{Draw, Purpose, philox},
-    swarm::{layout::TILE, settings::Variable, view::View},
+    swarm::{layout::TILE, view::View},
 };
 
 use super::{
     Problem,
-    constraints::{Constraints, Total, TotalOf},
+    constraints::{Constraints, Total, TotalOf, into_tile},
 };
 #[cfg(feature = "cuda")]
 use crate::backend::{Cuda, Plan, Swarm};
@@ -32,7 +28,7 @@ use crate::{
     backend::{
         Evaluator, Function, FunctionIn, Judged, Number, Simd,
         feasible::{infeasible, most_feasible},
-        function::Named,
+        function::as_within,
     },
     formula::Relation,
 };
@@ -133,7 +129,7 @@ impl<'a> Relaxation<'a> {
 struct Found(Mutex<Option<(f64, Vec<f64>)>>);
 
 impl Found {
-    fn best(&self) -> std::sync::MutexGuard<'_, Option<(f64, Vec<f64>)>> {
+    fn best(&self) -> MutexGuard<'_, Option<(f64, Vec<f64>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -163,36 +159,10 @@ struct Noting {
 }
 
 impl Function for Noting {
-    fn info(&self) -> Named {
-        self.relaxed.info()
-    }
-
-    fn only_dims(&self) -> Option<u32> {
-        self.relaxed.only_dims()
-    }
+    as_within!(relaxed);
 
     fn why_on_cpu(&self) -> (&'static str, Error) {
         self.relaxed.why_on_cpu()
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        self.relaxed.as_any()
-    }
-
-    fn begin(&self, resumed: Option<&Path>, saved: Option<&Path>) -> Result<()> {
-        self.relaxed.begin(resumed, saved)
-    }
-
-    fn can_be_cut_short(&self) -> bool {
-        self.relaxed.can_be_cut_short()
-    }
-
-    fn was_cut_short(&self) -> Result<bool> {
-        self.relaxed.was_cut_short()
-    }
-
-    fn why_no_value(&self) -> Option<Error> {
-        self.relaxed.why_no_value()
     }
 }
 
@@ -269,12 +239,7 @@ impl<T: Number> Evaluator<T> for NotingTiles<T> {
         self.relaxed.evaluate_all(view, &mut slots.iter().copied(), at, fitness);
         let mut positions = vec![T::ZERO; view.dims as usize * TILE];
         for some in slots.chunks(TILE) {
-            for (d, row) in (0..view.dims).zip(positions.chunks_exact_mut(TILE)) {
-                row.fill(at(some[0], d));
-                for (to, &slot) in row.iter_mut().zip(some) {
-                    *to = at(slot, d);
-                }
-            }
+            into_tile(some, at, &mut positions);
             let own: Vec<T> = some.iter().map(|&slot| fitness[slot]).collect();
             self.note(view, &positions, &own);
         }
@@ -288,11 +253,7 @@ fn drawn(problem: &Problem, seed: u64, point: u32) -> Vec<f64> {
         let purpose = Purpose::Start;
         let draw = Draw { key, iteration: point, particle: d, group: 0, purpose, nth: DRAWN };
         let (unit, _) = f64::uniform_pair(draw.block(), 0);
-        let (lower, upper) = (problem.lower()[d as usize], problem.upper()[d as usize]);
-        if problem.variables()[d as usize] == Variable::Integer {
-            return (lower + ((upper - lower + 1.0) * unit).floor()).min(upper);
-        }
-        (lower + (upper - lower) * unit).clamp(lower, upper)
+        problem.coordinate(d as usize, unit)
     };
     (0..problem.dims()).map(coordinate).collect()
 }

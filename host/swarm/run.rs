@@ -560,8 +560,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
 
     /// The most evaluations of the swarms.
     fn most(&self) -> Option<u64> {
-        let most = self.options.stop.evaluations;
-        most.map(|most| descent::share_of_search(self.problem, most))
+        descent::most_of_search(self.problem, self.options)
     }
 
     /// Evaluations that the run may still spend.
@@ -905,9 +904,8 @@ fn polisher(
 
 /// The most iterations of a run, of its first number of particles.
 fn iterations(problem: &Problem, options: &Options) -> u64 {
-    let evaluations = options.stop.evaluations;
-    let evaluations = evaluations.map(|most| descent::share_of_search(problem, most));
-    let limited = evaluations.map(|most| most / u64::from(options.particles.max(1)));
+    let most = descent::most_of_search(problem, options);
+    let limited = most.map(|most| most / u64::from(options.particles.max(1)));
     limited.unwrap_or(u64::MAX).min(u64::from(options.iterations))
 }
 

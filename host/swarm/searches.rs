@@ -42,8 +42,7 @@ const ALIKE: f64 = 1e-9;
 
 /// The most evaluations of a run.
 fn most(problem: &Problem, options: &Options) -> u64 {
-    let most = options.stop.evaluations;
-    most.map_or(u64::MAX, |most| descent::share_of_search(problem, most))
+    descent::most_of_search(problem, options).unwrap_or(u64::MAX)
 }
 
 /// The effort of a lane at a level at which equalities are wider than stated: so many generations of
