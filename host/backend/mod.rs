@@ -54,7 +54,7 @@ pub use lanes::{Ended, Head, Lanes};
 #[cfg(all(feature = "lineage", any(feature = "cuda", test)))]
 pub(crate) use machine::Machine;
 pub use number::Number;
-pub(crate) use number::Precision;
+pub(crate) use number::{Precision, in_each};
 pub use plan::Plan;
 pub(crate) use plan::{Fixed, FourWords, Member};
 pub(crate) use spread::Spread;

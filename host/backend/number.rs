@@ -2,11 +2,8 @@
 
 use flockwork_device::math::Scalar;
 
-use super::{
-    Cpu, Plan, Swarm,
-    function::{Function, FunctionIn},
-};
-use crate::{Result, names::named};
+use super::function::{Function, FunctionIn};
+use crate::names::named;
 
 named! {
     /// The precision of a run's arithmetic.
@@ -52,18 +49,50 @@ pub trait Number: Scalar {
     #[doc(hidden)]
     fn of_function(function: &dyn Function) -> &dyn FunctionIn<Self>;
 
-    /// A swarm on the CPU. Written for each type rather than generic, so that this library compiles it
-    /// and not every program that has a swarm.
+    /// Does work that this library compiles for each of the types.
     #[doc(hidden)]
-    fn cpu_swarm(
-        cpu: &Cpu,
-        function: &dyn Function,
-        plan: Plan<Self>,
-    ) -> Result<Box<dyn Swarm<Self>>>;
+    fn in_each<W: InEach>(input: W::Input<'_, Self>) -> W::Output<Self>;
 }
 
+/// Work that is compiled here for each [`Number`]. Whoever calls a generic function compiles it; vector code
+/// takes so long that only this library should.
+#[doc(hidden)]
+pub trait InEach {
+    /// What it is done with.
+    type Input<'a, T: Number>;
+    /// Its result.
+    type Output<T: Number>;
+    /// In `f32`.
+    fn single(input: Self::Input<'_, f32>) -> Self::Output<f32>;
+    /// In `f64`.
+    fn double(input: Self::Input<'_, f64>) -> Self::Output<f64>;
+}
+
+/// Declares a type whose [`InEach`] calls a generic function with the elements of a tuple.
+macro_rules! in_each {
+    ($name:ident<$life:lifetime, $number:ident>: fn(
+        $($argument:ident: $type:ty),* $(,)?
+    ) -> $output:ty = $function:path) => {
+        struct $name;
+
+        impl crate::backend::number::InEach for $name {
+            type Input<$life, $number: crate::backend::Number> = ($($type,)*);
+            type Output<$number: crate::backend::Number> = $output;
+
+            fn single(($($argument,)*): Self::Input<'_, f32>) -> Self::Output<f32> {
+                $function($($argument),*)
+            }
+
+            fn double(($($argument,)*): Self::Input<'_, f64>) -> Self::Output<f64> {
+                $function($($argument),*)
+            }
+        }
+    };
+}
+pub(crate) use in_each;
+
 macro_rules! numbers {
-    ($($type:ty: $precision:ident),*) => { $(
+    ($($type:ty: $precision:ident, $in_it:ident;)*) => { $(
         impl Number for $type {
             const PRECISION: Precision = Precision::$precision;
 
@@ -71,14 +100,10 @@ macro_rules! numbers {
                 function
             }
 
-            fn cpu_swarm(
-                cpu: &Cpu,
-                function: &dyn Function,
-                plan: Plan<Self>,
-            ) -> Result<Box<dyn Swarm<Self>>> {
-                cpu.swarm_in(function, plan)
+            fn in_each<W: InEach>(input: W::Input<'_, Self>) -> W::Output<Self> {
+                W::$in_it(input)
             }
         }
     )* };
 }
-numbers!(f32: F32, f64: F64);
+numbers!(f32: F32, single; f64: F64, double;);

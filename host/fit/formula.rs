@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Result,
     backend::{Evaluator, Judged, Number, Simd, dispatched},
-    formula::{DIRECTIONS, Dual, Formula, LANES, PARTS, Program, Row, Runs, run},
+    formula::{DIRECTIONS, Dual, Formula, LANES, PARTS, Program, Row, Runs, run, run_tiles},
 };
 #[cfg(feature = "cuda")]
 use crate::{
@@ -88,7 +88,7 @@ impl AnyModel for Written {
         range: (usize, usize),
     ) -> f64 {
         let mut sum = 0.0;
-        single(simd, &self.double, setup, parameters, range, &mut sum);
+        single(simd, (simd, &self.double), setup, parameters, range, &mut sum);
         sum
     }
 
@@ -157,7 +157,7 @@ impl<T: Number> Evaluator<T> for OnRows<T> {
             let mut sums = [[T::ZERO; LANES]; PARTS];
             let point = (parameters, particles.div_ceil(LANES));
             runs.with_rows(|rows| {
-                group(*simd, &runs.program, setup, point, (first, count), rows, &mut sums);
+                group(*simd, (*simd, &runs.program), setup, point, (first, count), rows, &mut sums);
             });
             *sums.as_flattened().as_array().expect("a tile")
         });
@@ -172,7 +172,7 @@ impl<T: Number> Evaluator<T> for OnRows<T> {
 dispatched! {
     /// The sum over an aligned group of rows for the particles of a tile.
     fn group<T: Number>(
-        program: &Program<T>,
+        program: (Simd, &Program<T>),
         setup: &Setup<T>,
         tile: (&[T], usize),
         range: (usize, usize),
@@ -183,7 +183,7 @@ dispatched! {
 
 #[inline(always)]
 fn group_inlined<T: Number>(
-    program: &Program<T>,
+    (simd, program): (Simd, &Program<T>),
     setup: &Setup<T>,
     (parameters, parts): (&[T], usize),
     (first, count): (usize, usize),
@@ -198,7 +198,7 @@ fn group_inlined<T: Number>(
             *to = Lanes(*from);
         }
     }
-    run(&program.once, rows, parts);
+    run_tiles(simd, &program.once, rows, parts);
     let mut trees = [Tree::new(); PARTS];
     let mut chunk = [Lanes([T::ZERO; LANES]); PARTS];
     for row in first..first + count {
@@ -206,7 +206,7 @@ fn group_inlined<T: Number>(
         for (to, &number) in rows[variables..].iter_mut().zip(&numbers[..columns]) {
             to[..parts].fill(Lanes([number; LANES]));
         }
-        run(&program.each, rows, parts);
+        run_tiles(simd, &program.each, rows, parts);
         let target = Lanes([numbers[columns]; LANES]);
         for (sum, &predicted) in chunk.iter_mut().zip(&rows[program.result]).take(parts) {
             *sum = setup.add(*sum, target - predicted, row);
@@ -226,7 +226,7 @@ fn group_inlined<T: Number>(
 dispatched! {
     /// The sum over an aligned group of rows at one point, with rows of data in SIMD lanes.
     fn single<>(
-        program: &Program<f64>,
+        program: (Simd, &Program<f64>),
         setup: &Setup<f64>,
         parameters: &[f64],
         range: (usize, usize),
@@ -236,7 +236,7 @@ dispatched! {
 
 #[inline(always)]
 fn single_inlined(
-    program: &Program<f64>,
+    (simd, program): (Simd, &Program<f64>),
     setup: &Setup<f64>,
     parameters: &[f64],
     (first, count): (usize, usize),
@@ -248,7 +248,7 @@ fn single_inlined(
     for (row, &parameter) in rows.iter_mut().zip(parameters) {
         row.fill(Lanes([parameter; LANES]));
     }
-    run(&program.once, &mut rows, PARTS);
+    run_tiles(simd, &program.once, &mut rows, PARTS);
     let mut tree = Tree::new();
     let mut chunk = 0.0;
     // A chunk is a multiple of so many rows.
@@ -262,7 +262,7 @@ fn single_inlined(
                 *to = number;
             }
         }
-        run(&program.each, &mut rows, (end - begin).div_ceil(LANES));
+        run_tiles(simd, &program.each, &mut rows, (end - begin).div_ceil(LANES));
         let predicted = rows[program.result].iter().flat_map(|part| part.0);
         let targets = numbers.iter().skip(columns).step_by(columns + 1);
         for ((row, predicted), target) in (begin..end).zip(predicted).zip(targets) {

@@ -248,8 +248,7 @@ impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
         let sums = over_groups(setup.rows, bytes, &|first, count| {
             let mut sums = [T::ZERO; TILE];
             let range = (first, count);
-            let many = *simd == Simd::Avx512;
-            group(*simd, model, setup, parameters, (particles, many), range, &mut sums);
+            group(*simd, model, setup, parameters, particles, range, &mut sums);
             sums
         });
         judge(view, &mut tile, &sums);
@@ -263,22 +262,22 @@ impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
 dispatched! {
     /// The sum over an aligned group of rows for each of the tile's particles. Several rows at once
     /// if the model gains by it and there are enough registers.
-    fn group<M: Model, T: Scalar>(
+    fn group<M: Model, T: Scalar; const width>(
         model: &M,
         setup: &Setup<T>,
         parameters: &[T],
-        particles: (usize, bool),
+        particles: usize,
         range: (usize, usize),
         sums: &mut [T; TILE],
     ) => group_inlined
 }
 
 #[inline(always)]
-fn group_inlined<M: Model, T: Scalar>(
+fn group_inlined<M: Model, T: Scalar, const WIDTH: u8>(
     model: &M,
     setup: &Setup<T>,
     parameters: &[T],
-    tile: (usize, bool),
+    particles: usize,
     (first, count): (usize, usize),
     sums: &mut [T; TILE],
 ) {
@@ -289,7 +288,7 @@ fn group_inlined<M: Model, T: Scalar>(
     let (shape, loss) = (&setup.shape, &setup.loss);
     if !M::SHARES {
         // As many as stay in registers; lanes without particles exist in memory only.
-        let passes = tile.0.div_ceil(LANES);
+        let passes = particles.div_ceil(LANES);
         for (nth, sums) in sums.chunks_exact_mut(LANES).enumerate().take(passes) {
             let point = Part { parameters, first: nth * LANES };
             let sum: Lanes<T, LANES> = by_rows(model, (shape, loss), &point, &rows, (first, count));
@@ -297,7 +296,10 @@ fn group_inlined<M: Model, T: Scalar>(
         }
         return;
     }
-    if loss.kind == Kind::Squares && !rows.is_weighted() {
+    // Each of these numbers takes the compiler as long as a whole model. Without AVX2 there is little to
+    // keep in registers.
+    let keeps = !cfg!(target_arch = "x86_64") || WIDTH != Simd::Baseline as u8;
+    if keeps && loss.kind == Kind::Squares && !rows.is_weighted() {
         let (numbers, loss) = (rows.numbers, &Loss::SQUARES);
         macro_rules! known {
             ($($columns:literal)*) => {
@@ -305,7 +307,10 @@ fn group_inlined<M: Model, T: Scalar>(
                     $($columns => {
                         let shape = &Shape { columns: $columns, ..*shape };
                         let rows = &Known::<T, $columns> { numbers };
-                        return in_lanes(model, (shape, loss), parameters, tile, rows, part, sums);
+                        let to_sum = (shape, loss);
+                        return in_lanes::<M, T, WIDTH>(
+                            model, to_sum, parameters, particles, rows, part, sums,
+                        );
                     })*
                     _ => {}
                 }
@@ -313,7 +318,7 @@ fn group_inlined<M: Model, T: Scalar>(
         }
         known!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
-    in_lanes(model, (shape, loss), parameters, tile, &rows, part, sums);
+    in_lanes::<M, T, WIDTH>(model, (shape, loss), parameters, particles, &rows, part, sums);
 }
 
 /// [`evaluate::group`] without closures: the compiler leaves one around a whole model as a call, and
@@ -348,11 +353,11 @@ fn by_rows<M: Model, V: Real>(
 /// The sum over a group of rows for the particles of a tile, [`LANES`] particles at a time, with a
 /// pass over the rows for each. `after` are the numbers that follow the group.
 #[inline(always)]
-fn in_lanes<M: Model, T: Scalar>(
+fn in_lanes<M: Model, T: Scalar, const WIDTH: u8>(
     model: &M,
     to_sum: (&Shape, &Loss<T>),
     parameters: &[T],
-    (particles, many): (usize, bool),
+    particles: usize,
     rows: &impl Rows<T>,
     (first, count, after): (usize, usize, &[T]),
     sums: &mut [T; TILE],
@@ -364,7 +369,7 @@ fn in_lanes<M: Model, T: Scalar>(
         let point = Part { parameters, first: nth * LANES };
         let next = after.as_ptr().cast::<u8>().wrapping_add(nth * count * step);
         let (some, next) = ((first, count), (next, step));
-        let sum: Lanes<T, LANES> = if many {
+        let sum: Lanes<T, LANES> = if WIDTH == Simd::Avx512 as u8 {
             pass::<M, _, AT_ONCE_WIDE>(model, to_sum, &point, rows, some, next)
         } else {
             pass::<M, _, AT_ONCE>(model, to_sum, &point, rows, some, next)

@@ -16,7 +16,9 @@ use flockwork_device::{
     },
 };
 
-use super::{Comparison, DIRECTIONS, Dual, Formula, Layout, Program, Relation, Scope, run};
+use super::{
+    Comparison, DIRECTIONS, Dual, Formula, Layout, Program, Relation, Scope, run, run_tiles,
+};
 use crate::{
     Error, Result,
     backend::{Evaluator, Function, FunctionIn, Judged, Number, Simd, dispatched, function::Named},
@@ -266,7 +268,7 @@ struct OnRows<T> {
 impl<T: Number> Evaluator<T> for OnRows<T> {
     fn evaluate(&self, view: &View<T>, tile: Judged<'_, T>) {
         let Self { runs, simd } = self;
-        runs.with_rows(|rows| evaluate(*simd, &runs.program, view, tile, rows));
+        runs.with_rows(|rows| evaluate(*simd, (*simd, &runs.program), view, tile, rows));
     }
 
     fn terms(&self, _: &View<T>) -> usize {
@@ -277,7 +279,7 @@ impl<T: Number> Evaluator<T> for OnRows<T> {
 
 dispatched! {
     fn evaluate<T: Number>(
-        program: &Program<T>,
+        program: (Simd, &Program<T>),
         view: &View<T>,
         tile: Judged<'_, T>,
         rows: &mut [Row<T>],
@@ -286,7 +288,7 @@ dispatched! {
 
 #[inline(always)]
 fn evaluate_inlined<T: Number>(
-    program: &Program<T>,
+    (simd, program): (Simd, &Program<T>),
     view: &View<T>,
     tile: Judged<'_, T>,
     rows: &mut [Row<T>],
@@ -302,7 +304,7 @@ fn evaluate_inlined<T: Number>(
             *seen = unsafe { view.moved(dimension, at(dimension, part)) };
         }
     }
-    run(&program.once, rows, parts);
+    run_tiles(simd, &program.once, rows, parts);
     tile.fitness.fill(T::INFINITY);
     for (part, fitness) in tile.fitness.chunks_exact_mut(LANES).enumerate().take(parts) {
         let value = defined(rows[program.result][part]);
@@ -342,7 +344,8 @@ impl<T: Number> Violations<T> {
                     *seen = unsafe { told(view, dimension, position) };
                 }
             }
-            run_on(*simd, &runs.program, rows, parts);
+            run_tiles(*simd, &runs.program.once, rows, parts);
+            run_tiles(*simd, &runs.program.each, rows, parts);
             for (to, from) in violations.chunks_exact_mut(LANES).zip(&rows[runs.program.result]) {
                 to.copy_from_slice(&from.0);
             }
@@ -361,20 +364,6 @@ pub(crate) unsafe fn told<V: Real>(view: &View<V::Scalar>, dimension: u32, posit
             && Variable::from_word(view.variables.at(dimension as usize)) == Variable::Integer;
         if is_whole { whole(position, &view.bound(dimension)) } else { position }
     }
-}
-
-dispatched! {
-    fn run_on<T: Number>(
-        program: &Program<T>,
-        rows: &mut [Row<T>],
-        parts: usize,
-    ) => run_on_inlined
-}
-
-#[inline(always)]
-fn run_on_inlined<T: Number>(program: &Program<T>, rows: &mut [Row<T>], parts: usize) {
-    run(&program.once, rows, parts);
-    run(&program.each, rows, parts);
 }
 
 /// A program's value and its derivatives along all inputs.

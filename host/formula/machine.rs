@@ -9,7 +9,7 @@ use flockwork_device::{
 pub(super) use flockwork_device::formula::{Binary, one, two};
 
 use super::{function::Row, program::Instruction};
-use crate::backend::{Number, dispatched};
+use crate::backend::{Number, Simd, dispatched, in_each};
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,13 +36,37 @@ impl Operation {
     }
 }
 
+/// Runs instructions on the first parts of rows of tiles: the one place where all operations are compiled
+/// for each width of vectors, which takes the compiler seconds.
+pub(crate) fn run_tiles<T: Number>(
+    simd: Simd,
+    code: &[Instruction],
+    rows: &mut [Row<T>],
+    parts: usize,
+) {
+    T::in_each::<RunTiles>((simd, code, rows, parts));
+}
+
+in_each! {
+    RunTiles<'a, T>: fn(
+        simd: Simd,
+        code: &'a [Instruction],
+        rows: &'a mut [Row<T>],
+        parts: usize,
+    ) -> () = run_tiles_dispatched
+}
+
 dispatched! {
-    /// Runs instructions on the first parts of rows of tiles.
-    pub(crate) fn run_tiles<T: Number>(
+    fn run_tiles_dispatched<T: Number>(
         code: &[Instruction],
         rows: &mut [Row<T>],
         parts: usize,
-    ) => run
+    ) => run_tiles_inlined
+}
+
+#[inline(always)]
+fn run_tiles_inlined<T: Number>(code: &[Instruction], rows: &mut [Row<T>], parts: usize) {
+    run(code, rows, parts);
 }
 
 /// Runs instructions on the first parts of the rows, each of which holds `WIDE` times as many numbers as

@@ -5,7 +5,7 @@ use flockwork_device::swarm::{settings::Variable, update::Bound};
 use super::{Problem, Start};
 use crate::{
     Error, Result,
-    backend::{Cpu, Number, Plan, Swarm},
+    backend::{Cpu, Number, Plan, Swarm, in_each},
     points,
 };
 
@@ -29,7 +29,7 @@ pub(super) fn start<T: Number>(
             swarm.start(Some(&scaled(plan, &unit)))
         }
         Start::Opposition => {
-            let mut positions = uniform(plan)?;
+            let mut positions = T::in_each::<Uniform>((plan,))?;
             let mut opposite = positions.clone();
             for (index, x) in opposite.iter_mut().enumerate() {
                 let Bound { lower, upper, .. } = bound(plan, index);
@@ -46,7 +46,7 @@ pub(super) fn start<T: Number>(
             swarm.start(Some(&positions))
         }
         Start::Points(given) => {
-            let mut positions = uniform(plan)?;
+            let mut positions = T::in_each::<Uniform>((plan,))?;
             for (particle, point) in given.iter().enumerate() {
                 check(problem, particle, point)?;
                 for (d, &x) in point.iter().enumerate() {
@@ -71,6 +71,10 @@ fn scaled<T: Number>(plan: &Plan<T>, unit: &[f64]) -> Vec<T> {
         T::nearest(u).fma(upper - lower, lower).limit(lower, upper)
     };
     unit.iter().enumerate().map(place).collect()
+}
+
+in_each! {
+    Uniform<'a, T>: fn(plan: &'a Plan<T>) -> Result<Vec<T>> = uniform
 }
 
 /// The positions that [`Start::Uniform`] would give.

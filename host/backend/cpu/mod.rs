@@ -31,7 +31,9 @@ pub use simd::Simd;
 pub(crate) use simd::{dispatched, narrow};
 pub use swarm::CpuSwarm;
 
-use super::{Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function};
+use super::{
+    Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function, number::in_each,
+};
 use crate::{Error, Result};
 
 /// More threads than any machine has cores; this many can be started in a moment.
@@ -123,22 +125,30 @@ impl Cpu {
         self.pool.install(work)
     }
 
-    /// As [`Backend::swarm`].
-    pub(super) fn swarm_in<T: Number>(
-        &self,
-        function: &dyn Function,
-        plan: Plan<T>,
-    ) -> Result<Box<dyn Swarm<T>>> {
-        check_function(&plan, function)?;
-        let evaluator = T::of_function(function).evaluator(self.simd);
-        let swarm = CpuSwarm::new(Arc::clone(&self.pool), self.simd, Some(evaluator), plan)?;
-        Ok(Box::new(swarm))
-    }
-
     /// A swarm whose points are evaluated by the caller: see [`CpuSwarm::propose`].
     pub(crate) fn headless<T: Number>(&self, plan: Plan<T>) -> Result<CpuSwarm<T>> {
         CpuSwarm::new(Arc::clone(&self.pool), self.simd, None, plan)
     }
+}
+
+in_each! {
+    MakeSwarm<'a, T>: fn(
+        cpu: &'a Cpu,
+        function: &'a dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> = swarm
+}
+
+/// As [`Backend::swarm`].
+fn swarm<T: Number>(
+    cpu: &Cpu,
+    function: &dyn Function,
+    plan: Plan<T>,
+) -> Result<Box<dyn Swarm<T>>> {
+    check_function(&plan, function)?;
+    let evaluator = T::of_function(function).evaluator(cpu.simd);
+    let swarm = CpuSwarm::new(Arc::clone(&cpu.pool), cpu.simd, Some(evaluator), plan)?;
+    Ok(Box::new(swarm))
 }
 
 impl Backend for Cpu {
@@ -157,7 +167,7 @@ impl Backend for Cpu {
         function: &dyn Function,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
-        T::cpu_swarm(self, function, plan)
+        T::in_each::<MakeSwarm>((self, function, plan))
     }
 
     fn lanes(

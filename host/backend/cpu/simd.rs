@@ -55,11 +55,12 @@ impl fmt::Display for Simd {
 }
 
 /// Defines a function that calls another, compiled for the given vector instructions; everything
-/// that is always inlined into it is compiled for them too.
+/// that is always inlined into it is compiled for them too. With `; const width` among the parameters the
+/// other one's last parameter is the [`Simd`] that it is compiled for, as a `u8`.
 macro_rules! dispatched {
-    ($(#[$doc:meta])* $visibility:vis fn $name:ident<$($generic:ident: $bound:path),*>(
-        $($argument:ident: $type:ty),* $(,)?
-    ) => $inner:ident) => {
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident<
+        $($generic:ident: $bound:path),* $(; const $width:ident)?
+    >($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
         $(#[$doc])*
         $visibility fn $name<$($generic: $bound),*>(
             simd: crate::backend::Simd,
@@ -68,12 +69,18 @@ macro_rules! dispatched {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2<$($generic: $bound),*>($($argument: $type),*) {
-                $inner($($argument),*)
+                $inner::<
+                    $($generic,)*
+                    $({ let $width = crate::backend::Simd::Avx2; $width as u8 })?
+                >($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             fn avx512<$($generic: $bound),*>($($argument: $type),*) {
-                $inner($($argument),*)
+                $inner::<
+                    $($generic,)*
+                    $({ let $width = crate::backend::Simd::Avx512; $width as u8 })?
+                >($($argument),*)
             }
             match simd {
                 // SAFETY: a `Cpu` has a width only if the processor has the instructions.
@@ -82,7 +89,10 @@ macro_rules! dispatched {
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 crate::backend::Simd::Avx2 => unsafe { avx2($($argument),*) },
-                _ => $inner($($argument),*),
+                _ => $inner::<
+                    $($generic,)*
+                    $({ let $width = crate::backend::Simd::Baseline; $width as u8 })?
+                >($($argument),*),
             }
         }
     };

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Result,
-    backend::{Cpu, Number, Simd, narrow},
+    backend::{Cpu, Number, Simd, in_each, narrow},
 };
 
 /// Data sets that a thread takes at a time.
@@ -31,6 +31,24 @@ const CHUNK: usize = 4 * WIDE;
 const ROUND: f64 = 0.1;
 
 pub(super) fn solve<T: Number>(
+    cpu: &Cpu,
+    job: &Job<'_, T>,
+    room: &mut Room<T>,
+    watch: &mut Watch<'_>,
+) -> Result<()> {
+    T::in_each::<Solve>((cpu, job, room, watch))
+}
+
+in_each! {
+    Solve<'a, T>: fn(
+        cpu: &'a Cpu,
+        job: &'a Job<'a, T>,
+        room: &'a mut Room<T>,
+        watch: &'a mut Watch<'a>,
+    ) -> Result<()> = solve_in
+}
+
+fn solve_in<T: Number>(
     cpu: &Cpu,
     job: &Job<'_, T>,
     room: &mut Room<T>,

@@ -43,7 +43,7 @@ use super::{
 };
 use crate::{
     Error, Result, Verdict,
-    backend::{AnyBackend, Choice, Number, Simd},
+    backend::{AnyBackend, Choice, Number, Simd, in_each},
     formula::Formula,
 };
 
@@ -184,6 +184,22 @@ impl<T: Number> Job<'_, T> {
 /// Called with the number of data sets that are fitted and of all; may end the run.
 pub type Watch<'a> = dyn FnMut(usize, usize) -> ControlFlow<()> + Send + 'a;
 
+in_each! {
+    Named<'a, T>: fn(name: &'a str, stack: Stack<T>) -> Result<Many<T>> = named
+}
+
+/// As [`Many::named`].
+fn named<T: Number>(name: &str, stack: Stack<T>) -> Result<Many<T>> {
+    struct Make<T>(Stack<T>);
+    impl<T: Number> device::Visitor for Make<T> {
+        type Output = Result<Many<T>>;
+        fn visit<M: Model>(self, model: M) -> Self::Output {
+            Many::new(model, self.0)
+        }
+    }
+    device::with_model(name, Make(stack)).unwrap_or_else(|_| Err(unknown_model(name)))
+}
+
 impl<T: Number> Many<T> {
     /// The default of [`Many::iterations`].
     pub const ITERATIONS: u32 = 100;
@@ -214,14 +230,7 @@ impl<T: Number> Many<T> {
     /// # Errors
     /// If there is no model of that name, and as [`Many::new`].
     pub fn named(name: &str, stack: Stack<T>) -> Result<Self> {
-        struct Make<T>(Stack<T>);
-        impl<T: Number> device::Visitor for Make<T> {
-            type Output = Result<Many<T>>;
-            fn visit<M: Model>(self, model: M) -> Self::Output {
-                Many::new(model, self.0)
-            }
-        }
-        device::with_model(name, Make(stack)).unwrap_or_else(|_| Err(unknown_model(name)))
+        T::in_each::<Named>((name, stack))
     }
 
     /// Fits of a formula: names of the stack's columns are data, all others parameters.
