@@ -6,8 +6,7 @@ use std::ptr;
 
 use thiserror::Error;
 
-use super::binding::LIBRARY_VARIABLE;
-use super::driver::call;
+use super::binding::{self, LIBRARY_VARIABLE};
 use super::version::{Capability, Version};
 
 /// The result of everything in [`super`].
@@ -441,7 +440,8 @@ impl Code {
         let mut name = ptr::null();
         // Without a driver the call returns NOT_INITIALIZED.
         // SAFETY: `name` is written before the call returns.
-        unsafe { call!(cuGetErrorName(self.0, &mut name)) }.ok()?;
+        let code = unsafe { (binding::functions().cuGetErrorName)(self.0, &mut name) };
+        Self(code).check("cuGetErrorName").ok()?;
         if name.is_null() {
             return None;
         }

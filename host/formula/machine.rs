@@ -8,7 +8,7 @@ use flockwork_device::{
 
 pub(super) use flockwork_device::formula::{Binary, one, two};
 
-use super::{function::Row, program::Instruction};
+use super::function::Row;
 use crate::backend::{Number, Simd, dispatched, in_each};
 
 /// An operation.
@@ -34,6 +34,15 @@ impl Operation {
             Self::Choose | Self::Fused => 3,
         }
     }
+}
+
+/// An operation on rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instruction {
+    pub(super) operation: Operation,
+    pub(super) to: u32,
+    /// As many as the operation has; the others are 0.
+    pub(super) from: [u32; 3],
 }
 
 /// Runs instructions on the first parts of rows of tiles: the one place where all operations are compiled

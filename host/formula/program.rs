@@ -10,7 +10,7 @@ use flockwork_device::{
 use super::machine::{
     self,
     Binary::{Add, Divide, Multiply, Subtract},
-    Operation,
+    Instruction, Operation,
 };
 
 /// In place of the degree of what is no polynomial.
@@ -157,15 +157,6 @@ impl<S: Scalar> Graph<S> {
             None => self.computed(Operation::Choose, [condition, yes, no]),
         }
     }
-}
-
-/// An operation on rows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Instruction {
-    pub(super) operation: Operation,
-    pub(super) to: u32,
-    /// As many as the operation has; the others are 0.
-    pub(super) from: [u32; 3],
 }
 
 /// A formula as instructions: first those that depend on variables alone, which are run once for many

@@ -59,7 +59,7 @@ pub use options::{
     Coefficients, Edge, Large, Mode, Neighbourhood, Options, Preset, Randomness, Restart, Rule,
     Schedule, Start, Stop,
 };
-pub use outcome::{Frame, Outcome, Progress, Sample, StopReason};
+pub use outcome::{Agreement, Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
 pub use polish::{Method, Polish};
 pub use problem::{KnownOptimum, Problem};
@@ -67,5 +67,5 @@ pub(crate) use run::minimize_with_personal_bests;
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};
 pub use search::Search;
-pub use searches::{Agreement, Searches};
+pub use searches::Searches;
 pub(crate) use state::PersonalBest;

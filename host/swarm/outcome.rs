@@ -2,11 +2,20 @@
 
 use std::{fmt, time::Duration};
 
-use flockwork_device::objective::Goal;
+use flockwork_device::{
+    objective::Goal,
+    swarm::{settings::Variable, update::Bound, view},
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Agreement, Constraint, Problem};
-use crate::backend::{Record, feasible::most_feasible};
+use super::{Constraint, Problem};
+use crate::{
+    Error,
+    backend::{Number, Plan, Record, feasible::most_feasible},
+};
+
+/// How often a run's observer is called.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The progress of a run.
 ///
@@ -394,4 +403,47 @@ impl Outcome {
     pub fn evaluations_per_second(&self) -> f64 {
         self.evaluations_timed as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
+}
+
+/// How many searches ended at the best value: the more, the surer it is.
+///
+/// ```
+/// use flockwork::{objective::Levy, swarm::{Problem, Search, Searches}};
+///
+/// let search = Search::new(Problem::new(Levy, 2)?.shifted(1)?).searches(Searches::default());
+/// let agreement = search.run()?.agreement.expect("a run of searches");
+/// assert!(agreement.agreeing >= 5 && agreement.agreeing <= agreement.ended);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Searches that have ended.
+    pub ended: u32,
+    /// Those that ended at the best value of all.
+    pub agreeing: u32,
+}
+
+/// Explains why there is no best: no value was finite, or one was infinitely good.
+pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u64) -> Error {
+    if let Some(error) = problem.function().why_no_value() {
+        return error;
+    }
+    let objective = problem.name().to_owned();
+    if fitness == f64::NEG_INFINITY {
+        let value = sign(problem.goal()) * fitness;
+        return Error::InfiniteBest { objective, value, precision: T::NAME, evaluations };
+    }
+    Error::NoFiniteFitness { objective, evaluations }
+}
+
+/// A position as the user sees it: integer variables are whole.
+pub(super) fn reported<T: Number>(problem: &Problem, plan: &Plan<T>, position: &[f64]) -> Vec<f64> {
+    let coordinate = |(d, &x): (usize, &f64)| {
+        if problem.variables()[d] == Variable::Integer {
+            view::whole(T::nearest(x), &Bound::from_words(plan.bounds[d].0)).to_f64()
+        } else {
+            x
+        }
+    };
+    position.iter().enumerate().map(coordinate).collect()
 }

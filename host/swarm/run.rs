@@ -14,13 +14,12 @@ use std::{
 use flockwork_device::{
     math::Scalar,
     random::{Draw, Purpose, philox},
-    swarm::{settings::Variable, update::Bound, view},
 };
 
 use super::{
     Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
     Start, StopReason, Variation, descent,
-    outcome::{Worth, sign},
+    outcome::{LOOK_EVERY, Worth, no_best, reported, sign},
     polish::{Polisher, Step},
     relaxation::{Relaxation, share},
     saved, searches, start,
@@ -34,9 +33,6 @@ use crate::{
 
 /// The most iterations at a level at which equalities are wider than stated.
 const MOST_OF_LEVEL: u32 = 50;
-
-/// How often the observer is called.
-pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Searches for the best value of a problem with a swarm.
 ///
@@ -872,19 +868,6 @@ fn in_f64<T: Number>(
     Ok(again.map(|(again, found)| if again.is_finite() { again } else { found }).collect())
 }
 
-/// Explains why there is no best: no value was finite, or one was infinitely good.
-pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u64) -> Error {
-    if let Some(error) = problem.function().why_no_value() {
-        return error;
-    }
-    let objective = problem.name().to_owned();
-    if fitness == f64::NEG_INFINITY {
-        let value = sign(problem.goal()) * fitness;
-        return Error::InfiniteBest { objective, value, precision: T::NAME, evaluations };
-    }
-    Error::NoFiniteFitness { objective, evaluations }
-}
-
 /// The polisher of a swarm: a small one, or a large one with this many particles.
 fn polisher(
     problem: &Problem,
@@ -932,18 +915,6 @@ fn nth_seed(seed: u64, restarts: u32) -> u64 {
     let draw = Draw { key, iteration: 0, particle: restarts, group: 0, purpose, nth: 0 };
     let [low, high, ..] = draw.block();
     u64::from(high) << 32 | u64::from(low)
-}
-
-/// A position as the user sees it: integer variables are whole.
-pub(super) fn reported<T: Number>(problem: &Problem, plan: &Plan<T>, position: &[f64]) -> Vec<f64> {
-    let coordinate = |(d, &x): (usize, &f64)| {
-        if problem.variables()[d] == Variable::Integer {
-            view::whole(T::nearest(x), &Bound::from_words(plan.bounds[d].0)).to_f64()
-        } else {
-            x
-        }
-    };
-    position.iter().enumerate().map(coordinate).collect()
 }
 
 /// How many iterations to do before the next report, given that the last ones took `elapsed`: at

@@ -13,8 +13,7 @@ use super::{
     Frame, Options, Problem, Sample, Searches,
     constraints::{self, Constraints},
     polish::Polisher,
-    searches::Course,
-    state::{Ledger, PersonalBest, State},
+    state::{Course, Ledger, PersonalBest, State},
 };
 use crate::{
     Error, Result,

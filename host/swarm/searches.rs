@@ -20,11 +20,12 @@ use flockwork_device::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason, Variable, descent,
-    outcome::{Worth, sign},
+    Agreement, Edge, Options, Outcome, Problem, Progress, Sample, Saved, Stop, StopReason,
+    Variable, descent,
+    outcome::{LOOK_EVERY, Worth, no_best, reported, sign},
     relaxation::{Relaxation, share},
-    run::{LOOK_EVERY, no_best, reported},
     saved,
+    state::Course,
 };
 use crate::{
     Error, Result,
@@ -140,57 +141,6 @@ impl Searches {
         }
         Ok(())
     }
-}
-
-/// How many searches ended at the best value: the more, the surer it is.
-///
-/// ```
-/// use flockwork::{objective::Levy, swarm::{Problem, Search, Searches}};
-///
-/// let search = Search::new(Problem::new(Levy, 2)?.shifted(1)?).searches(Searches::default());
-/// let agreement = search.run()?.agreement.expect("a run of searches");
-/// assert!(agreement.agreeing >= 5 && agreement.agreeing <= agreement.ended);
-/// # Ok::<(), flockwork::Error>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Agreement {
-    /// Searches that have ended.
-    pub ended: u32,
-    /// Those that ended at the best value of all.
-    pub agreeing: u32,
-}
-
-/// What a run has done, as it is saved.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Course {
-    /// Rounds begun.
-    pub rounds: u32,
-    /// Whether the last of them was interrupted.
-    pub is_open: bool,
-    /// The most evaluations of the run for which no lane had enough left for a generation.
-    pub stuck_at: Option<u64>,
-    /// Evaluations of all lanes, and where the last round began.
-    pub evaluations: u64,
-    pub before: u64,
-    /// How far equalities have shrunk: see [`Relaxation`].
-    #[serde(default)]
-    pub level: u32,
-    /// The round's limits.
-    #[serde(skip)]
-    pub effort: f64,
-    #[serde(skip)]
-    pub allowance: f64,
-    /// The best value when it began; infinite before the first.
-    #[serde(skip)]
-    pub best_before: f64,
-    /// The searches that have ended.
-    #[serde(skip)]
-    pub ended: Vec<Ended>,
-    /// The best value and point; infinite and none before the first round.
-    #[serde(skip)]
-    pub best: (f64, Vec<f64>),
-    #[serde(skip)]
-    pub history: Vec<Sample>,
 }
 
 /// Runs searches as [`minimize`](super::minimize) runs swarms.

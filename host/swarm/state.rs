@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Frame, Sample, polish::Polisher};
+use crate::backend::Ended;
 
 /// A particle's personal best: its fitness and position.
 pub(crate) type PersonalBest = (f64, Vec<f64>);
@@ -50,6 +51,39 @@ pub(super) struct Ledger {
     /// The best fitness at the last check: of all swarms, and of the current one.
     #[serde(skip)]
     pub last_seen: [f64; 2],
+}
+
+/// What a run of searches has done, as it is saved.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Course {
+    /// Rounds begun.
+    pub rounds: u32,
+    /// Whether the last of them was interrupted.
+    pub is_open: bool,
+    /// The most evaluations of the run for which no lane had enough left for a generation.
+    pub stuck_at: Option<u64>,
+    /// Evaluations of all lanes, and where the last round began.
+    pub evaluations: u64,
+    pub before: u64,
+    /// How far equalities have shrunk: see [`Relaxation`](super::relaxation::Relaxation).
+    #[serde(default)]
+    pub level: u32,
+    /// The round's limits.
+    #[serde(skip)]
+    pub effort: f64,
+    #[serde(skip)]
+    pub allowance: f64,
+    /// The best value when it began; infinite before the first.
+    #[serde(skip)]
+    pub best_before: f64,
+    /// The searches that have ended.
+    #[serde(skip)]
+    pub ended: Vec<Ended>,
+    /// The best value and point; infinite and none before the first round.
+    #[serde(skip)]
+    pub best: (f64, Vec<f64>),
+    #[serde(skip)]
+    pub history: Vec<Sample>,
 }
 
 /// The state of a run besides its problem, its options and its current swarm.
