@@ -2,7 +2,7 @@
 
 use std::{
     any::Any,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Mutex, OnceLock, TryLockError},
 };
 
 use flockwork_device::{
@@ -235,27 +235,54 @@ impl<S: Scalar> Program<S> {
     }
 }
 
-/// A program, and the rows that it was run on, for whoever runs it next: several threads do at once.
+/// A program, and for each thread the rows that it runs on.
 pub(crate) struct Runs<T> {
     pub program: Program<T>,
-    /// Rows that nobody is using, their constants in place.
-    idle: Mutex<Vec<Vec<Row<T>>>>,
+    /// A place for each of a pool's threads, made when first wanted.
+    places: OnceLock<Box<[Place<T>]>>,
 }
+
+/// Rows with the constants in their places; none yet if it is empty. A run takes a few microseconds, so
+/// that one list for all threads would be locked as often as there is time for: each locks a place of its
+/// own, in cache lines of its own.
+#[repr(align(128))]
+struct Place<T>(Mutex<Vec<Row<T>>>);
+
+/// Threads with places of their own; those beyond share them, and make new rows where one is in use.
+const PLACES: usize = 256;
 
 impl<T: Number> Runs<T> {
     pub fn new(program: Program<T>) -> Self {
-        Self { program, idle: Mutex::new(Vec::new()) }
+        Self { program, places: OnceLock::new() }
     }
 
     /// Does something with rows that have the constants in their places.
     pub fn with_rows<R>(&self, work: impl FnOnce(&mut [Row<T>]) -> R) -> R {
-        // Rows are as good as new whatever happened to those who had them.
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = idle().pop();
-        let mut rows = taken.unwrap_or_else(|| self.program.rows());
-        let result = work(&mut rows);
-        idle().push(rows);
-        result
+        let places = self
+            .places
+            .get_or_init(|| (0..PLACES).map(|_| Place(Mutex::new(Vec::new()))).collect());
+        let thread = rayon::current_thread_index().unwrap_or(0);
+        let mut made;
+        let mut held;
+        let rows = match places[thread % PLACES].0.try_lock() {
+            Ok(rows) => {
+                held = rows;
+                &mut *held
+            }
+            // Rows are as good as new whatever happened to those who had them.
+            Err(TryLockError::Poisoned(poisoned)) => {
+                held = poisoned.into_inner();
+                &mut *held
+            }
+            Err(TryLockError::WouldBlock) => {
+                made = Vec::new();
+                &mut made
+            }
+        };
+        if rows.is_empty() {
+            *rows = self.program.rows();
+        }
+        work(rows)
     }
 }
 
