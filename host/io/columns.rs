@@ -1,6 +1,10 @@
 //! Columns of numbers: text with or without names, or NumPy arrays.
 
-use std::{collections::BTreeMap, path::Path, str::FromStr};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::Path,
+    str::FromStr,
+};
 
 use flockwork_device::math::Real;
 
@@ -157,6 +161,8 @@ pub struct Columns {
     pub weights: Vec<f64>,
     /// The data set of each row, if they were wanted.
     pub groups: Vec<String>,
+    /// The data sets in the order in which they first appear, those too whose rows are all left out.
+    pub all_groups: Vec<String>,
     /// The names of the arguments and the target.
     pub names: Vec<String>,
     /// Number of rows left out because a number is missing.
@@ -165,6 +171,19 @@ pub struct Columns {
     /// missing number was written; a `line of a title`, `line of units`, `line of names, some of
     /// them numbers` or `line of empty fields`; a `column of row names`.
     pub left_out: BTreeMap<String, usize>,
+}
+
+impl Columns {
+    /// Notes the data set of a row, whether the row was kept or left out.
+    fn note_group(&mut self, group: &str, seen: &mut HashSet<String>) {
+        if self.groups.len() < self.y.len() {
+            self.groups.push(group.to_owned());
+        }
+        if !seen.contains(group) {
+            seen.insert(group.to_owned());
+            self.all_groups.push(group.to_owned());
+        }
+    }
 }
 
 /// The index of a column, the function applied to it, and its name.
@@ -527,6 +546,7 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
     let named = !(first.0.is_empty() || is_alone);
     let sources = Sources::new(wanted, places.len(), named.then_some(&names[..]))?;
     let mut columns = sources.begin();
+    let mut seen = HashSet::new();
     for row in 0..first.1.rows {
         let at = |column: usize| {
             let (array, within): (&npy::Array<'_>, usize) = places[column];
@@ -541,11 +561,9 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
         };
         let told = sources.take(&mut columns, wanted.skip_missing, at);
         told.map_err(|(column, _, what)| format!("row {row}, column {column} (from 0) is {what}"))?;
-        if let Some(group) = sources.group
-            && columns.groups.len() < columns.y.len()
-        {
+        if let Some(group) = sources.group {
             let (array, within): (&npy::Array<'_>, usize) = places[group];
-            columns.groups.push(array.at(row, within).to_string());
+            columns.note_group(&array.at(row, within).to_string(), &mut seen);
         }
     }
     Ok(columns)
@@ -581,6 +599,7 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
     });
     let sources = Sources::new(wanted, count, names.as_deref())?;
     let mut columns = sources.begin();
+    let mut seen = HashSet::new();
     columns.left_out.extend(top.left_out);
     for record in rows {
         let Record { line, fields } = record?;
@@ -617,17 +636,17 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
             };
             format!("line {line}, column {}{name} is {what}{advice}", column + 1)
         })?;
-        if let Some(group) = sources.group
-            && columns.groups.len() < columns.y.len()
-        {
+        if let Some(group) = sources.group {
             let text = &fields[group].text;
-            if text.is_empty() {
+            if text.is_empty() && columns.groups.len() < columns.y.len() {
                 let column = group + 1;
                 return Err(format!(
                     "line {line}, column {column} is empty, and every row needs a data set"
                 ));
             }
-            columns.groups.push(text.clone().into_owned());
+            if !text.is_empty() {
+                columns.note_group(text, &mut seen);
+            }
         }
     }
     Ok(columns)

@@ -256,24 +256,18 @@ impl Arguments {
             bail!("{} is binary: --group names a column of a table", file.display());
         }
         let wanted = io::Wanted { group: self.of_many.group.clone(), ..self.wanted(formula) };
-        let Columns { x, y, weights, groups, names, skipped, .. } =
+        let Columns { x, y, weights, groups, all_groups: called, names, skipped, .. } =
             io::parse_columns(&bytes, file, &wanted)?;
-        // In the order in which they first appear.
-        let mut index = HashMap::new();
-        let mut called = Vec::new();
-        let mut rows: Vec<Vec<usize>> = Vec::new();
-        for (row, group) in groups.into_iter().enumerate() {
-            let set = *index.entry(group.clone()).or_insert_with(|| {
-                called.push(group);
-                rows.push(Vec::new());
-                rows.len() - 1
-            });
-            rows[set].push(row);
+        let index: HashMap<_, _> =
+            called.iter().enumerate().map(|(set, name)| (name, set)).collect();
+        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); called.len()];
+        for (row, group) in groups.iter().enumerate() {
+            rows[index[group]].push(row);
         }
         let columns = names.len() - 1;
         let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
         let of = |row: usize| &x[row * columns..][..columns];
-        let first = rows.first().map_or(&[][..], |rows| &rows[..]);
+        let first = rows.iter().find(|rows| !rows.is_empty()).map_or(&[][..], |rows| &rows[..]);
         let same = rows.iter().all(|rows| {
             rows.len() == longest && rows.iter().zip(first).all(|(&a, &b)| of(a) == of(b))
         });
@@ -290,9 +284,10 @@ impl Arguments {
                 Stack::new(columns as u32, arguments, targets)?
             }
             false => {
-                // A row that is missing repeats the first one's arguments.
+                // A row that is missing repeats the first one's arguments, or those of another data set.
                 let all = |rows: &Vec<usize>| {
-                    let gaps = std::iter::repeat_n(rows[0], longest - rows.len());
+                    let one = rows.first().or(first.first()).copied().unwrap_or(0);
+                    let gaps = std::iter::repeat_n(one, longest - rows.len());
                     rows.iter().copied().chain(gaps).collect::<Vec<_>>()
                 };
                 let arguments = rows.iter().flat_map(|rows| {

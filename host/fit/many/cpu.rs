@@ -25,8 +25,10 @@ use crate::{
     backend::{Cpu, Number, Simd, in_each, narrow},
 };
 
-/// Data sets that a thread takes at a time.
+/// Data sets that a thread takes at a time, but for those with many starting points.
 const CHUNK: usize = 4 * WIDE;
+/// Descents that it takes at a time where there are so many: a run ends only between chunks.
+const DESCENTS: usize = 16 * CHUNK;
 /// How long a round between two looks at the watch should take, in seconds.
 const ROUND: f64 = 0.1;
 
@@ -58,7 +60,8 @@ fn solve_in<T: Number>(
     let (numbers, words) = (room.numbers.numbers_mut(), room.words.numbers_mut());
     numbers.fill(T::nearest(f64::NAN));
     words.fill(End::NotFitted as u32);
-    let chunks = numbers.chunks_mut(CHUNK * width).zip(words.chunks_mut(CHUNK * WORDS));
+    let chunk = (DESCENTS / job.starts.max(1) as usize).clamp(1, CHUNK);
+    let chunks = numbers.chunks_mut(chunk * width).zip(words.chunks_mut(chunk * WORDS));
     let mut chunks: Vec<_> = chunks.enumerate().collect();
     let mut round = cpu.pool().current_num_threads();
     let mut done = 0;
@@ -69,7 +72,7 @@ fn solve_in<T: Number>(
         let begun = Instant::now();
         cpu.install(|| {
             some.par_iter_mut().for_each(|(nth, (numbers, words))| {
-                let chunk = Chunk { simd: cpu.simd(), job, first: *nth * CHUNK };
+                let chunk = Chunk { simd: cpu.simd(), job, first: *nth * chunk };
                 match job.settings.parameters {
                     ..=8 => chunk.run::<8>(numbers, words),
                     _ => chunk.run::<32>(numbers, words),

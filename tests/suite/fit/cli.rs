@@ -220,6 +220,19 @@ fn a_data_set_for_each_group() {
     let (shape, numbers) = flockwork::io::read_stack::<f64>(path("t.npy").as_ref()).unwrap();
     assert_eq!(shape, [3, 10]);
     assert!((numbers[10 + 2] - rate).abs() < 1e-4 && numbers[10 + 9] == 1.0);
+
+    // A data set whose numbers are all missing keeps its place.
+    let holes = "g,x,y\nb,0,NA\na,0,1\na,1,2\na,2,3\nb,1,\nc,0,2\nc,1,4\nc,3,8\n";
+    fs::write(path("holes.csv"), holes).unwrap();
+    let told = json(&format!(
+        "fit {} --group g --x x --y y --skip-missing --model polynomial --degree 1 -b cpu --table {}",
+        path("holes.csv"),
+        path("h.csv")
+    ));
+    assert!(told["sets"] == 3 && told["ended"]["too_few_rows"] == 1, "{told}");
+    let table = fs::read_to_string(path("h.csv")).unwrap();
+    let first: Vec<&str> = table.lines().filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(first, ["set", "b", "a", "c"], "{table}");
 }
 
 #[test]
