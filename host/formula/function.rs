@@ -242,9 +242,8 @@ pub(crate) struct Runs<T> {
     places: OnceLock<Box<[Place<T>]>>,
 }
 
-/// Rows with the constants in their places; none yet if it is empty. A run takes a few microseconds, so
-/// that one list for all threads would be locked as often as there is time for: each locks a place of its
-/// own, in cache lines of its own.
+/// Rows with the constants in their places; none yet if it is empty. Every thread would lock a list that
+/// they shared every few microseconds, so each locks a place of its own, on a cache line of its own.
 #[repr(align(128))]
 struct Place<T>(Mutex<Vec<Row<T>>>);
 

@@ -1,7 +1,7 @@
 //! Columns of numbers: text with or without names, or NumPy arrays.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::{BTreeMap, HashMap},
     path::Path,
     str::FromStr,
 };
@@ -159,10 +159,11 @@ pub struct Columns {
     pub y: Vec<f64>,
     /// The weights, if there are any.
     pub weights: Vec<f64>,
-    /// The data set of each row, if they were wanted.
-    pub groups: Vec<String>,
-    /// The data sets in the order in which they first appear, those too whose rows are all left out.
-    pub all_groups: Vec<String>,
+    /// The data set of each row, as an index into `group_names`, if data sets were wanted.
+    pub groups: Vec<usize>,
+    /// The names of the data sets in the order in which they first appear, including those whose rows are
+    /// all left out.
+    pub group_names: Vec<String>,
     /// The names of the arguments and the target.
     pub names: Vec<String>,
     /// Number of rows left out because a number is missing.
@@ -175,13 +176,17 @@ pub struct Columns {
 
 impl Columns {
     /// Notes the data set of a row, whether the row was kept or left out.
-    fn note_group(&mut self, group: &str, seen: &mut HashSet<String>) {
+    fn note_group(&mut self, name: &str, index: &mut HashMap<String, usize>) {
+        let group = match index.get(name) {
+            Some(&group) => group,
+            None => {
+                index.insert(name.to_owned(), self.group_names.len());
+                self.group_names.push(name.to_owned());
+                self.group_names.len() - 1
+            }
+        };
         if self.groups.len() < self.y.len() {
-            self.groups.push(group.to_owned());
-        }
-        if !seen.contains(group) {
-            seen.insert(group.to_owned());
-            self.all_groups.push(group.to_owned());
+            self.groups.push(group);
         }
     }
 }
@@ -546,7 +551,7 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
     let named = !(first.0.is_empty() || is_alone);
     let sources = Sources::new(wanted, places.len(), named.then_some(&names[..]))?;
     let mut columns = sources.begin();
-    let mut seen = HashSet::new();
+    let mut index = HashMap::new();
     for row in 0..first.1.rows {
         let at = |column: usize| {
             let (array, within): (&npy::Array<'_>, usize) = places[column];
@@ -563,7 +568,7 @@ fn arrays(all: &[(String, npy::Array<'_>)], wanted: &Wanted) -> Result<Columns, 
         told.map_err(|(column, _, what)| format!("row {row}, column {column} (from 0) is {what}"))?;
         if let Some(group) = sources.group {
             let (array, within): (&npy::Array<'_>, usize) = places[group];
-            columns.note_group(&array.at(row, within).to_string(), &mut seen);
+            columns.note_group(&array.at(row, within).to_string(), &mut index);
         }
     }
     Ok(columns)
@@ -599,7 +604,7 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
     });
     let sources = Sources::new(wanted, count, names.as_deref())?;
     let mut columns = sources.begin();
-    let mut seen = HashSet::new();
+    let mut index = HashMap::new();
     columns.left_out.extend(top.left_out);
     for record in rows {
         let Record { line, fields } = record?;
@@ -645,7 +650,7 @@ fn text(bytes: &[u8], wanted: &Wanted) -> Result<Columns, String> {
                 ));
             }
             if !text.is_empty() {
-                columns.note_group(text, &mut seen);
+                columns.note_group(text, &mut index);
             }
         }
     }

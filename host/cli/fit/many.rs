@@ -1,7 +1,6 @@
 //! `flockwork fit --many` and `--group`: one model, many data sets.
 
 use std::{
-    collections::HashMap,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::Instant,
@@ -256,13 +255,11 @@ impl Arguments {
             bail!("{} is binary: --group names a column of a table", file.display());
         }
         let wanted = io::Wanted { group: self.of_many.group.clone(), ..self.wanted(formula) };
-        let Columns { x, y, weights, groups, all_groups: called, names, skipped, .. } =
+        let Columns { x, y, weights, groups, group_names, names, skipped, .. } =
             io::parse_columns(&bytes, file, &wanted)?;
-        let index: HashMap<_, _> =
-            called.iter().enumerate().map(|(set, name)| (name, set)).collect();
-        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); called.len()];
-        for (row, group) in groups.iter().enumerate() {
-            rows[index[group]].push(row);
+        let mut rows: Vec<Vec<usize>> = vec![Vec::new(); group_names.len()];
+        for (row, group) in groups.into_iter().enumerate() {
+            rows[group].push(row);
         }
         let columns = names.len() - 1;
         let longest = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -305,7 +302,7 @@ impl Arguments {
         let least = rows.iter().map(Vec::len).min().unwrap_or(0);
         let padding = rows.iter().map(|rows| longest - rows.len()).sum();
         let shortest = (least < longest).then_some((least, padding));
-        Ok(Read { stack, names: Some(called), left_out: skipped, shortest })
+        Ok(Read { stack, names: Some(group_names), left_out: skipped, shortest })
     }
 
     /// The fits.

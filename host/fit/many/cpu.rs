@@ -27,7 +27,7 @@ use crate::{
 
 /// Data sets that a thread takes at a time, but for those with many starting points.
 const CHUNK: usize = 4 * WIDE;
-/// Descents that it takes at a time where there are so many: a run ends only between chunks.
+/// Descents that it takes at a time at most, or those of one data set: a run ends only between chunks.
 const DESCENTS: usize = 16 * CHUNK;
 /// How long a round between two looks at the watch should take, in seconds.
 const ROUND: f64 = 0.1;
@@ -60,8 +60,8 @@ fn solve_in<T: Number>(
     let (numbers, words) = (room.numbers.numbers_mut(), room.words.numbers_mut());
     numbers.fill(T::nearest(f64::NAN));
     words.fill(End::NotFitted as u32);
-    let chunk = (DESCENTS / job.starts.max(1) as usize).clamp(1, CHUNK);
-    let chunks = numbers.chunks_mut(chunk * width).zip(words.chunks_mut(chunk * WORDS));
+    let at_once = (DESCENTS / job.starts.max(1) as usize).clamp(1, CHUNK);
+    let chunks = numbers.chunks_mut(at_once * width).zip(words.chunks_mut(at_once * WORDS));
     let mut chunks: Vec<_> = chunks.enumerate().collect();
     let mut round = cpu.pool().current_num_threads();
     let mut done = 0;
@@ -72,7 +72,7 @@ fn solve_in<T: Number>(
         let begun = Instant::now();
         cpu.install(|| {
             some.par_iter_mut().for_each(|(nth, (numbers, words))| {
-                let chunk = Chunk { simd: cpu.simd(), job, first: *nth * chunk };
+                let chunk = Chunk { simd: cpu.simd(), job, first: *nth * at_once };
                 match job.settings.parameters {
                     ..=8 => chunk.run::<8>(numbers, words),
                     _ => chunk.run::<32>(numbers, words),
