@@ -11,7 +11,8 @@
 //! storage complexity", NIPS (2016).
 
 use super::{
-    lane::Limits,
+    area::Area,
+    schedule::Limits,
     state::{
         BEST, CLOUD, CLOUD_BEST, DAMPING, EFFECTIVE, ENDED, Ended, FIRST_OF_CLOUD, GENERATION,
         IMPROVED, IS_PROBE, KEEP, LANE_BEST, LAST_PROBE, LEAST, LENGTH, Layout, MOST,
@@ -23,8 +24,7 @@ use super::{
 };
 use crate::{
     math::{Real, Scalar, dot},
-    random::{Draw, Key, Purpose},
-    swarm::view::View,
+    random::{Draw, Purpose},
 };
 
 /// Ends where a generation's points are this close, in shares of the box.
@@ -55,52 +55,6 @@ const SAME: f64 = 1e-12;
 const LAZINESS: f64 = 2.0;
 /// Values differ no longer if their differences are below this share of those at the start.
 const ALIKE: f64 = 1e-17;
-
-/// The box that a search moves in.
-#[derive(Clone, Copy)]
-pub struct Area<'a>(&'a View<f64>);
-
-impl<'a> Area<'a> {
-    /// The box of a view.
-    ///
-    /// # Safety
-    /// The view's bounds are as it documents, for as many dimensions as are asked for.
-    #[inline(always)]
-    pub unsafe fn new(view: &'a View<f64>) -> Self {
-        Self(view)
-    }
-
-    /// The least and the greatest coordinate.
-    #[inline(always)]
-    pub fn limits(self, dimension: u32) -> (f64, f64) {
-        // SAFETY: as promised in `new`.
-        let bound = unsafe { self.0.bound(dimension) };
-        (bound.lower, bound.upper)
-    }
-
-    /// How wide it is.
-    #[inline(always)]
-    pub fn width(self, dimension: u32) -> f64 {
-        let (lower, upper) = self.limits(dimension);
-        upper - lower
-    }
-
-    /// A coordinate that is uniform in the box.
-    #[inline(always)]
-    pub fn uniform(self, key: Key, dimension: u32) -> f64 {
-        let draw = Draw {
-            key,
-            iteration: 0,
-            particle: 0,
-            group: dimension,
-            purpose: Purpose::Search,
-            nth: 2,
-        };
-        let (uniform, _) = f64::uniform_pair(draw.block(), 0);
-        let (lower, upper) = self.limits(dimension);
-        uniform.fma(upper - lower, lower).limit(lower, upper)
-    }
-}
 
 /// Begins at the mean, with the step size and the population that the lane has; or puts a small cloud in
 /// the place of a large one, to see early where that will end. Collective; begins and ends with a

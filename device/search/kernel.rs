@@ -3,9 +3,9 @@
 use core::marker::PhantomData;
 
 use super::{
-    cmaes::Area,
-    lane::{self, Limits},
-    schedule::Schedule,
+    area::Area,
+    lane,
+    schedule::{Limits, Schedule},
     state::{Layout, State},
     team::{Block, Owned, Team, Words},
 };

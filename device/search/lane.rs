@@ -1,9 +1,9 @@
 //! A lane: one search after the other, as far as its evaluations reach.
 
 use super::{
-    cmaes::{self, Area},
-    line,
-    schedule::{SHARE, Schedule, Turn},
+    area::Area,
+    cmaes, line,
+    schedule::{Limits, SHARE, Schedule, Turn},
     state::{
         BEGUN, BEST, CAP, EFFORT, ENDED, EVALUATIONS, GENERATION, IN_LARGE, IN_SMALL, INDEX,
         IS_PROBE, IS_SMALL, KEY_0, KEY_1, LANE_BEST, LARGE, LAST, LOG, LOGGED, OWN_EVALUATIONS,
@@ -16,26 +16,6 @@ use super::{
 /// large populations take about the same time for the same effort. On one multiprocessor of an H100
 /// a generation of few points takes about as long as one of 256 more.
 pub const OVERHEAD: f64 = 256.0;
-
-/// How far a lane goes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-pub struct Limits {
-    /// The most evaluations of each lane from the start of this round on.
-    pub evaluations: f64,
-    /// The evaluations of all rounds, with an overhead for each generation, after which no
-    /// generation begins.
-    pub effort: f64,
-    /// No generation begins when the lane's best is this or less.
-    pub target: f64,
-    /// The best value of all lanes when the round began.
-    pub best: f64,
-    /// The greatest value of a point that satisfies all constraints: greater ones stand for their
-    /// violation. Infinite without constraints.
-    pub feasible: f64,
-    /// 1 where the round was interrupted and goes on.
-    pub goes_on: u32,
-}
 
 /// Runs a lane as far as the limits let it, or until its log is full. `evaluate` is called by all
 /// threads: it stores the values of the first so many of the lane's points, infinity for those that

@@ -11,22 +11,15 @@
 //! World Congress on Computational Intelligence (1994).
 
 use super::{
-    cmaes::Area,
-    state::{BEST, GENERATION, OWN_EVALUATIONS, State},
+    area::Area,
+    state::{BEST, GENERATION, OWN_EVALUATIONS, STEPS, State},
     team::{Team, Words},
 };
-use crate::{math::Real, swarm::layout::TILE};
-
-/// Evaluations along each axis, with those of its ends and of the start.
-pub const STEPS: u32 = 400;
+use crate::math::Real;
 
 /// The first deviation of what follows, in shares of the box: so close that what lies beyond the next
 /// hill is out of reach.
 pub const DEVIATION: f64 = 1e-4;
-
-/// The least population that a lane has room for: of each axis three numbers for each step lie where
-/// the deviates and ways of a generation do.
-pub const LEAST_ROOM: u32 = (STEPS + STEPS / 2).next_multiple_of(TILE as u32);
 
 /// How many threads look along an axis.
 const LOOKERS: u32 = 8;

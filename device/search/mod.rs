@@ -12,10 +12,12 @@
 //! | [`schedule`] | what each search is |
 //! | [`state`] | the numbers of a lane, and where each lies |
 //! | [`team`] | the threads of a lane |
+//! | [`area`] | the box |
 //! | [`cmaes`] | a generation of CMA-ES |
 //! | [`mod@line`] | STEP, a search along each axis across the box |
 //! | [`kernel`] | the kernel: generations until a lane has used up its evaluations |
 
+pub mod area;
 pub mod cmaes;
 pub mod kernel;
 pub mod lane;

@@ -34,6 +34,26 @@ pub struct Schedule {
     pub dims: u32,
 }
 
+/// How far a lane goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Limits {
+    /// The most evaluations of each lane from the start of this round on.
+    pub evaluations: f64,
+    /// The evaluations of all rounds, with an overhead for each generation, after which no
+    /// generation begins.
+    pub effort: f64,
+    /// No generation begins when the lane's best is this or less.
+    pub target: f64,
+    /// The best value of all lanes when the round began.
+    pub best: f64,
+    /// The greatest value of a point that satisfies all constraints: greater ones stand for their
+    /// violation. Infinite without constraints.
+    pub feasible: f64,
+    /// 1 where the round was interrupted and goes on.
+    pub goes_on: u32,
+}
+
 /// One search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {

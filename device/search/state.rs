@@ -2,7 +2,7 @@
 //!
 //! Everything is an `f64`, counters too: they stay far below 2^53.
 
-use super::{line, schedule::Schedule, team::Words};
+use super::{schedule::Schedule, team::Words};
 use crate::{random::Key, swarm::layout};
 
 /// Why a search ended.
@@ -162,6 +162,13 @@ pub const LOG: u32 = 4;
 /// difference between median and best at the start.
 pub const RESULT: u32 = 5;
 
+/// Evaluations of a search along each axis, with those of its ends and of the start.
+pub const STEPS: u32 = 400;
+
+/// The least population that a lane which searches along the axes has room for: of each axis three numbers for each step lie where
+/// the deviates and ways of a generation do.
+const LEAST_ROOM: u32 = (STEPS + STEPS / 2).next_multiple_of(layout::TILE as u32);
+
 /// Where the arrays of a lane begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -178,7 +185,7 @@ impl Layout {
     pub fn new(dims: u32, lanes: u32, lane: u32) -> Self {
         let most = Schedule::largest(dims, lanes, lane);
         // One lane begins with a search along the axes, which evaluates a point for each.
-        let least = if lane == 0 { line::LEAST_ROOM } else { 1 };
+        let least = if lane == 0 { LEAST_ROOM } else { 1 };
         let most = if most < least { least } else { most };
         let most = if lane == 0 && most < dims { dims } else { most };
         Self { dims, most: most.next_multiple_of(layout::TILE as u32) }

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use flockwork_device::search::lane::Limits;
+use flockwork_device::search::schedule::Limits;
 
 use super::lanes::{Head, Lanes};
 use crate::{Result, at_exit};

@@ -4,8 +4,7 @@ use flockwork_device::{
     objective::Objective,
     search::{
         kernel::{Arguments, Searches, THREADS},
-        lane::Limits,
-        schedule::Schedule,
+        schedule::{Limits, Schedule},
     },
 };
 

@@ -2,13 +2,11 @@
 
 use flockwork_device::search::{
     Layout, State,
-    lane::Limits,
-    line::STEPS,
-    schedule::Schedule,
+    schedule::{Limits, Schedule},
     state::{
         BEGUN, BEST, CLOUD_BEST, EFFORT, EVALUATIONS, FIRST_OF_CLOUD, GENERATION, IMPROVED, INDEX,
         IS_PROBE, IS_SMALL, LANE_BEST, LARGE, LAST, LAST_PROBE, LEAST, LOGGED, MOST, PHASE,
-        POPULATION, PROBE_AT, PROBE_BEST, Phase, RESULT, SMALLEST, SPREAD,
+        POPULATION, PROBE_AT, PROBE_BEST, Phase, RESULT, SMALLEST, SPREAD, STEPS,
     },
     team::Cells,
 };

@@ -13,8 +13,8 @@ use std::{
 use flockwork_device::{
     random::philox,
     search::{
-        lane::{Limits, OVERHEAD},
-        schedule::Schedule,
+        lane::OVERHEAD,
+        schedule::{Limits, Schedule},
     },
 };
 use serde::{Deserialize, Serialize};

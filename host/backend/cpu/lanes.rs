@@ -3,9 +3,9 @@
 use flockwork_device::{
     search::{
         State,
-        cmaes::Area,
-        lane::{self, Limits},
-        schedule::Schedule,
+        area::Area,
+        lane,
+        schedule::{Limits, Schedule},
         team::{Alone, Cells},
     },
     swarm::{
