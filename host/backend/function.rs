@@ -306,35 +306,40 @@ pub(crate) fn evaluate_called_tile<T: Scalar>(
     call: &(dyn Fn(&[f64], &mut [f64]) + '_),
 ) {
     let lanes = tile.fitness.len();
-    let at = |lane: usize, d: u32| tile.positions[d as usize * lanes + lane];
+    let read = |lane: usize, point: &mut [T]| {
+        for (x, row) in point.iter_mut().zip(tile.positions.chunks_exact(lanes)) {
+            *x = row[lane];
+        }
+    };
     tile.fitness.fill(T::INFINITY);
-    evaluate_called(view, 0..tile.particles, at, call, tile.fitness);
+    evaluate_called(view, 0..tile.particles, read, call, tile.fitness);
 }
 
-/// Has a closure evaluate the particles in these slots, whose coordinates `at` knows.
+/// Has a closure evaluate the particles in these slots. `read` copies the coordinates of one.
 pub(crate) fn evaluate_called<T: Scalar>(
     view: &View<T>,
     slots: impl Iterator<Item = usize>,
-    at: impl Fn(usize, u32) -> T,
+    read: impl Fn(usize, &mut [T]),
     call: &(dyn Fn(&[f64], &mut [f64]) + '_),
     fitness: &mut [T],
 ) {
-    let mut points = Vec::with_capacity(slots.size_hint().0 * view.dims as usize);
+    let dims = view.dims as usize;
+    let mut points = Vec::with_capacity(slots.size_hint().0 * dims);
     let mut asked = Vec::with_capacity(slots.size_hint().0);
+    let mut point = vec![T::ZERO; dims];
+    // The value does not matter where the particle is invisible, and the closure may be undefined there.
+    let may_be_invisible = view.box_only == 1;
     for slot in slots {
+        read(slot, &mut point);
         // SAFETY: the plan's buffers are as documented.
-        let any = unsafe { view.fitness(T::ZERO, &|d| at(slot, d)) };
-        // The value does not matter where the particle is invisible, and the closure may be undefined
-        // there.
-        if any == T::INFINITY {
+        let worth = |value: T| unsafe { view.fitness(value, &|d| point[d as usize]) };
+        if may_be_invisible && worth(T::ZERO) == T::INFINITY {
             fitness[slot] = T::INFINITY;
             continue;
         }
         asked.push(slot);
-        for d in 0..view.dims {
-            // SAFETY: below `dims`; as above.
-            points.push(unsafe { view.moved(d, at(slot, d)) }.to_f64());
-        }
+        // SAFETY: below `dims`; as above.
+        points.extend((0..).zip(&point).map(|(d, &x)| unsafe { view.moved(d, x) }.to_f64()));
     }
     if asked.is_empty() {
         return;
@@ -342,7 +347,10 @@ pub(crate) fn evaluate_called<T: Scalar>(
     let mut values = vec![f64::NAN; asked.len()];
     call(&points, &mut values);
     for (slot, value) in asked.into_iter().zip(values) {
+        if may_be_invisible {
+            read(slot, &mut point);
+        }
         // SAFETY: as above.
-        fitness[slot] = unsafe { view.fitness(T::nearest(value), &|d| at(slot, d)) };
+        fitness[slot] = unsafe { view.fitness(T::nearest(value), &|d| point[d as usize]) };
     }
 }

@@ -409,11 +409,11 @@ macro_rules! evaluates_at_once {
                 &self,
                 view: &View<T>,
                 slots: &mut dyn Iterator<Item = usize>,
-                at: &dyn Fn(usize, u32) -> T,
+                read: &dyn Fn(usize, &mut [T]),
                 fitness: &mut [T],
             ) {
                 let ask = |points: &[f64], values: &mut [f64]| self.0.$ask(points, values);
-                evaluate_called(view, slots, at, &ask, fitness);
+                evaluate_called(view, slots, read, &ask, fitness);
             }
         }
     };

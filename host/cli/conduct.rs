@@ -68,7 +68,7 @@ pub fn conduct(
     super::print(&report)?;
     if !outcome.is_feasible() {
         // What could not be drawn for want of a value is no news.
-        bail!("no point was found that satisfies all constraints");
+        bail!("no point with a value was found that satisfies all constraints");
     }
     logged.and(drawn)
 }

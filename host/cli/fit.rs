@@ -176,7 +176,7 @@ pub struct Arguments {
 
 /// Splits `NAME=REST`.
 fn named(text: &str) -> Result<(&str, &str), String> {
-    text.split_once('=').ok_or_else(|| format!("{text:?} has no name; expected NAME=VALUE"))
+    text.split_once('=').ok_or_else(|| format!("{text:?} has no value; expected NAME=VALUE"))
 }
 
 fn size(text: &str) -> Result<(String, u32), String> {
@@ -345,7 +345,7 @@ impl Arguments {
         let Some(path) = &self.resume else { return Ok((fit, None)) };
         let dims = fit.problem()?.dims();
         let unchanged = Unchanged::parse_from(["fit"]).swarm;
-        let of = |swarm: &SwarmArguments| swarm.options_from(Fit::options(), dims);
+        let of = |swarm: &SwarmArguments| swarm.options_from(Fit::options(), dims, Options::preset);
         if of(&self.swarm)? != of(&unchanged)? {
             bail!(
                 "--resume continues the swarm of {}: only its limits can be changed, not its particles, \
@@ -439,7 +439,7 @@ impl Arguments {
             bail!("--absolute-sigma is for the loss squares, not for {}", self.loss);
         }
         let dims = fit.problem()?.dims();
-        let mut options = self.swarm.options_from(Fit::options(), dims)?;
+        let mut options = self.swarm.options_from(Fit::options(), dims, Options::preset)?;
         self.limits.apply(&mut options.iterations, &mut options.stop);
         self.keep_history(&mut options);
         options.check()?;

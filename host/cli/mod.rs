@@ -129,7 +129,7 @@ pub fn run() -> anyhow::Result<()> {
 
 /// Exits with clap's error message, or with the help that was asked for.
 fn refused(error: &clap::Error) -> ! {
-    let long = std::env::args().any(|argument| argument.len() > LONGEST);
+    let long = std::env::args_os().any(|argument| argument.len() > LONGEST);
     if !(error.use_stderr() && long) {
         error.exit();
     }

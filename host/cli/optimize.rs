@@ -53,7 +53,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .or_else(|| records.of_swarm())
         .or_else(|| machine.of_swarm());
     let searches = method.searches(&problem, of_swarm)?;
-    let mut options = swarm.options_from(usual(&problem, searches.is_none()), problem.dims())?;
+    let usual = usual(&problem, searches.is_none());
+    let of = |preset| Options::preset_for(preset, &problem);
+    let mut options = swarm.options_from(usual, problem.dims(), of)?;
     options.searches = searches;
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);

@@ -303,6 +303,12 @@ impl ProblemArguments {
         let formula = Formula::parse(text)?;
         if formula.has_elements() {
             let Some(n) = self.count() else {
+                if !self.variables.is_empty() {
+                    bail!(
+                        "the formula is of x[0], x[1] and so on, which have --dims and --bounds; --var is for \
+                         variables with names"
+                    );
+                }
                 bail!("a formula of x[0], x[1] and so on needs their number: --dims N");
             };
             if self.bounds.is_empty() {
@@ -335,7 +341,13 @@ impl ProblemArguments {
             [&formula].into_iter().chain(constraints).any(|own| own.mentioned().contains(*name))
         };
         if let Some(other) = given.iter().find(|name| !is_mentioned(name)) {
-            bail!("--var {other} is not in the formula, whose variables are {}", names.join(", "));
+            match names.is_empty() {
+                true => bail!("--var {other} is not in the formula, which has no variables"),
+                false => bail!(
+                    "--var {other} is not in the formula, whose variables are {}",
+                    names.join(", ")
+                ),
+            }
         }
         if given.is_empty() {
             bail!("the formula has no variables: it is {:e}", formula.at(&[])?);

@@ -187,7 +187,7 @@ impl Run<'_> {
             format!("ended       {}{target}{restarts}", outcome.stopped.sentence()),
             match &known {
                 _ if !outcome.is_feasible() => {
-                    "best value  none: no point was found that satisfies all constraints".to_owned()
+                    "best value  none: no point with a value was found that satisfies all constraints".to_owned()
                 }
                 Some(known) => {
                     let within = if outside.is_some() { " in the box" } else { "" };
@@ -262,6 +262,8 @@ fn limit(constraint: &Constraint) -> String {
 /// with their names.
 fn point(problem: &Problem, position: &[f64]) -> String {
     const SHOWN: usize = 8;
+    /// Of a box as narrow as this, six decimals do not tell places apart.
+    const NARROW: f64 = 1e-2;
     if let Some(names) = problem.names() {
         let shown = |(nth, (name, x)): (usize, (&String, &f64))| {
             let whole = problem.variables()[nth] == Variable::Integer;
@@ -270,12 +272,15 @@ fn point(problem: &Problem, position: &[f64]) -> String {
         let named = names.iter().zip(position).enumerate().map(shown);
         return named.collect::<Vec<_>>().join(", ");
     }
-    let shown = |x: &f64| {
+    let shown = |(nth, x): (usize, &f64)| {
+        if problem.upper()[nth] - problem.lower()[nth] < NARROW {
+            return format!("{:.7}", Shown(*x));
+        }
         let text = format!("{x:.6}");
         // Of no use to anyone: the sign of a number that is rounded to zero.
         if text == "-0.000000" { "0.000000".to_owned() } else { text }
     };
-    let mut text: Vec<_> = position.iter().take(SHOWN).map(shown).collect();
+    let mut text: Vec<_> = position.iter().enumerate().take(SHOWN).map(shown).collect();
     if position.len() > SHOWN {
         text.push(format!("... ({} more, see --json)", position.len() - SHOWN));
     }

@@ -319,15 +319,20 @@ impl SwarmArguments {
     }
 
     /// The options of a run with this many dimensions, without its limits and records; those of `usual`
-    /// if neither a rule nor a preset is given.
-    pub fn options_from(&self, usual: Options, dims: u32) -> anyhow::Result<Options> {
+    /// if neither a rule nor a preset is given, those of `of` for a preset.
+    pub fn options_from(
+        &self,
+        usual: Options,
+        dims: u32,
+        of: impl Fn(Preset) -> Options,
+    ) -> anyhow::Result<Options> {
         let mut options = match (self.rule.rule, self.preset) {
             (Some(rule), _) => {
                 let Options { particles, iterations, precision, .. } = usual;
                 Options { particles, iterations, precision, ..Options::for_rule(rule) }
             }
             (None, None | Some(Preset::Default)) => usual,
-            (None, Some(preset)) => Options::preset(preset),
+            (None, Some(preset)) => of(preset),
         };
         set(&mut options.particles, self.particles);
         options.seed = self.seed;

@@ -9,7 +9,7 @@ use super::{
     rows::Setup,
     triangle::{ROUNDING, Ranked, Triangle, length},
 };
-use crate::{Error, Result, backend::Simd};
+use crate::{Result, backend::Simd};
 
 /// The share of a column of central differences that is rounding.
 const DIFFERENCES: f64 = 1e-9;
@@ -58,13 +58,7 @@ impl Fit {
     /// # Errors
     /// If it is not between 0 and 1.
     pub fn confidence(mut self, level: f64) -> Result<Self> {
-        if !(level > 0.0 && level < 1.0) {
-            return Err(Error::Option {
-                option: "confidence",
-                value: format!("{level:?}"),
-                accepted: "a probability between 0 and 1, such as 0.95".to_owned(),
-            });
-        }
+        quantile::check_level(level)?;
         self.inference.level = level;
         Ok(self)
     }
@@ -666,6 +660,34 @@ impl Fitted {
     /// ```
     pub fn correlation(&self) -> &Matrix {
         &self.statistics.correlation
+    }
+
+    /// The confidence interval of each parameter at another level than the fit's, by standard error and
+    /// Student's t distribution: see [`Estimate::confidence`].
+    ///
+    /// ```
+    /// use flockwork::fit::{Data, Fit, Polynomial};
+    ///
+    /// let data = Data::pairs([(0.0, 1.1), (1.0, 1.9), (2.0, 3.2), (3.0, 3.9)])?;
+    /// let fitted = Fit::new(Polynomial, data)?.size("degree", 1)?.run()?;
+    /// assert_eq!(fitted.intervals(0.95)?[1], fitted.parameters[1].confidence);
+    /// assert!(fitted.intervals(0.99)?[1].0 < fitted.parameters[1].confidence.0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the level is not between 0 and 1.
+    pub fn intervals(&self, level: f64) -> Result<Vec<(f64, f64)>> {
+        let fit = self.fit.clone().confidence(level)?;
+        let reach = fit.reach(self.degrees_of_freedom as f64);
+        let interval = |estimate: &Estimate| match estimate.status {
+            Status::Estimated => {
+                let half = reach * estimate.error;
+                (estimate.value - half, estimate.value + half)
+            }
+            _ => (f64::NAN, f64::NAN),
+        };
+        Ok(self.parameters.iter().map(interval).collect())
     }
 
     /// The residual of each row: its target minus the prediction, not weighted, in the target's unit

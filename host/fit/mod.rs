@@ -63,6 +63,7 @@ pub use gpu::EmulatedFit;
 pub(crate) use gpu::fused_per_second;
 pub use gram::Gram;
 pub use many::{End, Fits, Many, ManySolver, Stack};
+pub use quantile::student_t;
 pub(crate) use rows::Setup;
 pub use run::Resample;
 pub use statement::{Fit, Loss};

@@ -2,6 +2,8 @@
 
 use std::f64::consts::PI;
 
+use crate::{Error, Result};
+
 /// The logarithm of the gamma function of a positive number (Lanczos 1964, g = 7).
 fn ln_gamma(x: f64) -> f64 {
     const COEFFICIENTS: [f64; 8] = [
@@ -98,6 +100,42 @@ pub(super) fn student(probability: f64, degrees_of_freedom: f64) -> f64 {
         return z + first / n + second / (n * n);
     }
     falling_to(1.0 - probability, |t| beta(n / (n + t * t), 0.5 * n, 0.5))
+}
+
+/// The factor of a standard error in half a confidence interval of this level: a quantile of Student's t
+/// distribution. Infinitely many degrees of freedom are allowed; without any it is NaN.
+///
+/// ```
+/// use flockwork::fit::student_t;
+///
+/// assert!((student_t(0.95, 10.0)? - 2.228).abs() < 1e-3);
+/// assert!((student_t(0.95, f64::INFINITY)? - 1.96).abs() < 1e-3);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the level is not between 0 and 1.
+pub fn student_t(level: f64, degrees_of_freedom: f64) -> Result<f64> {
+    check_level(level)?;
+    Ok(if degrees_of_freedom == f64::INFINITY {
+        normal(level)
+    } else if degrees_of_freedom > 0.0 {
+        student(level, degrees_of_freedom)
+    } else {
+        f64::NAN
+    })
+}
+
+/// Refuses what is no confidence level.
+pub(super) fn check_level(level: f64) -> Result<()> {
+    if level > 0.0 && level < 1.0 {
+        return Ok(());
+    }
+    Err(Error::Option {
+        option: "confidence",
+        value: format!("{level:?}"),
+        accepted: "a probability between 0 and 1, such as 0.95".to_owned(),
+    })
 }
 
 #[cfg(test)]

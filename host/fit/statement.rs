@@ -244,12 +244,11 @@ pub(super) fn nth_size(info: Option<&Info>, model: &str, name: &str, value: u32)
     let sizes = info.map_or(&[][..], |info| info.sizes);
     let Some(nth) = sizes.iter().position(|size| size.name == name) else {
         let names: Vec<_> = sizes.iter().map(|size| size.name).collect();
-        let has = if names.is_empty() { "no sizes".to_owned() } else { names.join(" and ") };
-        return Err(Error::Option {
-            option: "size",
-            value: format!("{name:?}"),
-            accepted: format!("a size of the model {model}: {has}"),
-        });
+        let accepted = match names.is_empty() {
+            true => format!("left out: the model {model} has none"),
+            false => format!("one that the model {model} has: {}", names.join(" and ")),
+        };
+        return Err(Error::Option { option: "size", value: format!("{name:?}"), accepted });
     };
     let size = &sizes[nth];
     if !(size.least..=size.most).contains(&value) {
@@ -642,10 +641,13 @@ impl Fit {
             Error::Option {
                 option: "the box",
                 value: format!("{lower:?} to {upper:?} for {name}"),
-                accepted: format!(
-                    "from a finite number to a greater one; to fix a known value, use --fix \
-                     {name}={lower}"
-                ),
+                accepted: match lower == upper {
+                    true => format!(
+                        "from a finite number to a greater one; to fix a known value, use --fix \
+                         {name}={lower}"
+                    ),
+                    false => "from a finite number to a greater one".to_owned(),
+                },
             }
         })
     }

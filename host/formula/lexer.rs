@@ -54,7 +54,10 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, Mistake> {
             Token::Name(name.to_owned())
         } else if first == '`' {
             let Some(length) = rest[1..].find('`').filter(|&length| length > 0) else {
-                let why = "a name in backticks ends with a backtick";
+                let why = match rest[1..].starts_with('`') {
+                    true => "there is no name between the backticks",
+                    false => "a name in backticks ends with a backtick",
+                };
                 return Err(Mistake::new(Span::new(begin, text.len()), why));
             };
             at += length + 2;
@@ -64,7 +67,12 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, Span)>, Mistake> {
             Token::Sign(plain(sign))
         } else {
             let span = Span::new(begin, begin + first.len_utf8());
-            let hint = if first == '=' { "; two numbers are compared by ==" } else { "" };
+            let hint = match (first, rest.as_bytes().get(1)) {
+                ('=', Some(b'<')) => "; less or equal is <=",
+                ('=', Some(b'>')) => "; greater or equal is >=",
+                ('=', _) => "; two numbers are compared by ==, and a range is `i in 0..n`",
+                _ => "",
+            };
             let why = format!("{first:?} means nothing in a formula{hint}");
             return Err(Mistake::new(span, why));
         };

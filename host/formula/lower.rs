@@ -400,12 +400,7 @@ impl<'a, S: Scalar> Lower<'a, S> {
             Operator::DivideWhole | Operator::Modulo => {
                 let quotient = graph.two(Binary::Divide, a, b);
                 let floor = graph.one(Unary::Floor, quotient);
-                if operator == Operator::DivideWhole {
-                    floor
-                } else {
-                    let whole = graph.two(Binary::Multiply, b, floor);
-                    graph.two(Binary::Subtract, a, whole)
-                }
+                if operator == Operator::DivideWhole { floor } else { graph.remainder(a, b, floor) }
             }
             Operator::Less => return Ok(Value::Truth(graph.two(Binary::Less, a, b))),
             Operator::Greater => return Ok(Value::Truth(graph.two(Binary::Less, b, a))),

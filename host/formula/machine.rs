@@ -19,7 +19,7 @@ pub(crate) enum Operation {
     Two(Binary),
     /// The second where the first is true, else the third.
     Choose,
-    /// The first times the second plus the third, rounded once. In derivatives alone.
+    /// The first times the second plus the third, rounded once. In remainders and derivatives.
     Fused,
     /// The derivative of the logarithm of the gamma function. In derivatives alone, and not on a GPU.
     Digamma,

@@ -142,6 +142,23 @@ impl<S: Scalar> Graph<S> {
         self.computed(Operation::Fused, [a.min(b), a.max(b), c])
     }
 
+    /// What is left of `a` after a division by `b`, from 0 to `b`. `floor` is the whole part of the quotient
+    /// as it was rounded: where that reached the next whole number, the remainder, which is exact, has the
+    /// wrong sign.
+    pub fn remainder(&mut self, a: Place, b: Place, floor: Place) -> Place {
+        let less = self.negative(floor);
+        let rest = self.fused(less, b, a);
+        let zero = self.constant(S::ZERO);
+        let (below, above) = (
+            self.two(machine::Binary::Less, rest, zero),
+            self.two(machine::Binary::Less, zero, rest),
+        );
+        let is_negative = self.two(machine::Binary::Less, b, zero);
+        let is_wrong = self.choose(is_negative, above, below);
+        let next = self.two(Add, rest, b);
+        self.choose(is_wrong, next, rest)
+    }
+
     pub fn digamma(&mut self, a: Place) -> Place {
         match self.constant_at(a) {
             Some(value) => self.constant(digamma(value)),

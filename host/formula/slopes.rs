@@ -10,7 +10,7 @@ use flockwork_device::{formula::Unary, math::Scalar};
 
 use super::{
     machine::{Binary, Operation},
-    program::{Graph, Place, Value},
+    program::{Graph, NONE, Place, Value},
 };
 
 /// The most values of a formula with its derivatives.
@@ -112,8 +112,13 @@ impl<S: Scalar> Graph<S> {
             }
             Operation::Two(Less | LessOrEqual | Equal) => None,
             Operation::Choose => self.chosen(a, db, dc),
+            Operation::Fused => {
+                let product =
+                    self.slope((Operation::Two(Multiply), [a, b, NONE]), value, [da, db, None]);
+                self.joined(Add, product, dc)
+            }
             // Only derivatives have these, and theirs are not asked for.
-            Operation::Fused | Operation::Digamma => None,
+            Operation::Digamma => None,
         }
     }
 

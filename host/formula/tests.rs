@@ -87,6 +87,42 @@ fn precedence_is_that_of_python() {
     assert!(wrong.is_empty(), "{wrong}");
 }
 
+/// What Python's `%` gives: the exact remainder of the division that rounds towards zero, and the divisor
+/// once more where the signs differ.
+fn python_remainder(a: f64, b: f64) -> f64 {
+    let rest = a % b;
+    if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
+}
+
+#[test]
+fn remainders_are_exact_and_have_the_divisors_sign() {
+    let numbers = [2.76, -2.76, 0.01, -0.01, 1.0, 0.1, -0.3, 1e9, 7.5, 1e-300, 123.456, 3.0];
+    for a in numbers {
+        for b in numbers {
+            let expected = python_remainder(a, b);
+            if (a / b).abs() < 2.0_f64.powi(52) {
+                assert_eq!(value("a % b", &[("a", a), ("b", b)]), expected, "{a} % {b}");
+            }
+        }
+    }
+    // As constants.
+    assert_eq!(value("2.76 % 0.01", &[]), python_remainder(2.76, 0.01));
+    let formula = Formula::parse("(a % b)*3").unwrap();
+    let mut state = 1_u64;
+    let mut random = move || {
+        // A linear congruential generator (Knuth), its upper half.
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 32) as u32
+    };
+    for _ in 0..2000 {
+        let a = f64::from(random()) / 1e6 - 2000.0;
+        let b = f64::from(random() % 1000) / 100.0 + 0.01;
+        let found = formula.at(&[("a", a), ("b", b)]).unwrap();
+        assert_eq!(found, python_remainder(a, b) * 3.0, "{a} % {b}");
+    }
+}
+
 #[test]
 fn functions_are_those_of_the_device_crate() {
     let x = 0.37_f64;
@@ -219,7 +255,7 @@ fn mistakes_are_shown_where_they_are() {
         ("a) + b", "at column 2: expected an operator or the end, found \")\"\n  a) + b\n   ^"),
         (
             "a = b",
-            "at column 3: '=' means nothing in a formula; two numbers are compared by ==\n  a = b\n    ^",
+            "at column 3: '=' means nothing in a formula; two numbers are compared by ==, and a range is `i in 0..n`\n  a = b\n    ^",
         ),
         ("atan2(a)", "at column 1: atan2 takes 2 numbers, not 1\n  atan2(a)\n  ^^^^^^^^"),
         ("sqrt()", "at column 1: sqrt takes one number, not 0\n  sqrt()\n  ^^^^^^"),

@@ -333,8 +333,8 @@ impl Sources {
         let mut columns = named.iter().filter(|name| names.is_some_and(|all| all.contains(name)));
         if let Some(other) = columns.find(|name| !is_argument(name)) {
             return Err(format!(
-                "the formula names the column {}, which is no argument: leave out --x, or name it \
-                 there; a weight is none",
+                "the formula names the column {}, which is no argument: it holds weights or groups, or \
+                 --x does not name it",
                 quoted(other)
             ));
         }

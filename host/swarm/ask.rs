@@ -5,9 +5,10 @@ use std::{
     panic::resume_unwind,
     sync::Arc,
     thread::{self, JoinHandle},
+    time::Instant,
 };
 
-use super::{Checkpoint, Outcome, Points, Problem, Saved, Search, outcome::sign};
+use super::{Checkpoint, Outcome, Points, Problem, Saved, Search, StopReason, outcome::sign};
 use crate::{
     Error, Result,
     backend::{
@@ -41,9 +42,13 @@ pub struct AskTell {
     exchange: Arc<Exchange>,
     /// The search, until it has ended.
     engine: Option<JoinHandle<Result<Outcome>>>,
+    problem: Problem,
     dims: usize,
     /// 1 to minimise, -1 to maximise.
     sign: f64,
+    begun: Instant,
+    /// Values told.
+    told: u64,
     /// The points asked for, until all their values are told.
     open: Vec<f64>,
     best: Option<(f64, Vec<f64>)>,
@@ -117,6 +122,7 @@ impl AskTell {
         let exchange = Arc::new(Exchange::default());
         let (sign, dims) = (sign(problem.goal()), problem.dims());
         let function = Elsewhere::new(Arc::clone(&exchange), dims, problem.name());
+        let stated = problem.clone();
         let problem = problem.with_function(|_| Arc::new(function));
         let over = Over(Arc::clone(&exchange));
         let engine = thread::Builder::new()
@@ -132,7 +138,8 @@ impl AskTell {
                 accepted: format!("as many as the system can start ({why})"),
             })?;
         let (open, best) = (Vec::new(), None);
-        Ok(Self { exchange, engine: Some(engine), dims: dims as usize, sign, open, best })
+        let (problem, dims, begun, told) = (stated, dims as usize, Instant::now(), 0);
+        Ok(Self { exchange, engine: Some(engine), problem, dims, sign, begun, told, open, best })
     }
 
     /// The points to evaluate next, all of a generation: waits until it is known which. The same points until
@@ -206,31 +213,64 @@ impl AskTell {
     }
 
     fn take(&mut self, index: usize, value: f64) {
+        self.told += 1;
         let is_better = |(best, _): &(f64, Vec<f64>)| self.sign * value < self.sign * best;
         if value.is_finite() && self.best.as_ref().is_none_or(is_better) {
-            self.best = Some((value, self.open[index * self.dims..][..self.dims].to_vec()));
+            let point = &self.open[index * self.dims..][..self.dims];
+            let mut bounds = self.problem.lower().iter().zip(self.problem.upper()).zip(point);
+            // Values outside the box may not count.
+            if bounds.all(|((lower, upper), x)| (lower..=upper).contains(&x)) {
+                self.best = Some((value, point.to_vec()));
+            }
         }
         if self.exchange.tell(index, value) {
             self.open.clear();
         }
     }
 
-    /// The best finite value told so far, and its point.
+    /// The best finite value told so far of a point in the box, and that point.
     pub fn best(&self) -> Option<(f64, &[f64])> {
         self.best.as_ref().map(|(value, point)| (*value, &**point))
     }
 
-    /// The result. A search that is not over ends here, with what it has found
-    /// ([`StopReason::Interrupted`](super::StopReason)); without the values that it waits for.
+    /// The result. A search that is not over ends here, with the best that it was told
+    /// ([`StopReason::Interrupted`]).
+    ///
+    /// ```
+    /// use flockwork::swarm::{AskTell, Problem, Search, StopReason};
+    ///
+    /// let problem = Problem::elsewhere(vec![-5.0; 3], vec![5.0; 3])?;
+    /// let mut search = AskTell::new(Search::new(problem))?;
+    /// let first = search.ask().unwrap().row(0).to_vec();
+    /// search.tell_at(0, 7.0)?;
+    /// let outcome = search.outcome()?;
+    /// assert_eq!((outcome.value, outcome.position), (7.0, first));
+    /// assert_eq!(outcome.stopped, StopReason::Interrupted);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`minimize`](super::minimize), and [`Error::Interrupted`] before anything was found.
+    /// As [`minimize`](super::minimize), and [`Error::Interrupted`] before any finite value was told.
     pub fn outcome(mut self) -> Result<Outcome> {
         self.exchange.end();
-        match self.engine.take().expect("taken here or on drop").join() {
+        let ended = match self.engine.take().expect("taken here or on drop").join() {
             Ok(outcome) => outcome,
             Err(panic) => resume_unwind(panic),
+        };
+        let Some((value, position)) = self.best.take() else { return ended };
+        let outcome = match ended {
+            Ok(outcome) => outcome,
+            // It does not know what it was told last.
+            Err(Error::Interrupted) => {
+                Outcome::interrupted(value, position.clone(), self.told, self.begun.elapsed())
+            }
+            Err(error) => return Err(error),
+        };
+        let is_worse = outcome.value.is_nan() || self.sign * value < self.sign * outcome.value;
+        if outcome.stopped != StopReason::Interrupted || !is_worse {
+            return Ok(outcome.limited(&self.problem));
         }
+        Ok(Outcome { value, found: value, position, ..outcome }.limited(&self.problem))
     }
 }
 

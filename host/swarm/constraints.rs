@@ -436,13 +436,15 @@ impl<T: Number> Total<T> {
 /// Writes the positions in these slots, at most 64, as a tile has them.
 pub(super) fn into_tile<T: Number>(
     slots: &[usize],
-    at: &dyn Fn(usize, u32) -> T,
+    read: &dyn Fn(usize, &mut [T]),
     positions: &mut [T],
 ) {
-    for (d, row) in (0..).zip(positions.chunks_exact_mut(TILE)) {
-        row.fill(at(slots[0], d));
-        for (to, &slot) in row.iter_mut().zip(slots) {
-            *to = at(slot, d);
+    let mut point = vec![T::ZERO; positions.len() / TILE];
+    for lane in 0..TILE {
+        // Behind the last the first again: any place will do.
+        read(*slots.get(lane).unwrap_or(&slots[0]), &mut point);
+        for (row, &x) in positions.chunks_exact_mut(TILE).zip(&point) {
+            row[lane] = x;
         }
     }
 }
@@ -516,14 +518,14 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
         &self,
         view: &View<T>,
         slots: &mut dyn Iterator<Item = usize>,
-        at: &dyn Fn(usize, u32) -> T,
+        read: &dyn Fn(usize, &mut [T]),
         fitness: &mut [T],
     ) {
         let slots: Vec<usize> = slots.collect();
         let mut satisfied = Vec::with_capacity(slots.len());
         let mut positions = vec![T::ZERO; view.dims as usize * TILE];
         for some in slots.chunks(TILE) {
-            into_tile(some, at, &mut positions);
+            into_tile(some, read, &mut positions);
             let mut own = [T::INFINITY; TILE];
             let lanes = self.satisfied(view, &positions, some.len(), &mut own);
             for (&slot, own) in some.iter().zip(own) {
@@ -531,7 +533,7 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
             }
             satisfied.extend(lanes.into_iter().map(|lane| some[lane]));
         }
-        self.inner.evaluate_all(view, &mut satisfied.iter().copied(), at, fitness);
+        self.inner.evaluate_all(view, &mut satisfied.iter().copied(), read, fitness);
         for slot in satisfied {
             fitness[slot] = feasible(fitness[slot]);
         }

@@ -106,12 +106,7 @@ fn descended(problem: &Problem, options: &Options, mut outcome: Outcome) -> Resu
         }
         (outcome.value, outcome.position) = (value(fitness), best.1);
     }
-    let width = |d: usize| match problem.variables()[d] {
-        Variable::Integer => 0.0,
-        Variable::Continuous | Variable::Periodic => problem.upper()[d] - problem.lower()[d],
-    };
-    let widths: Vec<f64> = (0..outcome.position.len()).map(width).collect();
-    outcome.constraints = problem.constraints().at(&outcome.position, &widths);
+    outcome = outcome.limited(problem);
     outcome.evaluations_timed += outcome.evaluations - before;
     outcome.elapsed += began.elapsed();
     if outcome.evaluations > before && !outcome.history.is_empty() {

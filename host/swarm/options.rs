@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Polish, Precision, Problem, Searches};
+use super::{Method, Polish, Precision, Problem, Searches, Variable};
 use crate::{Error, Result, backend::Backend, names::named};
 
 named! {
@@ -761,6 +761,32 @@ impl Options {
                 ..Self::for_rule(Rule::Inertia)
             },
         }
+    }
+
+    /// The options of a preset for a problem: where variables are whole or periodic, its swarms are
+    /// polished by a pattern search, since other methods do not suit those, and there are no large ones.
+    ///
+    /// ```
+    /// use flockwork::{objective::Sphere, swarm::{Method, Options, Preset, Problem, Variable}};
+    ///
+    /// let whole = Problem::new(Sphere, 2)?.with_variables(vec![Variable::Integer; 2])?;
+    /// let options = Options::preset_for(Preset::Thorough, &whole);
+    /// assert_eq!(options.polish.map(|polish| polish.method), Some(Method::Pattern));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn preset_for(preset: Preset, problem: &Problem) -> Self {
+        let mut options = Self::preset(preset);
+        if problem.variables().iter().all(|&kind| kind == Variable::Continuous) {
+            return options;
+        }
+        if let Some(polish) = &mut options.polish {
+            *polish = Polish { method: Method::Pattern, then_line: false, ..*polish };
+        }
+        if let Some(restart) = &mut options.restart {
+            // They are nothing without their polish.
+            restart.large = None;
+        }
+        options
     }
 
     /// Checks every option, and that they go together.

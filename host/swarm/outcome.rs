@@ -399,6 +399,43 @@ impl Outcome {
         self.constraints.iter().all(|constraint| constraint.violation == 0.0)
     }
 
+    /// The result of a run that was ended before it had one of its own.
+    pub(super) fn interrupted(
+        value: f64,
+        position: Vec<f64>,
+        evaluations: u64,
+        elapsed: Duration,
+    ) -> Self {
+        Self {
+            value,
+            found: value,
+            position,
+            constraints: Vec::new(),
+            iterations: 0,
+            evaluations,
+            restarts: 0,
+            stopped: StopReason::Interrupted,
+            agreement: None,
+            history: Vec::new(),
+            frames: Vec::new(),
+            startup: Duration::ZERO,
+            elapsed,
+            evaluations_timed: evaluations,
+            evaluations_on_cpu: 0,
+        }
+    }
+
+    /// With the problem's constraints at its position.
+    pub(super) fn limited(mut self, problem: &Problem) -> Self {
+        let width = |d: usize| match problem.variables()[d] {
+            Variable::Integer => 0.0,
+            Variable::Continuous | Variable::Periodic => problem.upper()[d] - problem.lower()[d],
+        };
+        let widths: Vec<f64> = (0..self.position.len()).map(width).collect();
+        self.constraints = problem.constraints().at(&self.position, &widths);
+        self
+    }
+
     /// Points evaluated per second, without the start.
     pub fn evaluations_per_second(&self) -> f64 {
         self.evaluations_timed as f64 / self.elapsed.as_secs_f64().max(1e-9)
@@ -428,10 +465,14 @@ pub(super) fn no_best<T: Number>(problem: &Problem, fitness: f64, evaluations: u
     if let Some(error) = problem.function().why_no_value() {
         return error;
     }
-    let objective = problem.name().to_owned();
+    let mut objective = problem.name().to_owned();
     if fitness == f64::NEG_INFINITY {
         let value = sign(problem.goal()) * fitness;
         return Error::InfiniteBest { objective, value, precision: T::NAME, evaluations };
+    }
+    if !problem.constraints().is_empty() {
+        // Which of them is not known.
+        objective += ", or a constraint on it,";
     }
     Error::NoFiniteFitness { objective, evaluations }
 }

@@ -195,6 +195,16 @@ fn bound<T: Number>(
     };
     let range = bound.upper - bound.lower;
     let resolved = !whole || bound.lower.to_f64() == lower && bound.upper.to_f64() == upper;
+    if !resolved && range < T::INFINITY {
+        return Err(Error::Option {
+            option: "bounds of an integer variable",
+            value: format!("{given_lower:?} to {given_upper:?} in dimension {dimension}"),
+            accepted: format!(
+                "whole numbers beyond which {} still has halves; f64 has them up to 2^52",
+                T::NAME
+            ),
+        });
+    }
     if !(bound.lower < bound.upper && range < T::INFINITY && resolved) {
         return Err(Error::Bounds { dimension, lower: given_lower, upper: given_upper });
     }

@@ -847,7 +847,14 @@ impl Problem {
             let whole = self.variables[dimension] == Variable::Integer;
             let in_order = lower < upper || whole && lower == upper;
             if !(in_order && (upper - lower).is_finite()) {
-                return Err(Error::Bounds { dimension, lower, upper });
+                let Some(names) = self.names() else {
+                    return Err(Error::Bounds { dimension, lower, upper });
+                };
+                return Err(Error::Option {
+                    option: "the box",
+                    value: format!("{lower:?} to {upper:?} for {}", names[dimension]),
+                    accepted: "from a finite number to a greater one".to_owned(),
+                });
             }
             if whole && !(lower.fract() == 0.0 && upper.fract() == 0.0) {
                 return Err(Error::Option {

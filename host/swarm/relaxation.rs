@@ -232,14 +232,14 @@ impl<T: Number> Evaluator<T> for NotingTiles<T> {
         &self,
         view: &View<T>,
         slots: &mut dyn Iterator<Item = usize>,
-        at: &dyn Fn(usize, u32) -> T,
+        read: &dyn Fn(usize, &mut [T]),
         fitness: &mut [T],
     ) {
         let slots: Vec<usize> = slots.collect();
-        self.relaxed.evaluate_all(view, &mut slots.iter().copied(), at, fitness);
+        self.relaxed.evaluate_all(view, &mut slots.iter().copied(), read, fitness);
         let mut positions = vec![T::ZERO; view.dims as usize * TILE];
         for some in slots.chunks(TILE) {
-            into_tile(some, at, &mut positions);
+            into_tile(some, read, &mut positions);
             let own: Vec<T> = some.iter().map(|&slot| fitness[slot]).collect();
             self.note(view, &positions, &own);
         }

@@ -707,8 +707,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     }
 
     /// What to go back to if evaluations are cut short.
-    fn kept(&mut self) -> Result<Option<(State, Snapshot<T>)>> {
-        if !self.problem.function().can_be_cut_short() {
+    fn kept(&mut self, saved: Option<&Saved>) -> Result<Option<(State, Snapshot<T>)>> {
+        if !saved::goes_back(self.problem, saved) {
             return Ok(None);
         }
         self.note_records()?;
@@ -732,7 +732,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let mut batch = 1;
         let mut told = self.state.history.len();
         let mut last_saved: Option<Instant> = None;
-        let mut kept = self.kept()?;
+        let mut kept = self.kept(saved.as_ref())?;
         let stopped = loop {
             self.note_records()?;
             self.tighten()?;
@@ -749,12 +749,11 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 let polish = reason == StopReason::Iterations && self.begin_polish()?;
                 stopped = if polish { None } else { Some(reason) };
             }
-            if self.problem.function().was_cut_short()?
-                && let Some(before) = kept.take()
-            {
-                // What is missing must not be taken for bad.
-                self = self.back_to(before)?;
-                told = told.min(self.state.history.len());
+            if self.problem.function().was_cut_short()? {
+                if let Some(before) = kept.take() {
+                    self = self.back_to(before)?;
+                    told = told.min(self.state.history.len());
+                }
                 stopped = Some(StopReason::Interrupted);
             }
             let elapsed = self.called.elapsed();
@@ -785,7 +784,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             if let Some(reason) = stopped {
                 break reason;
             }
-            kept = self.kept()?;
+            kept = self.kept(saved.as_ref())?;
             // Checks the conditions once more in the iteration in which a polish ended.
             if polishing || next == 0 {
                 continue;
@@ -824,7 +823,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let best = self.best();
         let Some((fitness, position)) = self.state.ledger.best.filter(|(best, _)| best.is_finite())
         else {
-            return Err(no_best::<T>(self.problem, best, evaluations));
+            return Err(match stopped {
+                // A value was on its way.
+                StopReason::Interrupted if self.problem.function().can_be_cut_short() => {
+                    Error::Interrupted
+                }
+                _ => no_best::<T>(self.problem, best, evaluations),
+            });
         };
         let again = in_f64::<T>(self.problem, self.options, &position, vec![fitness])?[0];
         let [found, value] = [fitness, again].map(|fitness| sign(self.problem.goal()) * fitness);

@@ -47,6 +47,12 @@ pub struct Saved {
     pub note: String,
 }
 
+/// Whether a run whose evaluations are cut short goes back to before, so that what is missing is not taken
+/// for bad: if it may go on later, or counts what it paid for. That costs a copy each time.
+pub(super) fn goes_back(problem: &Problem, saved: Option<&Saved>) -> bool {
+    problem.function().can_be_cut_short() && (saved.is_some() || problem.command().is_some())
+}
+
 /// A problem as a file stores it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Statement {

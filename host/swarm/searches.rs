@@ -160,8 +160,13 @@ pub(super) fn run(
     if !Searches::suit(problem) {
         return Err(Error::Unsuitable {
             objective: problem.name().to_owned(),
-            why: "has variables that are whole numbers or periodic, or more dimensions than \
-                  searches by CMA-ES take (2048): use a swarm",
+            why: match problem.dims() > Searches::MOST_DIMS {
+                true => "has more dimensions than searches by CMA-ES take (2048): use a swarm",
+                false => {
+                    "has variables that are whole numbers or periodic, which searches by CMA-ES do not \
+                     take: use a swarm"
+                }
+            },
         });
     }
     // Points outside the box are moved to its sides before they are evaluated.
@@ -269,8 +274,8 @@ impl Run<'_> {
             if let Some(reason) = stopped {
                 break reason;
             }
-            // What is missing must not be taken for bad, so the run goes back to before.
-            let before = match function.can_be_cut_short() {
+            // What is missing must not be taken for bad by a run that goes on, so it goes back to before.
+            let before = match saved::goes_back(self.problem, saved.as_ref()) {
                 true => Some((self.course.clone(), searches.snapshot()?)),
                 false => None,
             };
@@ -312,7 +317,8 @@ impl Run<'_> {
                 None => self.note(&heads, is_done),
             }
         };
-        if is_cut_short && self.course.best.0 == f64::INFINITY {
+        let is_interrupted = is_cut_short || stopped == StopReason::Interrupted;
+        if is_interrupted && self.course.best.0 == f64::INFINITY {
             return Err(Error::Interrupted);
         }
         let on_cpu = searches.evaluations_on_cpu()?;

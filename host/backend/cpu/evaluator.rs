@@ -51,16 +51,16 @@ pub trait Evaluator<T>: Send + Sync {
         false
     }
 
-    /// Evaluates the particles in these slots, whose coordinates `at` knows: slot and dimension. Writes
-    /// the fitness of each to its slot.
+    /// Evaluates the particles in these slots. `read` copies the coordinates of one. Writes the fitness of
+    /// each to its slot. Called in the thread that runs the swarm or the searches.
     fn evaluate_all(
         &self,
         view: &View<T>,
         slots: &mut dyn Iterator<Item = usize>,
-        at: &dyn Fn(usize, u32) -> T,
+        read: &dyn Fn(usize, &mut [T]),
         fitness: &mut [T],
     ) {
-        let _ = (view, slots, at, fitness);
+        let _ = (view, slots, read, fitness);
         unreachable!("only what wants all at once is asked so");
     }
 }

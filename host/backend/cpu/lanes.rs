@@ -60,27 +60,28 @@ impl Lanes for CpuLanes {
         let terms = evaluator.terms(&view).max(schedule.dims as usize);
         let all = AtomicBool::new(true);
         let lanes = &mut self.lanes;
-        // They call what wants all points at once in turns. That one may use these threads, which must not
-        // wait for its other call meanwhile.
-        let most = if evaluator.at_once() { lanes.len().max(1) } else { 1 };
-        self.cpu.install(|| {
-            lanes.par_iter_mut().enumerate().with_min_len(most).for_each(|(lane, words)| {
-                let lane = lane as u32;
-                let state = state(layout(schedule, lane), words);
-                let mut scratch = Scratch::default();
-                let mut evaluate = |state: State<Cells<'_>>, count: u32| {
-                    scratch.evaluate(evaluator, &view, state, count as usize, terms);
-                    let goes_on = goes_on();
-                    if !goes_on {
-                        all.store(false, Ordering::Relaxed);
-                    }
-                    goes_on
-                };
-                let evaluate = &mut evaluate;
-                let job = Job { state, view: &view, schedule, lane, limits, evaluate };
-                run_lane(simd, job);
-            });
-        });
+        let run = |(lane, words): (usize, &mut Vec<f64>)| {
+            let lane = lane as u32;
+            let state = state(layout(schedule, lane), words);
+            let mut scratch = Scratch::default();
+            let mut evaluate = |state: State<Cells<'_>>, count: u32| {
+                scratch.evaluate(evaluator, &view, state, count as usize, terms);
+                let goes_on = goes_on();
+                if !goes_on {
+                    all.store(false, Ordering::Relaxed);
+                }
+                goes_on
+            };
+            let evaluate = &mut evaluate;
+            let job = Job { state, view: &view, schedule, lane, limits, evaluate };
+            run_lane(simd, job);
+        };
+        // What wants all points at once is called by one lane after the other, and in this thread, which is
+        // the caller's: it may use the pool's, which must not wait for another call meanwhile.
+        match evaluator.at_once() {
+            true => lanes.iter_mut().enumerate().for_each(run),
+            false => self.cpu.install(|| lanes.par_iter_mut().enumerate().for_each(run)),
+        }
         Ok(all.into_inner())
     }
 
@@ -127,11 +128,15 @@ impl Scratch {
         let (layout, rows) = (state.layout, TILE * view.dims as usize);
         let first = layout.points() as usize;
         if evaluator.at_once() {
-            let word = |slot: usize, d: u32| {
-                state.words.0[first + index(slot, d as usize, view.dims as usize)].get()
+            let dims = view.dims as usize;
+            let read = |slot: usize, point: &mut [f64]| {
+                let words = &state.words.0[first + index(slot, 0, dims)..];
+                for (x, word) in point.iter_mut().zip(words.iter().step_by(TILE)) {
+                    *x = word.get();
+                }
             };
             let mut values = vec![f64::INFINITY; count];
-            evaluator.evaluate_all(view, &mut (0..count), &word, &mut values);
+            evaluator.evaluate_all(view, &mut (0..count), &read, &mut values);
             for (place, value) in state.words.0[layout.values() as usize..].iter().zip(values) {
                 place.set(value);
             }

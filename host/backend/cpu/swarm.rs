@@ -64,6 +64,14 @@ pub struct CpuSwarm<T> {
     records: Vec<Record>,
 }
 
+/// Copies the coordinates of the particle in a slot.
+fn read_slot<T: Copy>(positions: &[T], slot: usize, dims: usize, point: &mut [T]) {
+    let own = positions[layout::index(slot, 0, dims)..].iter().step_by(TILE);
+    for (x, &own) in point.iter_mut().zip(own) {
+        *x = own;
+    }
+}
+
 fn evaluated_elsewhere() -> Error {
     Error::Unsuitable {
         objective: "a function that is evaluated elsewhere".to_owned(),
@@ -162,9 +170,9 @@ impl<T: Number> CpuSwarm<T> {
         let swarms = 0..self.plan.members.len();
         let mut slots =
             swarms.flat_map(|swarm| (0..particles).map(move |nth| swarm * stride + nth));
-        let at = |slot: usize, d: u32| self.positions[layout::index(slot, d as usize, dims)];
+        let read = |slot: usize, point: &mut [T]| read_slot(&self.positions, slot, dims, point);
         if let Some(evaluator) = &self.evaluator {
-            evaluator.evaluate_all(&view, &mut slots, &at, &mut fitness);
+            evaluator.evaluate_all(&view, &mut slots, &read, &mut fitness);
         }
         self.fitness = fitness;
     }
@@ -513,8 +521,8 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         into_tiles(points, &mut positions, count, dims);
         let mut all = memory::zeroed(slots)?;
         if evaluator.at_once() {
-            let at = |slot: usize, d: u32| positions[layout::index(slot, d as usize, dims)];
-            evaluator.evaluate_all(&view, &mut (0..count), &at, &mut all);
+            let read = |slot: usize, point: &mut [T]| read_slot(&positions, slot, dims, point);
+            evaluator.evaluate_all(&view, &mut (0..count), &read, &mut all);
             all.truncate(count);
             return Ok(all);
         }

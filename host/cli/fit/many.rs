@@ -407,6 +407,15 @@ impl Arguments {
             let Some(nth) = names.iter().position(|known| *known == name) else {
                 bail!("--initial: there is no parameter {name}; there are {}", names.join(", "));
             };
+            let own = self.bounds.iter().find(|(bounded, _)| bounded.as_deref() == Some(&*name));
+            if let Some((_, (lower, upper))) = own
+                && !(*lower..=*upper).contains(&value)
+            {
+                bail!(
+                    "--initial begins with {name} at {value:?}, which is outside --bounds {lower:?} to \
+                     {upper:?}"
+                );
+            }
             values[nth] = Some(value);
         }
         let missing = names.iter().zip(&values).filter(|(_, value)| value.is_none());

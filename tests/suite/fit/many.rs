@@ -429,5 +429,5 @@ fn mistakes_are_told() {
     assert!(message(many.clone().iterations(0)).contains("from 1 to 1000000"));
     assert!(message(many.clone().tolerance(-1.0)).contains("0 or more"));
     assert!(message(many.clone().loss(Loss::Huber, 0.0)).contains("loss scale"));
-    assert!(message(many.size("terms", 2)).contains("no sizes"));
+    assert!(message(many.size("terms", 2)).contains("has none"));
 }

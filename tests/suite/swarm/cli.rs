@@ -967,3 +967,53 @@ fn searches_take_few_evaluations_and_say_how_few() {
     // A swarm evaluates all its particles at the start.
     fails("optimize sphere --particles 100 --evaluations 30", &["at least the 100"]);
 }
+
+/// Clap would have quoted it.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_argument_that_is_no_text_is_an_error() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let broken = std::ffi::OsStr::from_bytes(b"\xff+a");
+    let output = program().args(["optimize", "--formula"]).arg(broken).output().unwrap();
+    let why = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{why}");
+    assert!(why.contains("UTF-8"), "{why}");
+}
+
+#[test]
+fn a_preset_suits_whole_and_periodic_variables() {
+    for kind in ["--integer", "--periodic"] {
+        let report = succeeds(&format!(
+            "optimize sphere -d 2 {kind} all --preset thorough --evaluations 20000"
+        ));
+        assert!(report.contains("best value"), "{report}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_way_is_named() {
+    for (arguments, expected) in [
+        (
+            &["--formula", "log(a-1)", "--var", "a=0,5", "--subject-to", "a<=0.5"][..],
+            "no point with a value",
+        ),
+        (
+            &["--formula", "a", "--var", "a=0,1", "--subject-to", "sqrt(a-5)<=1"],
+            "formula, or a constraint on it,",
+        ),
+        (&["--formula", "a", "--var", "a=0..8388608", "--precision", "f32"], "f64 has them up to"),
+        (&["--formula", "a", "--var", "a=0,inf"], "for a"),
+        (&["--formula", "5", "--var", "a=0,1"], "which has no variables"),
+        (&["--formula", "x[0]", "--var", "a=0,1"], "--dims and --bounds"),
+        (&["--formula", "a", "--var", "a=0..3", "--method", "cmaes"], "whole numbers or periodic"),
+        (&["--formula", "a =< 1", "--var", "a=0,1"], "less or equal is <="),
+        (&["--formula", "``", "--var", "a=0,1"], "no name between the backticks"),
+    ] {
+        let output = program().arg("optimize").args(arguments).output().unwrap();
+        let why = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success(), "{arguments:?}: {why}");
+        assert!(why.contains(expected), "{arguments:?}: {why}");
+    }
+}

@@ -517,7 +517,10 @@ fn the_program_takes_constraints() {
     let never = optimize(&["--subject-to", "a < 2", "--json"]);
     assert_eq!(never.status.code(), Some(1));
     let why = text(&never.stderr);
-    assert!(why.contains("no point was found that satisfies all constraints"), "{why}");
+    assert!(
+        why.contains("no point with a value was found that satisfies all constraints"),
+        "{why}"
+    );
     let json: serde_json::Value = serde_json::from_slice(&never.stdout).unwrap();
     assert_eq!((&json["feasible"], &json["result"]["value"]), (&false.into(), &().into()));
     assert_eq!(json["subject_to"][0], "a < 2");

@@ -354,3 +354,63 @@ fn points_are_matrices() {
     let outcome = Search::new(elsewhere(3)).run_with(quadratic).unwrap();
     assert!(outcome.value < 1e-9, "{outcome:?}");
 }
+
+/// Interpreters and graphics libraries want their own thread.
+#[test]
+fn a_closure_for_whole_generations_is_called_in_the_callers_thread() {
+    let caller = std::thread::current().id();
+    let strays = Arc::new(Mutex::new(0));
+    let noted = Arc::clone(&strays);
+    let whole = move |points: &Points, values: &mut [f64]| {
+        if std::thread::current().id() != caller {
+            *noted.lock().unwrap() += 1;
+        }
+        for (x, value) in points.rows().zip(values) {
+            *value = wavy(x);
+        }
+    };
+    let problem = Problem::from_batch(vec![-4.0; 3], vec![5.0; 3], whole).unwrap();
+    for search in [
+        Search::new(problem.clone()).evaluations(5000),
+        Search::new(problem.clone())
+            .searches(Searches { lanes: Some(3), agreeing: None })
+            .evaluations(9000),
+        Search::new(problem).particles(700).iterations(20),
+    ] {
+        search.run_on(&cpu(2), |_| {}).unwrap();
+    }
+    assert_eq!(*strays.lock().unwrap(), 0);
+}
+
+#[test]
+fn a_search_that_is_ended_early_has_the_best_that_it_was_told() {
+    for (search, is_maximised) in [
+        (Search::new(elsewhere(40)), false),
+        (Search::new(elsewhere(3)).particles(64), false),
+        (Search::new(elsewhere(3).maximised()), true),
+    ] {
+        for generations in [0, 1, 3] {
+            let mut asked = AskTell::new(search.clone()).unwrap();
+            let mut best = f64::NAN;
+            for generation in 0..=generations {
+                let points: Vec<Vec<f64>> =
+                    asked.ask().unwrap().rows().map(<[f64]>::to_vec).collect();
+                // Of the last generation only one.
+                let count = if generation == generations { 1 } else { points.len() };
+                for (index, x) in points.iter().take(count).enumerate() {
+                    let value = wavy(x);
+                    best = if is_maximised { best.max(value) } else { best.min(value) };
+                    asked.tell_at(index, value).unwrap();
+                }
+            }
+            let outcome = asked.outcome().unwrap();
+            assert_eq!(outcome.value, best, "{generations}");
+            assert_eq!(wavy(&outcome.position), best);
+            assert_eq!(outcome.stopped, StopReason::Interrupted);
+        }
+    }
+    assert!(matches!(
+        AskTell::new(Search::new(elsewhere(2))).unwrap().outcome(),
+        Err(Error::Interrupted)
+    ));
+}

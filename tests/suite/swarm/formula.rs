@@ -137,7 +137,7 @@ fn what_makes_no_sense_is_refused() {
     assert!(why(&[("a", 0.0, 1.0)]).contains("b has no meaning here; there are a, pi, e"));
     assert!(why(&[]).contains("not for 0"));
     assert!(why(&[("a", 0.0, 1.0), ("a", 0.0, 1.0)]).contains("\"a\" twice"));
-    assert!(why(&[("a", 0.0, 1.0), ("b", 2.0, 1.0)]).contains("dimension 1 has the bounds"));
+    assert!(why(&[("a", 0.0, 1.0), ("b", 2.0, 1.0)]).contains("2.0 to 1.0 for b"));
     let elements = Formula::parse("x[0] + x[2]").unwrap();
     let none = Problem::from_formula_of_x(&elements, [0.0; 0], [0.0; 0]).unwrap_err();
     assert_eq!(none.to_string(), "formula is defined for 1 or more dimensions, not for 0");
