@@ -1,0 +1,680 @@
+"""Fitting models to data."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import _native
+from ._arguments import device_and_threads, seed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+Floats = NDArray[np.float64]
+
+
+class Columns(NamedTuple):
+    """Arguments of a model: an array of shape (rows, columns) or (fits, rows, columns), and names."""
+
+    numbers: NDArray[Any]
+    names: list[str]
+
+
+def _columns(x: Any, rows: int | None = None, sets: int | None = None) -> Columns:
+    """The columns of an array, a mapping, a data frame or a structured array. With `sets`, data sets may
+    have arguments of their own."""
+    names: list[str] | None = None
+    if isinstance(x, Mapping) or hasattr(x, "columns"):
+        names = [str(name) for name in (x.columns if hasattr(x, "columns") else x)]
+        parts = [np.asarray(x[name]) for name in (x.columns if hasattr(x, "columns") else x)]
+        if not parts:
+            raise ValueError("x has no columns")
+        shape = np.broadcast_shapes(*(part.shape for part in parts))
+        numbers = np.stack([np.broadcast_to(part, shape) for part in parts], axis=-1)
+    else:
+        numbers = np.asarray(x)
+        if numbers.dtype.names:
+            names = list(numbers.dtype.names)
+            numbers = np.stack([numbers[name] for name in names], axis=-1)
+        elif numbers.ndim == 1 or (sets is not None and numbers.shape == (sets, rows)):
+            numbers = numbers[..., np.newaxis]
+    if numbers.dtype.kind not in "fiub":
+        raise TypeError(f"x has numbers of type {numbers.dtype}; they must be real")
+    most = 2 if sets is None else 3
+    if not 2 <= numbers.ndim <= most:
+        raise ValueError(
+            f"x has the shape {np.shape(x)}; it must be (rows,) or (rows, columns)"
+            + (", or those for each of the data sets" if sets is not None else "")
+        )
+    count = numbers.shape[-1]
+    if names is None:
+        names = ["x"] if count == 1 else [f"x{nth}" for nth in range(1, count + 1)]
+    return Columns(numbers, names)
+
+
+def _bounds(bounds: Any) -> list[tuple[str, float, float]]:
+    if bounds is None:
+        return []
+    if not isinstance(bounds, Mapping):
+        raise TypeError(f"bounds are {bounds!r}; they must be a mapping from names to pairs (low, high)")
+    stated = []
+    for name, pair in bounds.items():
+        try:
+            low, high = (float(end) for end in pair)
+        except (TypeError, ValueError):
+            raise ValueError(f"the bounds of {name} are {pair!r}; they must be a pair (low, high)") from None
+        stated.append((str(name), low, high))
+    return stated
+
+
+def _weights(sigma: Any, weights: Any, shape: tuple[int, ...]) -> Floats | None:
+    if sigma is not None and weights is not None:
+        raise ValueError("sigma and weights are both given: weights are 1 / sigma**2")
+    given = sigma if weights is None else weights
+    if given is None:
+        return None
+    numbers = np.asarray(given, float)
+    if sigma is not None:
+        if np.any(~(numbers > 0)):
+            raise ValueError("sigma must be above 0 everywhere")
+        numbers = numbers**-2.0
+    if numbers.shape not in (shape, shape[-1:]):
+        numbers = np.broadcast_to(numbers, shape)
+    return np.ascontiguousarray(numbers)
+
+
+def _is_formula(model: Any) -> bool:
+    if not isinstance(model, str):
+        raise TypeError(f"the model is {model!r}; it must be a formula or the name of a model")
+    # A formula that is a name alone would have nothing to fit.
+    return re.fullmatch(r"\s*[A-Za-z_]\w*\s*", model) is None
+
+
+class FitResult:
+    """A fitted model.
+
+    Attributes
+    ----------
+    params : dict of str to float
+        The estimates.
+    stderr : dict of str to float
+        Their standard errors: 0 of a fixed one, infinite where the data do not determine it, NaN
+        where there is none: `status` says why.
+    values : ndarray
+        The estimates in the order of `names`.
+    names : list of str
+        The parameters.
+    status : dict of str to str
+        Of each parameter: estimated, given, at bound, undetermined, and so on.
+    covariance, correlation : ndarray
+        Of the parameters that were not fixed, `free`.
+    fun : float
+        The sum of weighted squares, or of the loss.
+    deviation : float
+        The residual standard deviation.
+    r_squared, adjusted_r_squared, log_likelihood, aic, aicc, bic : float
+        How well the model explains the data.
+    degrees_of_freedom, nobs : int
+        Rows less parameters; rows.
+    success : bool
+        Whether every parameter that was looked for is estimated.
+    message : str
+        How the search ended.
+    """
+
+    def __init__(self, statement: dict[str, Any], native: _native.Fitted) -> None:
+        self._statement = statement
+        self._native: _native.Fitted | None = native
+        report = json.loads(native.written())
+        values, errors, status = native.estimates()
+        self.values = values
+        self.names = [str(parameter["name"]) for parameter in report["parameters"]]
+        self.params = dict(zip(self.names, values.tolist(), strict=True))
+        self.stderr = dict(zip(self.names, errors.tolist(), strict=True))
+        self.status = dict(zip(self.names, status, strict=True))
+        self.profile: dict[str, tuple[float, float]] | None = None
+        if statement["profile"]:
+            self.profile = {
+                parameter["name"]: _pair(parameter["profile"]) for parameter in report["parameters"]
+            }
+        statistics = report["statistics"]
+        self.free = [str(name) for name in statistics["covariance"]["parameters"]]
+        self.covariance = _matrix(statistics["covariance"]["rows"])
+        self.correlation = _matrix(statistics["correlation"]["rows"])
+        self.level = float(statistics["level"])
+        self.fun = float(report["value"]) * float(report["unit"]) ** 2
+        self.deviation = _number(report["deviation"])
+        self.r_squared = _number(statistics["r_squared"])
+        self.adjusted_r_squared = _number(statistics["adjusted_r_squared"])
+        self.log_likelihood = _number(statistics["log_likelihood"])
+        self.aic = _number(statistics["aic"])
+        self.aicc = _number(statistics["aicc"])
+        self.bic = _number(statistics["bic"])
+        self.degrees_of_freedom = int(report["degrees_of_freedom"])
+        self.nobs = int(report["rows"])
+        self.widened = list(report["widened"])
+        self.seconds = float(report["seconds"])
+        self.success = all(word in ("estimated", "given") for word in status)
+        self.message = native.stopped()
+
+    @property
+    def model(self) -> str:
+        """The formula, or the name of the model."""
+        return str(self._statement["model"])
+
+    def _fitted(self) -> _native.Fitted:
+        """The library's result; after unpickling it is fitted again, which gives the same bits."""
+        if self._native is None:
+            self._native = _run(self._statement)
+        return self._native
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_native": None}
+
+    def interval(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
+        """Confidence intervals by standard errors and Student's t distribution.
+
+        Examples
+        --------
+        >>> import numpy as np, pyflockwork as fw
+        >>> x = np.arange(6.0)
+        >>> r = fw.fit(x, [0.1, 1.9, 4.2, 5.8, 8.1, 9.9], "slope*x + base")
+        >>> low, high = r.interval(0.95)["slope"]
+        >>> bool(low < 2 < high)
+        True
+        """
+        ends = self._fitted().intervals(level)
+        return {name: (float(low), float(high)) for name, (low, high) in zip(self.names, ends, strict=True)}
+
+    def predict(self, x: Any = None) -> Floats:
+        """The model's values at `x`, arranged as the data's; without it, at the data's."""
+        if x is None:
+            return self._fitted().predictions()
+        return self.bands(x)[:, 0].copy()
+
+    def bands(self, x: Any = None) -> Floats:
+        """For each row of `x`: the prediction, its standard error, the ends of the confidence interval of
+        the model's true value, and those of the prediction interval of a new row. An array of shape
+        (rows, 6), at the fit's level."""
+        numbers = self._statement["arguments"] if x is None else self._arguments(x)
+        return self._fitted().predict(numbers)
+
+    def _arguments(self, x: Any) -> Floats:
+        names = self._statement["names"][:-1]
+        if isinstance(x, Mapping) or hasattr(x, "columns"):
+            x = {name: x[name] for name in names}
+        numbers = np.asarray(x, float) if not isinstance(x, Mapping) else None
+        if numbers is not None and numbers.ndim == 0:
+            x = numbers.reshape(1)
+        columns = _columns(x)
+        if columns.numbers.shape[1] != len(names):
+            raise ValueError(
+                f"x has {columns.numbers.shape[1]} columns; the model was fitted to {len(names)}: "
+                f"{', '.join(names)}"
+            )
+        return np.ascontiguousarray(columns.numbers, float)
+
+    @property
+    def residuals(self) -> Floats:
+        """Data less predictions."""
+        return self._fitted().residuals()
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the data, the curve and its confidence band with matplotlib; returns the axes. For
+        models of one column."""
+        arguments = self._statement["arguments"]
+        if arguments.shape[1] != 1:
+            raise ValueError(f"the model has {arguments.shape[1]} columns; a curve can be drawn of one")
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots(layout="constrained")[1]
+        x = arguments[:, 0]
+        across = np.linspace(x.min(), x.max(), 400)
+        bands = self.bands(across)
+        ax.plot(x, self._statement["targets"], "o", markersize=4, label="data")
+        (line,) = ax.plot(across, bands[:, 0], label=self.model)
+        ax.fill_between(across, bands[:, 2], bands[:, 3], alpha=0.25, color=line.get_color(), lw=0)
+        ax.set_xlabel(self._statement["names"][0])
+        ax.set_ylabel(self._statement["names"][-1])
+        ax.legend()
+        return ax
+
+    def _table(self) -> list[tuple[str, str, str, str]]:
+        intervals = self.interval(self.level)
+        rows = []
+        for name in self.names:
+            word = self.status[name]
+            low, high = intervals[name]
+            between = f"{low:.6g} to {high:.6g}" if word == "estimated" else word
+            rows.append((name, f"{self.params[name]:.6g}", f"{self.stderr[name]:.3g}", between))
+        return rows
+
+    def __repr__(self) -> str:
+        head = ("", "value", "stderr", f"{100 * self.level:g} % interval")
+        table = [head, *self._table()]
+        widths = [max(len(row[nth]) for row in table) for nth in range(4)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        return "\n".join(
+            [
+                self.model,
+                *lines,
+                f"{self.nobs} rows, {self.degrees_of_freedom} degrees of freedom, "
+                f"deviation {self.deviation:.6g}, R^2 {self.r_squared:.6g}",
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        head = ("", "value", "stderr", f"{100 * self.level:g} % interval")
+        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in self._table()
+        )
+        return f"<p><code>{html.escape(self.model)}</code></p><table><tr>{cells}</tr>{rows}</table>"
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    low, high = value if value is not None else (None, None)
+    return _number(low), _number(high)
+
+
+def _matrix(rows: list[list[Any]]) -> Floats:
+    return np.array([[_number(value) for value in row] for row in rows], float).reshape(len(rows), len(rows))
+
+
+def _run(statement: dict[str, Any]) -> _native.Fitted:
+    fit = _native.Fit(
+        statement["model"],
+        statement["is_formula"],
+        statement["arguments"],
+        statement["targets"],
+        statement["names"],
+    )
+    fit = fit.stated(
+        statement["sizes"],
+        statement["bounds"],
+        statement["fixed"],
+        statement["weights"],
+        statement["loss"],
+        statement["scale"],
+        statement["starts"],
+        statement["level"],
+        statement["profile"],
+        statement["absolute_sigma"],
+        json.dumps(statement["options"]),
+    )
+    return fit.run(statement["device"], statement["threads"])
+
+
+# As the library numbers them.
+_ENDS = (
+    "not fitted: the run was ended before",
+    "converged",
+    "still going down after as many iterations as were allowed",
+    "not a number at any starting point",
+    "undetermined: some parameters make no difference that the others could not make",
+    "not fitted: fewer rows than parameters",
+    "not fitted: all values are equal",
+)
+
+
+class ManyFits:
+    """One model, fitted to each of many data sets.
+
+    Attributes
+    ----------
+    names : list of str
+        The parameters.
+    values, stderr : ndarray
+        Of shape (fits, parameters). NaN where there is none.
+    params : dict of str to ndarray
+        The estimates of each parameter, of shape (fits,).
+    fun : ndarray
+        What was minimised: the sum of weighted squares, or of the loss, or the deviance.
+    success : ndarray of bool
+        Which converged.
+    status : ndarray of int
+        How each ended; `message` says it in words.
+    nit, nobs : ndarray of int
+        Iterations; rows that were neither missing nor of weight 0.
+    device : str
+        What fitted them.
+    seconds : float
+        How long it took.
+    interrupted : bool
+        Whether the run was ended before all were fitted.
+    """
+
+    def __init__(self, statement: dict[str, Any], single: bool, found: dict[str, Any]) -> None:
+        self._model = {key: statement[key] for key in ("model", "is_formula", "names", "sizes", "fixed")}
+        self._single = single
+        self._absolute = bool(statement["absolute_sigma"] or statement["poisson"])
+        self.names: list[str] = list(found["names"])
+        self.values: NDArray[Any] = found["values"]
+        self.stderr: NDArray[Any] = found["stderr"]
+        self.fun: NDArray[Any] = found["fun"]
+        self.status: NDArray[np.uint32] = found["end"]
+        self.nit: NDArray[np.uint32] = found["nit"]
+        self.nobs: NDArray[np.uint32] = found["rows"]
+        self.device = str(found["device"])
+        self.seconds = float(found["seconds"])
+        self.interrupted = bool(found["interrupted"])
+        self.success: NDArray[np.bool_] = self.status == 1
+        self.params = {name: self.values[:, nth] for nth, name in enumerate(self.names)}
+
+    @property
+    def model(self) -> str:
+        """The formula, or the name of the model."""
+        return str(self._model["model"])
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def message(self, index: int) -> str:
+        """How a fit ended, in words."""
+        return _ENDS[int(self.status[index])]
+
+    def interval(self, level: float = 0.95) -> NDArray[Any]:
+        """Confidence intervals by standard errors and Student's t distribution: of shape (fits,
+        parameters, 2)."""
+        free = sum(name not in self._model["fixed"] for name in self.names)
+        if self._absolute:
+            freedom = np.full(len(self), np.inf)
+        else:
+            freedom = np.maximum(self.nobs.astype(float) - free, 0.0)
+        kinds, which = np.unique(freedom, return_inverse=True)
+        half = _native.student_t(level, kinds)[which][:, np.newaxis] * self.stderr
+        return np.stack([self.values - half, self.values + half], axis=-1)
+
+    def predict(self, x: Any) -> NDArray[Any]:
+        """Each fit's values at the same arguments: of shape (fits, rows)."""
+        columns = _columns(x)
+        arguments = np.ascontiguousarray(columns.numbers, float)
+        return _native.predict_many(self._model, self._single, self.values, arguments)
+
+    def __repr__(self) -> str:
+        lines = [f"{self.model}: {len(self)} fits, {int(self.success.sum())} converged, {self.device}"]
+        for nth, name in enumerate(self.names):
+            column = self.values[:, nth]
+            column = column[np.isfinite(column)]
+            if len(column):
+                low, middle, high = np.percentile(column, [5, 50, 95])
+                lines.append(f"  {name}: median {middle:.6g}, 90 % from {low:.6g} to {high:.6g}")
+        return "\n".join(lines)
+
+
+def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: bool) -> ManyFits:
+    single = y.dtype == np.float32
+    number = np.float32 if single else np.float64
+    sets, rows = y.shape
+    columns = _columns(x, rows, sets)
+    own = columns.numbers.ndim == 3
+    if columns.numbers.shape[-2] != rows or (own and columns.numbers.shape[0] != sets):
+        raise ValueError(
+            f"x has the shape {np.shape(x)}; for y of {y.shape} it must be ({rows},), "
+            f"({rows}, columns), or those for each of the {sets} data sets"
+        )
+    begin = given["p0"]
+    if begin is not None:
+        begin = np.asarray(begin, number)
+        if begin.ndim not in (1, 2):
+            raise ValueError("p0 must have the shape (parameters,) or (fits, parameters)")
+    weights = _weights(given["sigma"], given["weights"], y.shape)
+    statement = {
+        "model": model,
+        "is_formula": _is_formula(model),
+        "sets": sets,
+        "columns": columns.numbers.shape[-1],
+        "own_arguments": own,
+        "names": [*columns.names, given["name"]],
+        "arguments": np.ascontiguousarray(columns.numbers, number),
+        "targets": np.ascontiguousarray(y, number),
+        "weights": None if weights is None else weights.astype(number),
+        "begin": begin,
+        "sizes": given["sizes"],
+        "bounds": given["bounds"],
+        "fixed": given["fixed"],
+        "loss": given["loss"],
+        "scale": given["scale"],
+        "poisson": given["poisson"],
+        "starts": given["starts"],
+        "tolerance": given["tolerance"],
+        "iterations": given["iterations"],
+        "absolute_sigma": given["absolute_sigma"],
+        "device": given["device"],
+        "threads": given["threads"],
+    }
+    observe: Callable[[int, int], object] | None = None
+    bar = None
+    if progress:
+        from tqdm.auto import tqdm
+
+        bar = tqdm(total=sets, unit=" fits", unit_scale=True)
+
+        def observe(done: int, all: int) -> None:
+            assert bar is not None
+            bar.update(done - bar.n)
+
+    try:
+        found = _native.fit_many(statement, single, observe)
+    finally:
+        if bar is not None:
+            bar.close()
+    return ManyFits(statement, single, found)
+
+
+class _Options(TypedDict, total=False):
+    """Options of `fit`, for type checkers."""
+
+    bounds: Any
+    fixed: Mapping[str, float] | None
+    p0: Any
+    sigma: Any
+    weights: Any
+    absolute_sigma: bool
+    loss: str
+    f_scale: float
+    poisson: bool
+    level: float
+    profile: bool
+    sizes: Mapping[str, int] | None
+    starts: int | None
+    tolerance: float | None
+    iterations: int | None
+    rng: Any
+    options: Mapping[str, Any] | None
+    y_name: str
+    device: str
+    threads: int
+    progress: bool
+
+
+@overload
+def fit(x: Any, y: ArrayLike, model: str, *, many: Literal[True], **more: Unpack[_Options]) -> ManyFits: ...
+@overload
+def fit(x: Any, y: ArrayLike, model: str, *, many: Literal[False], **more: Unpack[_Options]) -> FitResult: ...
+@overload
+def fit(x: Any, y: ArrayLike, model: str, *, many: None = None, **more: Unpack[_Options]) -> Any: ...
+def fit(
+    x: Any,
+    y: ArrayLike,
+    model: str,
+    *,
+    bounds: Any = None,
+    fixed: Mapping[str, float] | None = None,
+    p0: Any = None,
+    sigma: Any = None,
+    weights: Any = None,
+    absolute_sigma: bool = False,
+    loss: str = "squares",
+    f_scale: float = 1.0,
+    poisson: bool = False,
+    level: float = 0.95,
+    profile: bool = False,
+    sizes: Mapping[str, int] | None = None,
+    starts: int | None = None,
+    tolerance: float | None = None,
+    iterations: int | None = None,
+    rng: Any = None,
+    options: Mapping[str, Any] | None = None,
+    many: bool | None = None,
+    y_name: str = "y",
+    device: str = "auto",
+    threads: int = 0,
+    progress: bool = False,
+) -> Any:
+    """Fits a model to data, without starting values; or to each of many sets of data.
+
+    Parameters
+    ----------
+    x : array_like or mapping
+        Arguments: of shape (n,), which the model calls ``x``; (n, columns), which it calls ``x1``,
+        ``x2`` and so on; or a mapping from names, or a data frame. Of many fits, all may have the
+        same arguments, or each its own: (fits, n) or (fits, n, columns).
+    y : array_like
+        What the model explains: of shape (n,), or (fits, n) for a fit of each row. Of many fits, NaN
+        is a missing value; those of float32 are fitted in float32, others in float64.
+    model : str
+        A formula: names of the arguments are data, all other names parameters. Or the name of a
+        built-in model.
+    bounds : mapping, optional
+        From names of parameters to pairs (low, high).
+    fixed : mapping, optional
+        From names to values that are not looked for.
+    p0 : array_like, optional
+        Of many fits: starting values in place of a search, of shape (parameters,) or (fits,
+        parameters).
+    sigma, weights : array_like, optional
+        Standard deviations of y, or weights: 1 / sigma**2.
+    absolute_sigma : bool
+        Whether they are absolute, so that standard errors follow from them alone; otherwise they
+        are scaled by the residuals, as in SciPy.
+    loss : {"squares", "absolute", "huber", "cauchy"}
+        Of a residual; `f_scale` is its scale, in units of y.
+    poisson : bool
+        Of many fits: whether y are counts; maximises the likelihood of Poisson's distribution.
+    level : float
+        Of intervals.
+    profile : bool
+        Of one fit: whether to calculate intervals by profile likelihood too.
+    sizes : mapping, optional
+        Of a built-in model: as ``{"terms": 2}``.
+    starts : int, optional
+        Starting points of the search.
+    tolerance, iterations : float and int, optional
+        Of many fits: when a descent has converged, and its most iterations.
+    rng : int or numpy.random.Generator, optional
+        The seed of a single fit's search; 1 without one.
+    options : mapping, optional
+        Options of a single fit's swarm, with the library's names.
+    many : bool, optional
+        Whether there are many fits; without it, whether y has two dimensions.
+    y_name : str
+        The name of y, for pictures.
+    device : {"auto", "cpu", "cuda"}
+        Where to calculate.
+    threads : int
+        On a CPU, 0 for one for each core. No bit of the result depends on it.
+    progress : bool
+        Of many fits: whether to show a bar (tqdm).
+
+    Returns
+    -------
+    FitResult or ManyFits
+        For y of one dimension, and of two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pyflockwork as fw
+    >>> x = np.linspace(0, 5, 60)
+    >>> y = 3 * np.exp(-0.8 * x) + 1 + 0.01 * np.sin(40 * x)
+    >>> r = fw.fit(x, y, "amp*exp(-rate*x) + base")
+    >>> {name: round(value, 2) for name, value in r.params.items()}
+    {'amp': 3.0, 'rate': 0.8, 'base': 1.0}
+
+    Each row by itself:
+
+    >>> rates = np.linspace(0.5, 1.5, 1000)
+    >>> many = fw.fit(x, 3 * np.exp(-rates[:, None] * x) + 1, "amp*exp(-rate*x) + base")
+    >>> bool(np.allclose(many.params["rate"], rates)), bool(many.success.all())
+    (True, True)
+    """
+    device, threads = device_and_threads(device, threads)
+    targets = np.asarray(y)
+    if targets.dtype.kind not in "fiub":
+        raise TypeError(f"y has numbers of type {targets.dtype}; they must be real")
+    if many is None:
+        many = targets.ndim == 2
+    if targets.ndim != (2 if many else 1):
+        raise ValueError(f"y has the shape {targets.shape}; it must be (n,), or (fits, n) for many fits")
+    common: dict[str, Any] = {
+        "sizes": {str(name): int(size) for name, size in (sizes or {}).items()},
+        "bounds": _bounds(bounds),
+        "fixed": {str(name): float(value) for name, value in (fixed or {}).items()},
+        "loss": loss,
+        "scale": float(f_scale),
+        "starts": starts,
+        "absolute_sigma": absolute_sigma,
+        "device": device,
+        "threads": threads,
+    }
+    if many:
+        of_one: tuple[tuple[str, Any, Any], ...] = (
+            ("profile", profile, False),
+            ("options", options, None),
+        )
+        for name, value, usual in of_one:
+            if value is not usual:
+                raise ValueError(f"{name} is an option of a single fit")
+        given = {
+            **common,
+            "p0": p0,
+            "sigma": sigma,
+            "weights": weights,
+            "poisson": poisson,
+            "tolerance": tolerance,
+            "iterations": iterations,
+            "name": y_name,
+        }
+        return _many(x, targets, model, given, progress)
+    of_many: tuple[tuple[str, Any, Any], ...] = (
+        ("p0", p0, None),
+        ("poisson", poisson, False),
+        ("tolerance", tolerance, None),
+        ("iterations", iterations, None),
+    )
+    for name, value, usual in of_many:
+        if value is not usual:
+            raise ValueError(f"{name} is an option of many fits: y of shape (fits, n), or many=True")
+    columns = _columns(x)
+    if len(columns.numbers) != len(targets):
+        raise ValueError(f"x has {len(columns.numbers)} rows, and y has {len(targets)}")
+    statement = {
+        **common,
+        "model": model,
+        "is_formula": _is_formula(model),
+        "arguments": np.ascontiguousarray(columns.numbers, float),
+        "targets": np.ascontiguousarray(targets, float),
+        "names": [*columns.names, y_name],
+        "weights": _weights(sigma, weights, targets.shape),
+        "level": level,
+        "profile": profile,
+        "options": {"seed": seed(rng), **(options or {})},
+    }
+    return FitResult(statement, _run(statement))

@@ -1,0 +1,343 @@
+//! Searches, and searches whose points the caller evaluates.
+
+use std::{ops::ControlFlow, path::PathBuf, time::Duration};
+
+use flockwork::{
+    Error,
+    backend::{AnyBackend, Choice},
+    swarm::{
+        self, AskTell, Checkpoint, Options, Outcome, Precision, Preset, Progress, Restart, Rule,
+        Saved, Search, StopReason,
+    },
+};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use pyo3::{exceptions::PyValueError, prelude::*};
+use serde_json::Value;
+
+use crate::{called::Called, error::raised, problem::Problem, signals::attended};
+
+/// Puts the changes in the place of what they name.
+fn merge(base: &mut Value, changes: Value) -> PyResult<()> {
+    let (Value::Object(base), Value::Object(changes)) = (&mut *base, &changes) else {
+        *base = changes;
+        return Ok(());
+    };
+    for (name, change) in changes {
+        if !base.contains_key(name) {
+            let known: Vec<_> = base.keys().map(String::as_str).collect();
+            let text =
+                format!("there is no option called {name:?}; there are: {}", known.join(", "));
+            return Err(PyValueError::new_err(text));
+        }
+        merge(&mut base[name], change.clone())?;
+    }
+    Ok(())
+}
+
+/// The options of a preset with these changes, in JSON.
+pub fn options(base: &Options, changes: &str) -> PyResult<Options> {
+    let wrong =
+        |error: serde_json::Error| PyValueError::new_err(format!("an option is wrong: {error}"));
+    let mut value = serde_json::to_value(base).map_err(wrong)?;
+    let changes: Value = serde_json::from_str(changes).map_err(wrong)?;
+    // With the library's sentences.
+    if let Some(rule) = changes["rule"].as_str() {
+        rule.parse::<Rule>().map_err(raised)?;
+    }
+    if let Some(precision) = changes["precision"].as_str() {
+        precision.parse::<Precision>().map_err(raised)?;
+    }
+    if changes["restart"].is_object() && value["restart"].is_null() {
+        // What is not stated is as usual.
+        value["restart"] = serde_json::to_value(Restart::default()).map_err(wrong)?;
+    }
+    merge(&mut value, changes)?;
+    let options: Options = serde_json::from_value(value).map_err(wrong)?;
+    options.check().map_err(raised)?;
+    Ok(options)
+}
+
+fn of_preset(problem: &swarm::Problem, preset: Option<&str>, changes: &str) -> PyResult<Options> {
+    let preset: Preset = match preset {
+        Some(name) => name.parse().map_err(raised)?,
+        None => Preset::Default,
+    };
+    options(&Options::preset_for(preset, problem), changes)
+}
+
+/// Where a run is saved.
+fn saved_to(path: Option<PathBuf>, every: f64) -> PyResult<Option<Saved>> {
+    let every = Duration::try_from_secs_f64(every).map_err(|_| {
+        PyValueError::new_err(format!("save_every is {every}; it must be a number of seconds"))
+    })?;
+    Ok(path.map(|path| Saved { path, every, note: String::new() }))
+}
+
+fn written(outcome: &Outcome) -> PyResult<String> {
+    serde_json::to_string(outcome).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// How far a run is: value, iterations, evaluations, and the point, which is not known.
+type News = (f64, u32, u64, Option<f64>);
+
+fn news(progress: &Progress) -> News {
+    (progress.value, progress.iteration, progress.evaluations, None)
+}
+
+/// Runs a search. Calls the observer with its [`News`], about twenty times a second; where the function is
+/// Python's, after each generation.
+fn run(
+    py: Python<'_>,
+    problem: &swarm::Problem,
+    called: Option<&Called>,
+    device: (&str, usize),
+    observe: Option<Py<PyAny>>,
+    go: impl FnOnce(
+        &AnyBackend,
+        &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> flockwork::Result<Outcome>
+    + Send,
+) -> PyResult<String> {
+    let choice: Choice = device.0.parse().map_err(raised)?;
+    if let Some(called) = called {
+        called.begin(observe);
+        let outcome = py.detach(|| {
+            let backend = problem.select(choice, device.1)?;
+            go(&backend, &mut |_| match called.is_stopped() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            })
+        });
+        return ended(problem, called, outcome);
+    }
+    let is_watched = observe.is_some();
+    let mut failure = None;
+    let outcome = attended(
+        py,
+        |link| {
+            let backend = problem.select(choice, device.1)?;
+            let mut last: Option<f64> = None;
+            go(&backend, &mut |progress| {
+                let now = progress.elapsed.as_secs_f64();
+                if !is_watched || last.is_some_and(|last| now < last + 0.05) {
+                    return link.verdict();
+                }
+                last = Some(now);
+                link.tell(news(progress))
+            })
+        },
+        |news| {
+            let verdict = observe.as_ref().map(|observe| observe.call1(py, news));
+            match verdict.map(|verdict| verdict.and_then(|verdict| verdict.is_truthy(py))) {
+                Some(Ok(false)) | None => ControlFlow::Continue(()),
+                Some(Ok(true)) => ControlFlow::Break(()),
+                Some(Err(error)) => {
+                    failure = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        },
+    );
+    match failure {
+        Some(failure) => Err(failure),
+        None => written(&outcome.map_err(raised)?),
+    }
+}
+
+/// The outcome of a run whose function is Python's. One that was asked to end knows what it found before its
+/// last round; the function knows all.
+fn ended(
+    problem: &swarm::Problem,
+    called: &Called,
+    outcome: flockwork::Result<Outcome>,
+) -> PyResult<String> {
+    let best = called.best().filter(|_| called.is_stopped());
+    // What satisfies constraints that are still wide need not satisfy them as stated.
+    let best = best.filter(|_| problem.constraint_texts().is_empty());
+    match (outcome, best) {
+        (Ok(outcome), Some((value, position, _))) if value < outcome.value => {
+            let mut outcome = outcome;
+            (outcome.value, outcome.position) = (value, position);
+            written(&outcome)
+        }
+        (Ok(outcome), _) => written(&outcome),
+        (
+            Err(Error::Interrupted | Error::NoFiniteFitness { .. }),
+            Some((value, position, evaluations)),
+        ) => Ok(serde_json::json!({
+            "value": value,
+            "position": position,
+            "iterations": 0,
+            "evaluations": evaluations,
+            "stopped": StopReason::Interrupted,
+            "startup_seconds": 0.0,
+            "seconds": 0.0,
+        })
+        .to_string()),
+        (Err(error), _) => Err(raised(error)),
+    }
+}
+
+/// Minimises a function. Returns the [`Outcome`].
+#[pyfunction]
+#[pyo3(signature = (problem, preset, changes, device, threads, save, save_every, observe))]
+pub fn minimize(
+    py: Python<'_>,
+    problem: &Problem,
+    preset: Option<&str>,
+    changes: &str,
+    device: &str,
+    threads: usize,
+    save: Option<PathBuf>,
+    save_every: f64,
+    observe: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let (options, saved) =
+        (of_preset(&problem.stated, preset, changes)?, saved_to(save, save_every)?);
+    let called = problem.called.as_deref();
+    run(py, &problem.stated, called, (device, threads), observe, |backend, observe| {
+        Search::new(problem.stated.clone()).options(options).saved(saved).run_on(backend, observe)
+    })
+}
+
+/// A saved run.
+fn read(path: PathBuf, limits: &str) -> PyResult<Checkpoint> {
+    let checkpoint = Checkpoint::read(path).map_err(raised)?;
+    let changed = options(checkpoint.options(), limits)?;
+    Ok(checkpoint.with_limits(|iterations, stop| {
+        *iterations = changed.iterations;
+        *stop = changed.stop;
+    }))
+}
+
+/// Whether the function of a saved run is in the file, and its name.
+#[pyfunction]
+pub fn saved(path: PathBuf) -> PyResult<(bool, String)> {
+    let checkpoint = Checkpoint::read(path).map_err(raised)?;
+    let known = checkpoint.formula().is_some() || checkpoint.is_of_command();
+    Ok((known, checkpoint.function().to_owned()))
+}
+
+/// Goes on with a saved run; of a Python function, with its problem as it was.
+#[pyfunction]
+#[pyo3(signature = (path, problem, limits, device, threads, save, save_every, observe))]
+pub fn resume(
+    py: Python<'_>,
+    path: PathBuf,
+    problem: Option<&Problem>,
+    limits: &str,
+    device: &str,
+    threads: usize,
+    save: Option<PathBuf>,
+    save_every: f64,
+    observe: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let checkpoint = read(path, limits)?;
+    let (stated, called) = match problem {
+        Some(problem) => (problem.stated.clone(), problem.called.as_deref()),
+        None => (checkpoint.problem().map_err(raised)?, None),
+    };
+    let saved = saved_to(save, save_every)?;
+    run(py, &stated, called, (device, threads), observe, |backend, observe| {
+        checkpoint.resume(&stated, backend, saved, observe)
+    })
+}
+
+/// A search that asks its caller for values.
+#[pyclass(module = "pyflockwork._native")]
+pub struct Asking {
+    search: Option<AskTell>,
+    open: usize,
+}
+
+impl Asking {
+    fn search(&mut self) -> PyResult<&mut AskTell> {
+        self.search.as_mut().ok_or_else(|| PyValueError::new_err("the search is over"))
+    }
+}
+
+#[pymethods]
+impl Asking {
+    #[new]
+    #[pyo3(signature = (problem, preset, changes, save, save_every))]
+    fn new(
+        problem: &Problem,
+        preset: Option<&str>,
+        changes: &str,
+        save: Option<PathBuf>,
+        save_every: f64,
+    ) -> PyResult<Self> {
+        let search = Search::new(problem.stated.clone()).options(of_preset(
+            &problem.stated,
+            preset,
+            changes,
+        )?);
+        let search = AskTell::new(search.saved(saved_to(save, save_every)?)).map_err(raised)?;
+        Ok(Self { search: Some(search), open: 0 })
+    }
+
+    /// Goes on with a saved one.
+    #[staticmethod]
+    #[pyo3(signature = (problem, path, limits, save, save_every))]
+    fn resume(
+        problem: &Problem,
+        path: PathBuf,
+        limits: &str,
+        save: Option<PathBuf>,
+        save_every: f64,
+    ) -> PyResult<Self> {
+        let (checkpoint, saved) = (read(path, limits)?, saved_to(save, save_every)?);
+        let search = AskTell::resume(&checkpoint, &problem.stated, saved).map_err(raised)?;
+        Ok(Self { search: Some(search), open: 0 })
+    }
+
+    /// The points to evaluate next, a row for each; `None` once the search is over.
+    fn ask<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let search = self.search()?;
+        let Some(points) = py.detach(|| search.ask()) else {
+            self.open = 0;
+            return Ok(None);
+        };
+        let (rows, dims) = (points.len(), points.dims());
+        let array = PyArray1::from_slice(py, points.as_slice()).reshape([rows, dims])?;
+        self.open = rows;
+        Ok(Some(array))
+    }
+
+    /// Takes the values of all points asked for.
+    fn tell(&mut self, values: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
+        if values.len() != self.open && self.open > 0 {
+            return Err(PyValueError::new_err(format!(
+                "{} values were told; {} points were asked for",
+                values.len(),
+                self.open
+            )));
+        }
+        let search = self.search()?;
+        match values.as_slice() {
+            Ok(values) => search.tell(values),
+            Err(_) => search.tell(&values.as_array().to_vec()),
+        }
+        .map_err(raised)?;
+        self.open = 0;
+        Ok(())
+    }
+
+    /// Takes the value of one of them.
+    fn tell_at(&mut self, index: usize, value: f64) -> PyResult<()> {
+        self.search()?.tell_at(index, value).map_err(raised)
+    }
+
+    /// The best value told so far and its point.
+    fn best<'py>(&mut self, py: Python<'py>) -> PyResult<Option<(f64, Bound<'py, PyArray1<f64>>)>> {
+        let best = self.search()?.best();
+        Ok(best.map(|(value, point)| (value, PyArray1::from_slice(py, point))))
+    }
+
+    /// Ends the search. Returns the [`Outcome`].
+    fn outcome(&mut self, py: Python<'_>) -> PyResult<String> {
+        let search = self.search.take();
+        let search = search.ok_or_else(|| PyValueError::new_err("the search is over"))?;
+        written(&py.detach(|| search.outcome()).map_err(raised)?)
+    }
+}

@@ -1,0 +1,150 @@
+"""Fits, beside SciPy's curve_fit."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+import pyflockwork as fw
+
+FORMULA = "amp*exp(-rate*x) + base"
+
+
+def decay(x, amp, rate, base):
+    return amp * np.exp(-rate * x) + base
+
+
+def data(rows=60, seed=1):
+    rng = np.random.default_rng(seed)
+    x = np.linspace(0, 5, rows)
+    return x, decay(x, 3.0, 0.8, 1.0) + 0.05 * rng.standard_normal(rows)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_estimates_and_errors_are_scipys(weighted):
+    x, y = data()
+    sigma = 0.02 + 0.01 * x if weighted else None
+    values, covariance = optimize.curve_fit(decay, x, y, [1, 1, 1], sigma=sigma)
+    r = fw.fit(x, y, FORMULA, sigma=sigma)
+    assert r.names == ["amp", "rate", "base"] and r.free == r.names and r.success
+    assert np.allclose(r.values, values, rtol=1e-6)
+    assert np.allclose(r.covariance, covariance, rtol=1e-3)
+    assert np.allclose(list(r.stderr.values()), np.sqrt(np.diag(covariance)), rtol=1e-3)
+    assert np.allclose(r.predict(), decay(x, *values), atol=1e-6)
+    assert np.allclose(r.residuals, y - r.predict(), atol=1e-12)
+    low, high = r.interval(0.9)["rate"]
+    half = stats.t.ppf(0.95, 57) * r.stderr["rate"]
+    assert np.allclose([low, high], [r.params["rate"] - half, r.params["rate"] + half])
+    absolute = fw.fit(x, y, FORMULA, sigma=0.05, absolute_sigma=True)
+    theirs = optimize.curve_fit(decay, x, y, [1, 1, 1], sigma=np.full(60, 0.05), absolute_sigma=True)
+    assert np.allclose(absolute.covariance, theirs[1], rtol=1e-3)
+
+
+def test_columns_by_name_and_number():
+    rng = np.random.default_rng(2)
+    t, u = rng.random(50), rng.random(50)
+    y = 2 * t - 3 * u + 1
+    named = fw.fit({"t": t, "u": u}, y, "a*t + b*u + c")
+    numbered = fw.fit(np.stack([t, u], axis=1), y, "a*x1 + b*x2 + c")
+    table = np.rec.fromarrays([t, u], names="t,u")
+    for r in (named, numbered, fw.fit(table, y, "a*t + b*u + c")):
+        assert np.allclose(r.values, [2, -3, 1])
+    assert np.allclose(named.predict({"u": [0.0], "t": [1.0]}), 3)
+    assert named.bands({"t": [1.0], "u": [0.0]}).shape == (1, 6)
+
+
+def test_a_built_in_model_bounds_and_fixed_values():
+    x, y = data()
+    r = fw.fit(x, y, "offset_exponentials", sizes={"terms": 1})
+    assert abs(r.params["rate1"] - 0.8) < 0.05
+    r = fw.fit(x, y, FORMULA, fixed={"base": 1.0}, bounds={"rate": (0, 0.5)})
+    assert r.params["base"] == 1 and r.stderr["base"] == 0 and r.free == ["amp", "rate"]
+    assert r.params["rate"] == 0.5 and r.status["rate"] != "estimated" and not r.success
+
+
+def test_a_result_is_shown_drawn_and_pickled(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    x, y = data()
+    r = fw.fit(x, y, FORMULA, profile=True)
+    assert "95 % interval" in repr(r) and "rate" in r._repr_html_()
+    r.plot().figure.savefig(tmp_path / "fit.png")
+    again = pickle.loads(pickle.dumps(r))
+    assert again.params == r.params
+    assert again.bands([1.0, 2.0]).tobytes() == r.bands([1.0, 2.0]).tobytes()
+    low, high = r.profile["rate"]
+    assert low < r.params["rate"] < high
+
+
+def test_many_fits_are_the_fits_one_by_one():
+    x, _ = data()
+    y = np.stack([data(seed=seed)[1] for seed in range(20)])
+    many = fw.fit(x, y, FORMULA)
+    assert len(many) == 20 and many.success.all() and many.values.dtype == np.float64
+    for nth in range(20):
+        one = fw.fit(x, y[nth], FORMULA)
+        assert np.allclose(many.values[nth], one.values, rtol=1e-5)
+        assert np.allclose(many.stderr[nth], list(one.stderr.values()), rtol=1e-3)
+        assert np.allclose(many.interval(0.9)[nth], list(one.interval(0.9).values()), rtol=1e-3)
+    assert np.array_equal(many.params["rate"], many.values[:, 1])
+    assert np.allclose(many.predict(x)[3], decay(x, *many.values[3]))
+    assert many.message(0) == "converged" and "20 fits" in repr(many)
+    assert len(pickle.loads(pickle.dumps(many)).predict([0.0, 1.0])) == 20
+
+
+def test_many_fits_take_what_one_takes():
+    x, _ = data()
+    y = np.stack([data(seed=seed)[1] for seed in range(5)])
+    same = fw.fit(x, y, FORMULA).values
+    own = fw.fit(np.tile(x, (5, 1)), y, FORMULA)
+    named = fw.fit({"x": x}, np.asfortranarray(y), FORMULA, device="cpu", threads=1)
+    for other in (own, named, fw.fit(x, y.tolist(), FORMULA)):
+        assert other.values.tobytes() == same.tobytes()
+    single = fw.fit(x, y.astype(np.float32), FORMULA)
+    assert single.values.dtype == np.float32 and np.allclose(single.values, same, rtol=1e-3)
+    begun = fw.fit(x, y, FORMULA, p0=[1, 1, 1])
+    assert np.allclose(begun.values, same, rtol=1e-6)
+    holes = y.copy()
+    holes[2, ::7] = np.nan
+    holes[3] = np.nan
+    missing = fw.fit(x, holes, FORMULA)
+    assert missing.nobs.tolist() == [60, 60, 51, 0, 60]
+    assert missing.success.tolist() == [True, True, True, False, True]
+    assert "fewer rows" in missing.message(3)
+    counts = np.random.default_rng(3).poisson(20, (4, 60))
+    assert np.allclose(fw.fit(x, counts, "mean + 0*x", poisson=True).params["mean"], counts.mean(1))
+
+
+@pytest.mark.parametrize(
+    ("match", "x", "y", "model", "more"),
+    [
+        ("x has 3 rows", [1, 2, 3], [1, 2], "a*x", {}),
+        ("y has the shape", [1, 2], 3, "a*x", {}),
+        ("mistake", [1, 2], [1, 2], "a*(x", {}),
+        ("no model called", [1, 2], [1, 2], "decayed", {}),
+        ("no parameter", [1, 2], [1, 2], "a*x", {"bounds": {"b": (0, 1)}}),
+        ("must be a pair", [1, 2], [1, 2], "a*x", {"bounds": {"a": 3}}),
+        ("above 0", [1, 2], [1, 2], "a*x", {"sigma": [0, 1]}),
+        ("both given", [1, 2], [1, 2], "a*x", {"sigma": [1, 1], "weights": [1, 1]}),
+        ("option of many fits", [1, 2], [1, 2], "a*x", {"p0": [1]}),
+        ("option of a single fit", [1, 2], [[1, 2]], "a*x", {"profile": True}),
+        ("finite", [1, np.nan], [1, 2], "a*x", {}),
+        ("for y of", [1, 2, 3], [[1, 2]], "a*x", {}),
+        ("probability", [1, 2, 3], [1, 2, 4], "a*x", {"level": 2}),
+        ("loss", [1, 2, 3], [1, 2, 4], "a*x", {"loss": "cubes"}),
+    ],
+)
+def test_mistakes_are_told(match, x, y, model, more):
+    with pytest.raises(ValueError, match=match):
+        fw.fit(x, y, model, **more)
+
+
+def test_types_are_told():
+    with pytest.raises(TypeError, match="real"):
+        fw.fit([1, 2], ["a", "b"], "a*x")
+    with pytest.raises(TypeError, match="the model is"):
+        fw.fit([1, 2], [1, 2], lambda x, a: a * x)
+    with pytest.raises(TypeError, match="mapping"):
+        fw.fit([1, 2], [1, 2], "a*x", bounds=[(0, 1)])

@@ -1,0 +1,288 @@
+"""Searches, beside SciPy's where it has the thing."""
+
+import os
+import pickle
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import pyflockwork as fw
+
+VALLEY = "sum(i in 0..n-1: 100*(x[i+1]-x[i]^2)^2 + (1-x[i])^2)"
+
+
+def valley(x):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2, axis=0)
+
+
+def test_a_formula_and_a_function_reach_the_known_minimum():
+    for fun, more in ((VALLEY, {}), (valley, {}), (valley, {"vectorized": True})):
+        r = fw.minimize(fun, [(-5, 5)] * 5, **more)
+        assert isinstance(r, optimize.OptimizeResult)
+        assert r.success and r.fun < 1e-12 and np.allclose(r.x, 1, atol=1e-6), r
+        assert r.agreeing >= 5 and r.searches >= r.agreeing and r.nfev > 0
+
+
+def test_ways_of_evaluating_give_the_same_bits():
+    one = fw.minimize(valley, [(-5, 5)] * 3, maxfun=3000)
+    for more in ({"vectorized": True}, {"workers": 2}, {"workers": map}, {"threads": 1}):
+        other = fw.minimize(valley, optimize.Bounds([-5] * 3, [5] * 3), maxfun=3000, **more)
+        assert other.x.tobytes() == one.x.tobytes() and other.fun == one.fun, more
+    swarm = fw.Swarm([(-5, 5)] * 3, maxfun=3000)
+    for points in swarm:
+        for index in reversed(range(len(points))):
+            swarm.tell_at(index, valley(points[index]))
+    assert swarm.result().x.tobytes() == one.x.tobytes()
+    assert swarm.best[0] == one.fun
+
+
+def test_seeds():
+    def at(rng):
+        return fw.minimize(VALLEY, [(-5, 5)] * 3, maxfun=500, rng=rng).x.tobytes()
+
+    assert at(3) == at(3) and at(None) == at(1) and at(3) != at(4)
+    assert at(np.random.default_rng(1)) == at(np.random.default_rng(1))
+    for wrong in (-1, 1.5, "x", True, 1 << 64):
+        with pytest.raises(ValueError, match="rng is"):
+            at(wrong)
+
+
+def test_whole_variables_lie_between_the_bounds():
+    r = fw.minimize(
+        lambda x: (x[0] - 2.6) ** 2 + abs(x[1] - 0.4),
+        [(0.5, 7.5), (-1, 1)],
+        integrality=[1, 0],
+        particles=64,
+        maxiter=300,
+    )
+    assert r.x[0] == 3.0 and abs(r.x[1] - 0.4) < 1e-3
+    r = fw.minimize("(n - 7.9)^2", {"n": (1.2, 6.8)}, integrality=True)
+    assert r.x[0] == 6.0
+    with pytest.raises(ValueError, match="no whole number"):
+        fw.minimize("n", {"n": (1.2, 1.8)}, integrality=True)
+
+
+def constraints():
+    nonlinear = optimize.NonlinearConstraint(lambda x: x[0] ** 2 + x[1] ** 2, -np.inf, 1)
+    linear = optimize.LinearConstraint([[1, -1]], -0.5, 0.5)
+    return nonlinear, linear
+
+
+@pytest.mark.parametrize("fun", ["-x[0] - 2*x[1]", lambda x: -x[0] - 2 * x[1]])
+def test_constraints_as_scipy_states_them(fun):
+    theirs = optimize.minimize(
+        lambda x: -x[0] - 2 * x[1],
+        [0, 0],
+        bounds=[(-2, 2)] * 2,
+        constraints=constraints(),
+        method="SLSQP",
+    )
+    forms = [
+        constraints(),
+        [
+            {"type": "ineq", "fun": lambda x, most: most - x @ x, "args": (1,)},
+            {"type": "ineq", "fun": lambda x: 0.5 - np.array([x[0] - x[1], x[1] - x[0]])},
+        ],
+        ["x[0]^2 + x[1]^2 <= 1", "abs(x[0] - x[1]) <= 0.5"],
+    ]
+    for form in forms:
+        r = fw.minimize(fun, [(-2, 2)] * 2, constraints=form, maxfun=30_000)
+        assert r.maxcv == 0 and abs(r.fun - theirs.fun) < 1e-5, (r, theirs.fun)
+        assert any(constraint["active"] for constraint in r.constraints)
+
+
+def test_an_equality_and_what_cannot_be_satisfied():
+    equal = {"type": "eq", "fun": lambda x: x[0] + 2 * x[1] - 1}
+    r = fw.minimize(lambda x: x @ x, [(-1, 1)] * 2, constraints=equal, maxfun=20_000, equal_within=1e-8)
+    assert abs(r.fun - 0.2) < 1e-6
+    r = fw.minimize("x[0]", [(0, 1)], constraints="x[0] >= 2", maxfun=2000)
+    assert not r.success and r.maxcv == 1 and np.isnan(r.fun) and "satisfies" in r.message
+
+
+class Own(Exception):
+    pass
+
+
+def test_exceptions_come_out_unchanged():
+    def fails(x, **_):
+        raise Own("from here")
+
+    for more in ({}, {"vectorized": True}):
+        with pytest.raises(Own, match="from here"):
+            fw.minimize(fails, [(0, 1)], **more)
+    constraint = {"type": "ineq", "fun": lambda x: fails(x) if x[0] != 0.5 else 1}
+    for fun in (lambda x: x[0], "x[0]"):
+        with pytest.raises(Own, match="from here"):
+            fw.minimize(fun, [(0, 1)], constraints=constraint, maxfun=5000)
+    with pytest.raises(Own):
+        fw.minimize(VALLEY, [(-5, 5)] * 10, callback=fails)
+
+
+@pytest.mark.parametrize("fun", [VALLEY, valley])
+def test_callbacks_end_a_run_with_the_best_so_far(fun):
+    seen = []
+
+    def new(intermediate_result):
+        seen.append(intermediate_result)
+        return len(seen) > 2
+
+    def old(x, convergence):
+        assert 0 <= convergence <= 1
+        raise StopIteration
+
+    for callback in (new, old):
+        r = fw.minimize(fun, [(-5, 5)] * 40, callback=callback, maxfun=1_000_000_000, agreeing=None)
+        assert not r.success and r.message == "interrupted" and np.isfinite(r.fun)
+    assert seen[-1].fun <= seen[0].fun and seen[-1].nfev >= seen[0].nfev
+
+
+@pytest.mark.parametrize("fun", [VALLEY, valley])
+def test_ctrl_c_ends_a_run_with_the_best_so_far(fun):
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    began = time.monotonic()
+    r = fw.minimize(fun, [(-5, 5)] * 40, maxfun=1_000_000_000_000, agreeing=None, target=-1)
+    assert time.monotonic() - began < 60
+    assert not r.success and r.message == "interrupted" and np.isfinite(r.fun)
+
+
+def test_saved_runs_go_on_with_the_same_bits(tmp_path):
+    for fun, again in ((VALLEY, ()), (valley, (valley, [(-5, 5)] * 4))):
+        whole = fw.minimize(fun, [(-5, 5)] * 4, maxfun=4000)
+        file = tmp_path / "run"
+        part = fw.minimize(fun, [(-5, 5)] * 4, maxfun=1000, save=file)
+        rest = fw.resume(file, *again, maxfun=4000)
+        assert part.nfev <= 1000 and rest.x.tobytes() == whole.x.tobytes()
+        assert rest.nfev == whole.nfev
+    with pytest.raises(ValueError, match="cannot hold"):
+        fw.resume(file)
+    with pytest.raises(FileNotFoundError):
+        fw.resume(tmp_path / "none")
+
+
+def test_programs():
+    r = fw.minimize(fw.Command("echo {a}", jobs=2), {"a": (1, 2)}, particles=8, maxiter=4)
+    assert r.fun < 1.2 and r.nfev == 40
+
+
+def test_options_by_the_librarys_names():
+    r = fw.minimize(VALLEY, [(-5, 5)] * 2, particles=40, options={"stop": {"patience": 30}})
+    assert r.message == "the best no longer improved"
+    with pytest.raises(ValueError, match='no option called "patients"'):
+        fw.minimize(VALLEY, [(-5, 5)] * 2, particles=40, options={"stop": {"patients": 30}})
+    r = fw.minimize(VALLEY, [(-5, 5)] * 2, preset="robust", x0=[1, 1], maxiter=3)
+    assert r.fun == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "match"),
+    [
+        ((VALLEY, []), ValueError, "bounds must be"),
+        ((VALLEY, [(1, 2, 3)]), ValueError, "bounds must be"),
+        ((VALLEY, None), ValueError, "bounds must be"),
+        ((VALLEY, [(2, 1)] * 2), ValueError, "dimension 0 has the bounds"),
+        (("x[0] +", [(0, 1)]), ValueError, "mistake"),
+        (("a + b", {"a": (0, 1)}), ValueError, "b"),
+        ((3, [(0, 1)]), TypeError, "fun is 3"),
+        ((lambda x: "text", [(0, 1)]), TypeError, "must return a number"),
+        ((lambda x: None, [(0, 1)]), TypeError, "must return a number"),
+        ((lambda x: np.nan, [(0, 1)]), ValueError, "no finite value"),
+    ],
+)
+def test_mistakes_are_told(arguments, error, match):
+    with pytest.raises(error, match=match):
+        fw.minimize(*arguments)
+
+
+def test_more_mistakes_are_told():
+    box = [(0, 1)] * 2
+    for match, more in (
+        ("method is", {"method": "annealing"}),
+        ("device is", {"device": "tpu"}),
+        ("threads is", {"threads": -1}),
+        ("workers is", {"workers": 0}),
+        ("option of swarms", {"method": "cmaes", "particles": 10}),
+        ("maxfun is -1", {"maxfun": -1}),
+        ("maxfun is 1.5", {"maxfun": 1.5}),
+        ("particles is", {"particles": 0}),
+        ("lanes is", {"lanes": 0}),
+        ("integrality has", {"integrality": [1, 1, 1]}),
+        ("options are", {"options": 3}),
+        ("rule", {"rule": "gravity"}),
+        ("finite", {"x0": [np.nan, 0]}),
+        ("target is inf", {"target": np.inf}),
+    ):
+        with pytest.raises((ValueError, TypeError), match=match):
+            fw.minimize(valley, box, **more)
+    with pytest.raises(ValueError, match="a value for each column"):
+        fw.minimize(lambda x: x, box, vectorized=True)
+    with pytest.raises(TypeError, match="constraint 1 is 3"):
+        fw.minimize(valley, box, constraints=[3])
+
+
+def test_as_scipys_function():
+    bounds = [(-5.12, 5.12)] * 3
+
+    def rastrigin(x):
+        return 10 * len(x) + np.sum(x**2 - 10 * np.cos(2 * np.pi * x), axis=0)
+
+    theirs = optimize.differential_evolution(rastrigin, bounds, rng=1, maxiter=300)
+    ours = fw.differential_evolution(rastrigin, bounds, rng=1, maxiter=300)
+    assert ours.fun <= theirs.fun + 1e-9 and ours.nfev <= 301 * 15 * 3
+    with pytest.warns(UserWarning, match="mutation"):
+        fw.differential_evolution(rastrigin, bounds, mutation=0.3, maxiter=2)
+
+
+def test_results_can_be_pickled_and_shown():
+    r = fw.minimize(VALLEY, [(-5, 5)] * 2, maxfun=1000)
+    again = pickle.loads(pickle.dumps(r))
+    assert again.fun == r.fun and np.array_equal(again.x, r.x)
+    assert "fun" in repr(r) and "<table>" in r._repr_html_()
+
+
+def test_the_interpreter_runs_on_meanwhile():
+    ticks = 0
+    done = threading.Event()
+
+    def count():
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    fw.minimize(VALLEY, [(-5, 5)] * 30, seconds=0.5, agreeing=None)
+    done.set()
+    thread.join()
+    assert ticks > 10
+
+
+def test_a_search_in_another_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(fw.minimize(valley, [(-5, 5)] * 2).fun))
+    thread.start()
+    thread.join()
+    assert found[0] < 1e-9
+
+
+def test_asked_twice_told_wrongly():
+    swarm = fw.Swarm([(0, 1)] * 2, maxfun=100)
+    points = swarm.ask()
+    assert np.array_equal(points, swarm.ask())
+    points[:] = 7  # The caller's own copy.
+    with pytest.raises(ValueError, match="points were asked for"):
+        swarm.tell([1.0])
+    with pytest.raises(ValueError, match="index"):
+        swarm.tell_at(len(points), 1.0)
+    swarm.tell(np.ones(len(points), np.float32))
+    with pytest.raises(ValueError, match="asked"):
+        swarm.tell([1.0])
+    swarm.ask()
+    r = swarm.result()
+    assert r.fun == 1 and r.message == "interrupted" and swarm.ask() is None
+    assert np.all((r.x >= 0) & (r.x <= 1))
