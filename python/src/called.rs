@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flockwork::swarm::Points;
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayMethods};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
@@ -21,8 +21,6 @@ struct State {
     /// Called with the best value, the number of generations and of evaluations, and the best point, after
     /// each generation; true ends the run.
     observe: Option<Py<PyAny>>,
-    /// The array of the last points, to be used again if nobody else has it.
-    array: Option<Py<PyArray2<f64>>>,
     best: Option<(f64, Vec<f64>)>,
     generations: u32,
     evaluations: u64,
@@ -90,8 +88,10 @@ impl Called {
     }
 
     fn call(&self, py: Python<'_>, points: &Points<'_>, values: &mut [f64]) -> PyResult<()> {
-        let array = self.array(py, points)?;
-        let returned = self.function.bind(py).call1((&array,))?;
+        // The caller may keep it.
+        let array = PyArray1::from_slice(py, points.as_slice());
+        let array = array.reshape([points.len(), points.dims()])?;
+        let returned = self.function.bind(py).call1((array,))?;
         let returned = returned.cast::<PyArray1<f64>>()?.readonly();
         let returned = returned.as_slice()?;
         if returned.len() != values.len() {
@@ -101,7 +101,6 @@ impl Called {
         }
         values.copy_from_slice(returned);
         let mut state = self.state();
-        state.array = Some(array.unbind());
         state.generations += 1;
         state.evaluations += values.len() as u64;
         let finite = values.iter().enumerate().filter(|(_, value)| value.is_finite());
@@ -111,26 +110,6 @@ impl Called {
             state.best = Some((value, points.row(nth).to_vec()));
         }
         Ok(())
-    }
-
-    /// The points as an array: that of the last call, if it has the shape and nobody has kept it.
-    fn array<'py>(
-        &self,
-        py: Python<'py>,
-        points: &Points<'_>,
-    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let (rows, dims) = (points.len(), points.dims());
-        let last = self.state().array.take().map(|array| array.into_bound(py));
-        if let Some(array) = last.filter(|array| array.shape() == [rows, dims])
-            // SAFETY: the object is alive, and this thread holds the interpreter's lock.
-            && unsafe { pyo3::ffi::Py_REFCNT(array.as_ptr()) } == 1
-            && let Ok(mut writable) = array.try_readwrite()
-        {
-            writable.as_slice_mut()?.copy_from_slice(points.as_slice());
-            drop(writable);
-            return Ok(array);
-        }
-        PyArray1::from_slice(py, points.as_slice()).reshape([rows, dims])
     }
 
     fn watch(&self, py: Python<'_>) -> PyResult<Next> {

@@ -101,7 +101,7 @@ impl Fit {
                 self.0.run_on(&backend, |_| link.verdict())
             },
             |()| std::ops::ControlFlow::Continue(()),
-        );
+        )?;
         Ok(Fitted(fitted.map_err(raised)?))
     }
 }

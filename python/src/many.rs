@@ -130,7 +130,7 @@ macro_rules! in_type {
                         }
                         std::ops::ControlFlow::Continue(())
                     },
-                );
+                )?;
                 if let Some(failure) = failure {
                     return Err(failure);
                 }

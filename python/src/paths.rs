@@ -140,7 +140,7 @@ pub fn distances<'py>(
             AnyDistances::compute(&graph, weights, &backend, options, |_, _| link.verdict())
         },
         |()| std::ops::ControlFlow::Continue(()),
-    );
+    )?;
     match found.map_err(raised)? {
         AnyDistances::F32(found) => results(py, &found, as_f64, predecessors, &cpu),
         AnyDistances::F64(found) => results(py, &found, as_f64, predecessors, &cpu),

@@ -11,7 +11,10 @@ use flockwork::{
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::{
+    exceptions::{PyKeyboardInterrupt, PyValueError},
+    prelude::*,
+};
 use serde_json::Value;
 
 use crate::{called::Called, error::raised, problem::Problem, signals::attended};
@@ -131,13 +134,17 @@ fn run(
             match verdict.map(|verdict| verdict.and_then(|verdict| verdict.is_truthy(py))) {
                 Some(Ok(false)) | None => ControlFlow::Continue(()),
                 Some(Ok(true)) => ControlFlow::Break(()),
+                // Ctrl-C ends the run with the best so far, wherever it was.
+                Some(Err(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                    ControlFlow::Break(())
+                }
                 Some(Err(error)) => {
                     failure = Some(error);
                     ControlFlow::Break(())
                 }
             }
         },
-    );
+    )?;
     match failure {
         Some(failure) => Err(failure),
         None => written(&outcome.map_err(raised)?),
@@ -338,6 +345,11 @@ impl Asking {
     fn outcome(&mut self, py: Python<'_>) -> PyResult<String> {
         let search = self.search.take();
         let search = search.ok_or_else(|| PyValueError::new_err("the search is over"))?;
-        written(&py.detach(|| search.outcome()).map_err(raised)?)
+        match py.detach(|| search.outcome()) {
+            Err(Error::Interrupted) => {
+                Err(PyValueError::new_err("no finite value has been told yet: there is no result"))
+            }
+            outcome => written(&outcome.map_err(raised)?),
+        }
     }
 }

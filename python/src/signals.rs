@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 
 /// How often to look for a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -49,13 +49,13 @@ impl<M> Link<'_, M> {
 
 /// Does the work in a thread of its own, while this one waits for signals, which only the interpreter's
 /// main thread sees, and attends to what the work [tells](Link::tell) it: so a caller's code runs in the
-/// caller's thread. A signal whose handler raises asks the work to stop ([`Link::verdict`]); the
-/// exception is lost, and the work says in its result that it was interrupted.
+/// caller's thread. A signal whose handler raises asks the work to stop ([`Link::verdict`]). The exception
+/// comes out then, but for Ctrl-C: the work says in its result that it was interrupted.
 pub fn attended<M: Send, R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Link<'_, M>) -> R + Send,
     mut attend: impl FnMut(M) -> ControlFlow<()>,
-) -> R {
+) -> PyResult<R> {
     let (news, heard) = mpsc::channel();
     // The interpreter's lock is given back by a closure that could run in another thread.
     let heard = Mutex::new(heard);
@@ -65,6 +65,7 @@ pub fn attended<M: Send, R: Send>(
     thread::scope(|scope| {
         // With the link goes the only sender: its end is the work's, however it ends.
         let worker = scope.spawn(move || work(&link));
+        let mut raised = None;
         loop {
             match py.detach(|| lock(&heard).recv_timeout(LOOK_EVERY)) {
                 Ok(news) => {
@@ -73,10 +74,15 @@ pub fn attended<M: Send, R: Send>(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if py.check_signals().is_err() {
+            if let Err(error) = py.check_signals() {
                 asked.store(true, Ordering::Relaxed);
+                raised.get_or_insert(error);
             }
         }
-        py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic))
+        let done = py.detach(|| worker.join()).unwrap_or_else(|panic| resume_unwind(panic));
+        match raised.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py)) {
+            Some(error) => Err(error),
+            None => Ok(done),
+        }
     })
 }

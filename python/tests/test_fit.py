@@ -102,7 +102,8 @@ def test_many_fits_take_what_one_takes():
     named = fw.fit({"x": x}, np.asfortranarray(y), FORMULA, device="cpu", threads=1)
     for other in (own, named, fw.fit(x, y.tolist(), FORMULA)):
         assert other.values.tobytes() == same.tobytes()
-    single = fw.fit(x, y.astype(np.float32), FORMULA)
+    single = fw.fit(x.astype(np.float32), y.astype(np.float32), FORMULA)
+    assert fw.fit(x, y.astype(np.float32), FORMULA).values.dtype == np.float64
     assert single.values.dtype == np.float32 and np.allclose(single.values, same, rtol=1e-3)
     begun = fw.fit(x, y, FORMULA, p0=[1, 1, 1])
     assert np.allclose(begun.values, same, rtol=1e-6)
@@ -148,3 +149,20 @@ def test_types_are_told():
         fw.fit([1, 2], [1, 2], lambda x, a: a * x)
     with pytest.raises(TypeError, match="mapping"):
         fw.fit([1, 2], [1, 2], "a*x", bounds=[(0, 1)])
+
+
+def test_masks_and_columns_that_are_not_named():
+    x, y = data()
+    for given in ((x, np.ma.masked_greater(y, 3.0)), (np.ma.array(x, mask=x > 2), y)):
+        with pytest.raises(ValueError, match="masked"):
+            fw.fit(*given, FORMULA)
+    many = np.ma.masked_greater(np.stack([y, y]), 3.0)
+    assert fw.fit(x, many, FORMULA).nobs.tolist() == [(y <= 3).sum()] * 2
+    with pytest.raises(ValueError, match="names none of the columns of x: x$"):
+        fw.fit(x, y, "a*x1 + b")
+    with pytest.raises(ValueError, match="names none of the columns of x: t, my col"):
+        fw.fit({"t": x, "my col": x}, y, "a*u + b")
+    told = fw.fit({"my col": x, "text": ["unused"] * 60}, y, "amp*exp(-rate*`my col`) + base")
+    assert abs(told.params["rate"] - 0.8) < 0.05
+    with pytest.raises(ValueError, match="no column 'my col'"):
+        told.predict({"t": [1.0]})

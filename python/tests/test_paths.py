@@ -58,6 +58,9 @@ def test_no_edge_is_zero_nan_infinite_or_masked():
     expected = [[0, 1, 3], [np.inf, 0, 2], [np.inf, np.inf, 0]]
     assert fw.shortest_paths(given).tolist() == expected
     assert fw.shortest_paths(np.ma.masked_invalid(given)).tolist() == expected
+    stored = sparse.csr_array((np.array([np.inf, 1.0, np.nan, 2.0]), ([0, 0, 1, 1], [2, 1, 0, 2])))
+    stored.resize((3, 3))
+    assert fw.shortest_paths(stored).tolist() == expected
     # A sparse matrix may hold an edge of weight 0.
     zero = sparse.csr_array((np.array([0.0, 2.0]), ([0, 1], [1, 2])), shape=(3, 3))
     assert fw.shortest_paths(zero)[0].tolist() == [0, 0, 2]

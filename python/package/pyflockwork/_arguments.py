@@ -65,14 +65,14 @@ def seed(rng: Any) -> int:
     )
 
 
-def whole(name: str, value: Any, least: int = 0) -> int:
+def whole(name: str, value: Any, least: int = 0, most: int = (1 << 32) - 2) -> int:
     """A whole number."""
     try:
         number = operator.index(value)
     except TypeError:
         number = least - 1
-    if number < least or isinstance(value, bool):
-        raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more")
+    if not least <= number <= most or isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
     return number
 
 
@@ -200,7 +200,11 @@ def constrained(problem: Problem, constraints: Any, within: Box, is_formula: boo
                 sides.add(name, matrix.__matmul__, constraint.lb, constraint.ub, middle)
         elif hasattr(constraint, "fun") and hasattr(constraint, "lb"):
             sides.add(name, constraint.fun, constraint.lb, constraint.ub, middle)
-        elif isinstance(constraint, Mapping) and constraint.get("type") in ("eq", "ineq"):
+        elif (
+            isinstance(constraint, Mapping)
+            and constraint.get("type") in ("eq", "ineq")
+            and callable(constraint.get("fun"))
+        ):
             high = 0.0 if constraint["type"] == "eq" else np.inf
             args = tuple(constraint.get("args", ()))
             sides.add(name, _with(constraint["fun"], args), 0.0, high, middle)

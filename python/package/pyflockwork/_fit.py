@@ -27,10 +27,27 @@ class Columns(NamedTuple):
     names: list[str]
 
 
-def _columns(x: Any, rows: int | None = None, sets: int | None = None) -> Columns:
-    """The columns of an array, a mapping, a data frame or a structured array. With `sets`, data sets may
-    have arguments of their own."""
+def _mentioned(model: str) -> set[str]:
+    """The names in a formula."""
+    quoted = re.findall(r"`([^`]*)`", model)
+    return {*quoted, *re.findall(r"[^\W\d]\w*", re.sub(r"`[^`]*`", " ", model))}
+
+
+def _columns(x: Any, model: str | None, rows: int | None = None, sets: int | None = None) -> Columns:
+    """The columns of an array, a mapping, a data frame or a structured array: those that the formula
+    names, if it is given. With `sets`, data sets may have arguments of their own."""
     names: list[str] | None = None
+    if isinstance(x, np.ma.MaskedArray):
+        if np.ma.is_masked(x):
+            raise ValueError("x has masked values: leave these rows out")
+        x = x.data
+    if model is not None and (isinstance(x, Mapping) or hasattr(x, "columns")):
+        mentioned = _mentioned(model)
+        named = list(x.columns if hasattr(x, "columns") else x)
+        used = [name for name in named if str(name) in mentioned]
+        if not used:
+            raise ValueError(f"the formula names none of the columns of x: {', '.join(map(str, named))}")
+        x = {str(name): x[name] for name in used}
     if isinstance(x, Mapping) or hasattr(x, "columns"):
         names = [str(name) for name in (x.columns if hasattr(x, "columns") else x)]
         parts = [np.asarray(x[name]) for name in (x.columns if hasattr(x, "columns") else x)]
@@ -56,6 +73,8 @@ def _columns(x: Any, rows: int | None = None, sets: int | None = None) -> Column
     count = numbers.shape[-1]
     if names is None:
         names = ["x"] if count == 1 else [f"x{nth}" for nth in range(1, count + 1)]
+    if model is not None and not _mentioned(model) & set(names):
+        raise ValueError(f"the formula names none of the columns of x: {', '.join(names)}")
     return Columns(numbers, names)
 
 
@@ -85,8 +104,14 @@ def _weights(sigma: Any, weights: Any, shape: tuple[int, ...]) -> Floats | None:
         if np.any(~(numbers > 0)):
             raise ValueError("sigma must be above 0 everywhere")
         numbers = numbers**-2.0
-    if numbers.shape not in (shape, shape[-1:]):
+    if np.ma.is_masked(given):
+        raise ValueError("sigma or weights have masked values: give these rows the weight 0")
+    if numbers.ndim == 0:
         numbers = np.broadcast_to(numbers, shape)
+    if numbers.shape not in (shape, shape[-1:]):
+        raise ValueError(
+            f"{'weights' if sigma is None else 'sigma'} have the shape {numbers.shape}, and y has {shape}"
+        )
     return np.ascontiguousarray(numbers)
 
 
@@ -161,8 +186,10 @@ class FitResult:
         self.nobs = int(report["rows"])
         self.widened = list(report["widened"])
         self.seconds = float(report["seconds"])
-        self.success = all(word in ("estimated", "given") for word in status)
         self.message = native.stopped()
+        self.success = self.message != "interrupted" and all(
+            word in ("estimated", "given") for word in status
+        )
 
     @property
     def model(self) -> str:
@@ -209,11 +236,14 @@ class FitResult:
     def _arguments(self, x: Any) -> Floats:
         names = self._statement["names"][:-1]
         if isinstance(x, Mapping) or hasattr(x, "columns"):
+            missing = [name for name in names if name not in x]
+            if missing:
+                raise ValueError(f"x has no column {missing[0]!r}; it needs {', '.join(names)}")
             x = {name: x[name] for name in names}
         numbers = np.asarray(x, float) if not isinstance(x, Mapping) else None
         if numbers is not None and numbers.ndim == 0:
             x = numbers.reshape(1)
-        columns = _columns(x)
+        columns = _columns(x, None)
         if columns.numbers.shape[1] != len(names):
             raise ValueError(
                 f"x has {columns.numbers.shape[1]} columns; the model was fitted to {len(names)}: "
@@ -403,7 +433,7 @@ class ManyFits:
 
     def predict(self, x: Any) -> NDArray[Any]:
         """Each fit's values at the same arguments: of shape (fits, rows)."""
-        columns = _columns(x)
+        columns = _columns(x if isinstance(x, Mapping) else np.atleast_1d(x), None)
         arguments = np.ascontiguousarray(columns.numbers, float)
         return _native.predict_many(self._model, self._single, self.values, arguments)
 
@@ -419,10 +449,10 @@ class ManyFits:
 
 
 def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: bool) -> ManyFits:
-    single = y.dtype == np.float32
-    number = np.float32 if single else np.float64
     sets, rows = y.shape
-    columns = _columns(x, rows, sets)
+    columns = _columns(x, model if _is_formula(model) else None, rows, sets)
+    single = y.dtype == np.float32 and np.result_type(columns.numbers, np.float32) == np.float32
+    number = np.float32 if single else np.float64
     own = columns.numbers.ndim == 3
     if columns.numbers.shape[-2] != rows or (own and columns.numbers.shape[0] != sets):
         raise ValueError(
@@ -548,7 +578,7 @@ def fit(
         same arguments, or each its own: (fits, n) or (fits, n, columns).
     y : array_like
         What the model explains: of shape (n,), or (fits, n) for a fit of each row. Of many fits, NaN
-        is a missing value; those of float32 are fitted in float32, others in float64.
+        or masked is a missing value. If y and x are of float32, so is the arithmetic; otherwise float64.
     model : str
         A formula: names of the arguments are data, all other names parameters. Or the name of a
         built-in model.
@@ -616,7 +646,13 @@ def fit(
     (True, True)
     """
     device, threads = device_and_threads(device, threads)
+    masked = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y) else None
     targets = np.asarray(y)
+    if masked is not None and targets.ndim == 1:
+        raise ValueError("y has masked values: leave these rows out")
+    if masked is not None:
+        floating = targets if targets.dtype.kind == "f" else targets.astype(float)
+        targets = np.where(masked, floating.dtype.type(np.nan), floating)
     if targets.dtype.kind not in "fiub":
         raise TypeError(f"y has numbers of type {targets.dtype}; they must be real")
     if many is None:
@@ -662,7 +698,7 @@ def fit(
     for name, value, usual in of_many:
         if value is not usual:
             raise ValueError(f"{name} is an option of many fits: y of shape (fits, n), or many=True")
-    columns = _columns(x)
+    columns = _columns(x, model if _is_formula(model) else None)
     if len(columns.numbers) != len(targets):
         raise ValueError(f"x has {len(columns.numbers)} rows, and y has {len(targets)}")
     statement = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,13 +44,17 @@ class Command:
     """
 
     def __init__(self, text: str, *, jobs: int = 0, timeout: float | None = None) -> None:
-        self.text, self.jobs, self.timeout = text, jobs, timeout
+        if not isinstance(text, str):
+            raise TypeError(f"the command is {text!r}; it must be a text")
+        if timeout is not None and number("timeout", timeout) <= 0:
+            raise ValueError(f"timeout is {timeout!r}; it must be more than 0")
+        self.text, self.jobs, self.timeout = text, whole("jobs", jobs), timeout
 
     def __repr__(self) -> str:
         return f"Command({self.text!r}, jobs={self.jobs}, timeout={self.timeout})"
 
 
-_OF_SWARM = ("particles", "x0", "preset", "rule", "maxiter")
+_OF_SWARM = ("particles", "preset", "rule", "maxiter")
 
 
 def changes(
@@ -72,7 +77,7 @@ def changes(
     stated: dict[str, Any] = {"seed": seed(rng)}
     stop: dict[str, Any] = {}
     if maxfun is not None:
-        stop["evaluations"] = whole("maxfun", maxfun)
+        stop["evaluations"] = whole("maxfun", maxfun, 0, (1 << 64) - 1)
     if target is not None:
         stop["target"] = number("target", target)
     if seconds is not None:
@@ -122,14 +127,19 @@ def is_swarm(problem: _native.Problem, method: str, given: Mapping[str, Any]) ->
     searches by CMA-ES do not suit."""
     if method not in ("auto", "cmaes", "swarm"):
         raise ValueError(f"method is {method!r}; it must be auto, cmaes or swarm")
-    own = [name for name in _OF_SWARM if given.get(name) is not None]
+    own = [name for name in (*_OF_SWARM, "x0") if given.get(name) is not None]
     if given.get("precision") == "f32":
         own.append("precision")
     if method == "cmaes" and own:
-        raise ValueError(f"{own[0]} is an option of swarms: leave it out, or method='cmaes'")
+        raise ValueError(f"{own[0]} is an option of swarms: leave it out, or take method='swarm'")
     if method == "auto":
         return bool(own) or not problem.suits_searches()
     return method == "swarm"
+
+
+def _ignore_interrupts() -> None:
+    """In a worker: Ctrl-C is for whoever waits for it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
@@ -140,10 +150,15 @@ def _mapper(workers: Any) -> Iterator[Callable[..., Any]]:
     elif workers == 1:
         yield map
     elif isinstance(workers, (int, np.integer)) and (workers > 1 or workers == -1):
-        from multiprocessing import Pool
+        from concurrent.futures import ProcessPoolExecutor
 
-        with Pool(None if workers == -1 else int(workers)) as pool:
-            yield pool.map
+        count = os.cpu_count() or 1 if workers == -1 else int(workers)
+        with ProcessPoolExecutor(count, initializer=_ignore_interrupts) as pool:
+
+            def shared(function: Callable[..., Any], points: Floats) -> Iterator[Any]:
+                return pool.map(function, points, chunksize=-(-len(points) // (4 * count)))
+
+            yield shared
     else:
         raise ValueError(
             f"workers is {workers!r}; it must be a number of processes, -1 for one for each core, "
@@ -171,7 +186,17 @@ def evaluator(
     """The values at the rows of a matrix."""
     if not vectorized:
         called = _Called(fun, args)
-        return lambda points: np.fromiter(mapper(called, points), float, len(points))
+        if mapper is map:
+            # Not by `map`, which would take a StopIteration of the function for its own end.
+            return lambda points: np.array([called(point) for point in points])
+
+        def each(points: Floats) -> Floats:
+            values = np.array(list(mapper(called, points)), float)
+            if values.shape != (len(points),):
+                raise ValueError(f"workers returned values of shape {values.shape} for {len(points)} points")
+            return values
+
+        return each
 
     def all_at_once(points: Floats) -> Floats:
         values = np.asarray(fun(points.T, *args), float)
@@ -191,8 +216,12 @@ class _Watch:
     def __init__(
         self, callback: Callable[..., Any] | None, sides: Sides | None, bar: Any, limit: int | None
     ) -> None:
+        if callback is not None and not callable(callback):
+            raise TypeError(f"callback is {callback!r}; it must be a function")
         self.callback, self.sides, self.bar, self.limit = callback, sides, bar, limit
         self.gets_result, self.gets_convergence = False, True
+        # Whether the callback has ended the run, and how far it was then.
+        self.has_ended, self.last = False, (0, 0)
         if callback is not None:
             try:
                 parameters = inspect.signature(callback).parameters
@@ -221,20 +250,26 @@ class _Watch:
             return False
         if self.callback is None:
             return False
+        self.last = (iteration, evaluations)
         try:
-            if self.gets_result:
-                from ._result import OptimizeResult
-
-                result = OptimizeResult(fun=value, nit=iteration, nfev=evaluations)
-                if x is not None:
-                    result.x = x
-                return bool(self.callback(intermediate_result=result))
-            if not self.gets_convergence:
-                return bool(self.callback(x))
-            done = min(1.0, evaluations / self.limit) if self.limit else 0.0
-            return bool(self.callback(x, convergence=done))
+            self.has_ended = bool(self._called(value, iteration, evaluations, x))
         except StopIteration:
-            return True
+            self.has_ended = True
+        return self.has_ended
+
+    def _called(self, value: float, iteration: int, evaluations: int, x: Floats | None) -> Any:
+        assert self.callback is not None
+        if self.gets_result:
+            from ._result import OptimizeResult
+
+            result = OptimizeResult(fun=value, nit=iteration, nfev=evaluations)
+            if x is not None:
+                result.x = x
+            return self.callback(intermediate_result=result)
+        if not self.gets_convergence:
+            return self.callback(x)
+        done = min(1.0, evaluations / self.limit) if self.limit else 0.0
+        return self.callback(x, convergence=done)
 
 
 def _bar(progress: bool, limit: int | None) -> Any:
@@ -251,14 +286,16 @@ def problem_of(
     constraints: Any,
     integrality: Any,
     evaluate: Callable[[Floats], Floats] | None = None,
+    name: str | None = None,
 ) -> tuple[_native.Problem, Sides]:
-    """The problem that a formula, a program or a Python function poses; `evaluate` calls that."""
+    """The problem that a formula, a program or a Python function poses; `evaluate` calls that, and
+    `name` is what messages and files call it."""
     if isinstance(fun, str):
         problem = _native.Problem.formula(fun, *within)
     elif isinstance(fun, Command):
         problem = _native.Problem.command(fun.text, *within, fun.jobs, fun.timeout)
     elif callable(fun):
-        name = getattr(fun, "__qualname__", type(fun).__qualname__)
+        name = name or str(getattr(fun, "__qualname__", type(fun).__qualname__))
         if evaluate is None:
             problem = _native.Problem.elsewhere(name, within.lower, within.upper)
         else:
@@ -283,7 +320,7 @@ def problem_of(
                 )
             rounded = Box(within.names, low.tolist(), high.tolist())
             if rounded != within:
-                return problem_of(fun, rounded, constraints, integrality, evaluate)
+                return problem_of(fun, rounded, constraints, integrality, evaluate, name)
             problem = problem.with_integers(are_whole.tolist())
     return constrained(problem, constraints, within, isinstance(fun, str))
 
@@ -335,7 +372,8 @@ def minimize(
     args : tuple
         Further arguments of the function.
     x0 : array_like, optional
-        A starting point of shape (n,), or several: (points, n). Of a swarm.
+        A point of shape (n,), or several: (points, n). A swarm starts there; of searches, which start
+        elsewhere, the result is no worse than these points.
     constraints : str, object or sequence of them
         Formulas such as ``'x[0] + x[1] <= 1'``; SciPy's `LinearConstraint`, `NonlinearConstraint`
         or `Bounds`; dictionaries with ``type`` and ``fun``. Python functions among them are called
@@ -357,7 +395,7 @@ def minimize(
     maxfun : int, optional
         At most so many evaluations. Without it, searches have 100,000 for each variable.
     maxiter : int, optional
-        Iterations of a swarm.
+        Iterations of a swarm; 1000 without it.
     target : float, optional
         Ends at a value this low.
     seconds : float, optional
@@ -365,13 +403,13 @@ def minimize(
     method : {"auto", "cmaes", "swarm"}
         Searches by CMA-ES, or a particle swarm.
     particles : int, optional
-        Of a swarm.
+        Of a swarm; 1024 without it.
     rule : {"inertia", "fully-informed", "standard-2011", "bare-bones", "comprehensive"}, optional
         How particles move.
     preset : {"robust", "thorough", "standard-2011", ...}, optional
         A set of options of a swarm.
     precision : {"f32", "f64"}, optional
-        Of a swarm; searches and Python functions have f64.
+        Of a swarm: f32 for a formula and f64 for a function without it. Searches have f64.
     lanes : int, optional
         Searches side by side: 1 on a CPU, up to 256 on a GPU. The result depends on it.
     agreeing : int or None
@@ -429,16 +467,40 @@ def minimize(
     is_function = not isinstance(fun, (str, Command)) and callable(fun)
     if is_function and device == "cuda":
         raise ValueError("a Python function is evaluated on the CPU: leave device out, or pass a formula")
-    given = {"x0": x0, "particles": particles, "maxiter": maxiter, "rule": rule, "precision": precision}
+    given: dict[str, Any] = {"particles": particles, "maxiter": maxiter, "rule": rule, "precision": precision}
     saved = None if save is None else os.fspath(save)
     with _mapper(workers) as mapper:
         evaluate = evaluator(fun, args, vectorized, mapper) if callable(fun) else None
         problem, sides = problem_of(fun, within, constraints, integrality, evaluate)
         if equal_within is not None:
             problem = problem.equal_within(number("equal_within", equal_within))
+        watch = _Watch(callback, sides, _bar(progress, maxfun), maxfun)
+
+        def run(watch: _Watch, preset: str | None, stated: str, saved: str | None) -> OptimizeResult:
+            return _native_run(
+                watch,
+                lambda observe: _native.minimize(
+                    problem, preset, stated, device, threads, saved, save_every, observe
+                ),
+            )
+
+        swarm = is_swarm(problem, method, {**given, "preset": preset})
+        guessed = None
+        if x0 is not None and not swarm:
+            # A swarm that does not move.
+            count = len(np.atleast_2d(np.asarray(x0, float)))
+            still = changes(is_swarm=True, rng=rng, x0=x0, particles=count, maxiter=0, precision="f64")
+            try:
+                guessed = run(_Watch(None, sides, None, None), None, still, None)
+            except ValueError as error:
+                # Where there is no value, nothing is known.
+                if "no finite value" not in str(error):
+                    raise
+            maxfun = None if maxfun is None else max(0, whole("maxfun", maxfun, 0, (1 << 64) - 1) - count)
         stated = changes(
-            is_swarm=is_swarm(problem, method, {**given, "preset": preset}),
+            is_swarm=swarm,
             rng=rng,
+            x0=x0 if swarm else None,
             maxfun=maxfun,
             target=target,
             seconds=seconds,
@@ -447,23 +509,29 @@ def minimize(
             options=options,
             **given,
         )
-        watch = _Watch(callback, sides, _bar(progress, maxfun), maxfun)
-        return _native_run(
-            watch,
-            lambda observe: _native.minimize(
-                problem, preset, stated, device, threads, saved, save_every, observe
-            ),
-        )
+        found = run(watch, preset, stated, saved)
+    if guessed is not None:
+        found.nfev += guessed.nfev
+        if guessed.fun < found.fun or (np.isnan(found.fun) and not np.isnan(guessed.fun)):
+            for name in ("x", "fun", "maxcv", "constraints"):
+                if name in guessed:
+                    found[name] = guessed[name]
+            found.agreeing = 0
+    return found
 
 
 def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
     try:
         written = go(watch if watch.looks() else None)
-    except ValueError:
-        # No finite value: that is what a constraint that fails comes to.
+    except (ValueError, KeyboardInterrupt):
+        # Without a value: that is what a constraint that fails comes to.
         if watch.sides is not None:
             watch.sides.check()
-        raise
+        if not watch.has_ended:
+            raise
+        from ._result import nothing
+
+        return nothing(*watch.last)
     finally:
         if watch.bar is not None:
             watch.bar.close()
@@ -472,6 +540,13 @@ def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
     from ._result import result
 
     return result(written)
+
+
+def limits_of(**limits: Any) -> str:
+    """Other limits for a saved run."""
+    stated = json.loads(changes(is_swarm=True, rng=None, **limits))
+    del stated["seed"]
+    return json.dumps(stated)
 
 
 def resume(
@@ -524,10 +599,7 @@ def resume(
     path = os.fspath(path)
     saved = path if save is None else os.fspath(save)
     device, threads = device_and_threads(device, threads)
-    limits = json.loads(
-        changes(is_swarm=True, rng=None, maxfun=maxfun, maxiter=maxiter, target=target, seconds=seconds)
-    )
-    del limits["seed"]
+    limits = limits_of(maxfun=maxfun, maxiter=maxiter, target=target, seconds=seconds)
     known, name = _native.saved(path)
     if known and fun is not None:
         raise ValueError(f"the file holds the function, {name}: leave fun and bounds out")
@@ -542,12 +614,13 @@ def resume(
         problem, sides = None, None
         if fun is not None:
             evaluate = evaluator(fun, args, vectorized, mapper)
-            problem, sides = problem_of(fun, box(bounds), constraints, integrality, evaluate)
+            # Whether it is the same function is up to the caller, whatever its name.
+            problem, sides = problem_of(fun, box(bounds), constraints, integrality, evaluate, name)
         watch = _Watch(callback, sides, _bar(progress, maxfun), maxfun)
         return _native_run(
             watch,
             lambda observe: _native.resume(
-                path, problem, json.dumps(limits), device, threads, saved, save_every, observe
+                path, problem, limits, device, threads, saved, save_every, observe
             ),
         )
 
@@ -582,8 +655,9 @@ def differential_evolution(
 
     It has SciPy's greatest number of evaluations, (maxiter + 1) * popsize * n. How differential
     evolution moves (strategy, tol, mutation, recombination, polish, init, atol, updating) has no
-    meaning here, and values other than SciPy's defaults are told in a warning. Further options are
-    those of `minimize`.
+    meaning here; a warning tells of strategy, tol, atol, mutation and recombination that are not
+    SciPy's defaults. Bounds must be apart, and the result has no population. Further options are those
+    of `minimize`.
 
     Examples
     --------

@@ -21,11 +21,15 @@ def _given(graph: Any, unweighted: bool) -> Any:
             raise ValueError(f"the graph is a matrix of shape {rows.shape}; it must be square")
         rows.sum_duplicates()
         weights = np.ascontiguousarray(rows.data, float)
-        return (
-            np.ascontiguousarray(rows.indptr, np.int64),
-            np.ascontiguousarray(rows.indices, np.int64),
-            np.ones_like(weights) if unweighted else weights,
-        )
+        starts = np.ascontiguousarray(rows.indptr, np.int64)
+        targets = np.ascontiguousarray(rows.indices, np.int64)
+        there = ~(np.isnan(weights) | (weights == np.inf))
+        if not there.all():
+            # As in a dense matrix, these are no edges.
+            before = np.concatenate([[0], np.cumsum(there)])
+            starts = before[np.clip(starts, 0, len(weights))]
+            weights, targets = weights[there], targets[there]
+        return starts, targets, np.ones_like(weights) if unweighted else weights
     matrix: NDArray[np.float64] = np.array(np.ma.filled(np.ma.asarray(graph, float), np.inf))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the graph is an array of shape {matrix.shape}; it must be a square matrix")

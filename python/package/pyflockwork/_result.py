@@ -49,8 +49,9 @@ class OptimizeResult(_Base):
     fun : float
         Its value; NaN if no point was found that satisfies the constraints.
     success : bool
-        Whether the run ended as it was meant to and its point satisfies the constraints: not if it
-        ran out of evaluations or time, or was interrupted.
+        Whether something said that the run had found what it sought, and its point satisfies the
+        constraints: not if it did all its iterations or evaluations, or ran out of time, or was
+        interrupted.
     message : str
         Why it ended.
     nfev, nit : int
@@ -75,7 +76,6 @@ class OptimizeResult(_Base):
 
 
 _WELL = {
-    "iterations",
     "target",
     "fitness_tolerance",
     "spread_tolerance",
@@ -95,6 +95,20 @@ _SENTENCES = {
     "agreement": "enough searches agreed",
     "certain": "certain without a swarm",
 }
+
+
+def nothing(iterations: int, evaluations: int) -> OptimizeResult:
+    """The result of a run that a callback ended before it had found anything."""
+    return OptimizeResult(
+        x=None,
+        fun=float("nan"),
+        success=False,
+        message="interrupted before a value was found",
+        nfev=evaluations,
+        nit=iterations,
+        agreeing=0,
+        searches=0,
+    )
 
 
 def result(written: str) -> OptimizeResult:
