@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times pyflockwork beside other optimizers for Python: the same functions, machine and process.
 
-    pip install ./python scipy==1.17.1 cma==4.4.0 pyswarms==1.3.0
+    pip install ./python scipy==1.17.1 cma==4.5.0 pyswarms==1.3.0
     python3 benches/python_peers.py [--dims N] [--seconds N] [--seeds N] [--device cpu|cuda]
 
 Each function is moved and turned, and written in NumPy for all points of a generation at once (one point
