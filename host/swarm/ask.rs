@@ -5,10 +5,9 @@ use std::{
     panic::resume_unwind,
     sync::Arc,
     thread::{self, JoinHandle},
-    time::Instant,
 };
 
-use super::{Checkpoint, Outcome, Points, Problem, Saved, Search, StopReason, outcome::sign};
+use super::{Checkpoint, Outcome, Points, Problem, Saved, Search, Told};
 use crate::{
     Error, Result,
     backend::{
@@ -42,22 +41,16 @@ pub struct AskTell {
     exchange: Arc<Exchange>,
     /// The search, until it has ended.
     engine: Option<JoinHandle<Result<Outcome>>>,
-    problem: Problem,
     dims: usize,
-    /// 1 to minimise, -1 to maximise.
-    sign: f64,
-    begun: Instant,
-    /// Values told.
-    told: u64,
+    told: Told,
     /// The points asked for, until all their values are told.
     open: Vec<f64>,
-    best: Option<(f64, Vec<f64>)>,
 }
 
 impl fmt::Debug for AskTell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points = self.open.len() / self.dims;
-        f.debug_struct("AskTell").field("open", &points).field("best", &self.best).finish()
+        f.debug_struct("AskTell").field("open", &points).field("best", &self.best()).finish()
     }
 }
 
@@ -120,9 +113,8 @@ impl AskTell {
         engine: impl FnOnce(Problem) -> Result<Outcome> + Send + 'static,
     ) -> Result<Self> {
         let exchange = Arc::new(Exchange::default());
-        let (sign, dims) = (sign(problem.goal()), problem.dims());
+        let (dims, told) = (problem.dims(), Told::new(problem));
         let function = Elsewhere::new(Arc::clone(&exchange), dims, problem.name());
-        let stated = problem.clone();
         let problem = problem.with_function(|_| Arc::new(function));
         let over = Over(Arc::clone(&exchange));
         let engine = thread::Builder::new()
@@ -137,9 +129,8 @@ impl AskTell {
                 value: "1 more".to_owned(),
                 accepted: format!("as many as the system can start ({why})"),
             })?;
-        let (open, best) = (Vec::new(), None);
-        let (problem, dims, begun, told) = (stated, dims as usize, Instant::now(), 0);
-        Ok(Self { exchange, engine: Some(engine), problem, dims, sign, begun, told, open, best })
+        let dims = dims as usize;
+        Ok(Self { exchange, engine: Some(engine), dims, told, open: Vec::new() })
     }
 
     /// The points to evaluate next, all of a generation: waits until it is known which. The same points until
@@ -213,28 +204,20 @@ impl AskTell {
     }
 
     fn take(&mut self, index: usize, value: f64) {
-        self.told += 1;
-        let is_better = |(best, _): &(f64, Vec<f64>)| self.sign * value < self.sign * best;
-        if value.is_finite() && self.best.as_ref().is_none_or(is_better) {
-            let point = &self.open[index * self.dims..][..self.dims];
-            let mut bounds = self.problem.lower().iter().zip(self.problem.upper()).zip(point);
-            // Values outside the box may not count.
-            if bounds.all(|((lower, upper), x)| (lower..=upper).contains(&x)) {
-                self.best = Some((value, point.to_vec()));
-            }
-        }
+        self.told.note(&self.open[index * self.dims..][..self.dims], value);
         if self.exchange.tell(index, value) {
             self.open.clear();
         }
     }
 
-    /// The best finite value told so far of a point in the box, and that point.
+    /// The best finite value told so far of a point in the box that satisfies the constraints, and that
+    /// point.
     pub fn best(&self) -> Option<(f64, &[f64])> {
-        self.best.as_ref().map(|(value, point)| (*value, &**point))
+        self.told.best()
     }
 
     /// The result. A search that is not over ends here, with the best that it was told
-    /// ([`StopReason::Interrupted`]).
+    /// ([`StopReason::Interrupted`](super::StopReason)).
     ///
     /// ```
     /// use flockwork::swarm::{AskTell, Problem, Search, StopReason};
@@ -257,20 +240,7 @@ impl AskTell {
             Ok(outcome) => outcome,
             Err(panic) => resume_unwind(panic),
         };
-        let Some((value, position)) = self.best.take() else { return ended };
-        let outcome = match ended {
-            Ok(outcome) => outcome,
-            // It does not know what it was told last.
-            Err(Error::Interrupted) => {
-                Outcome::interrupted(value, position.clone(), self.told, self.begun.elapsed())
-            }
-            Err(error) => return Err(error),
-        };
-        let is_worse = outcome.value.is_nan() || self.sign * value < self.sign * outcome.value;
-        if outcome.stopped != StopReason::Interrupted || !is_worse {
-            return Ok(outcome.limited(&self.problem));
-        }
-        Ok(Outcome { value, found: value, position, ..outcome }.limited(&self.problem))
+        self.told.completes(ended)
     }
 }
 

@@ -14,7 +14,7 @@
 //! | `searches` | many independent searches by CMA-ES in place of a swarm |
 //! | `search` | a builder for all of that |
 //! | `start` | where a swarm starts, other than uniform in the box |
-//! | `ask` | swarms whose points the caller evaluates |
+//! | `ask`, `told` | swarms whose points the caller evaluates, and what it told them |
 //!
 //! ```
 //! use flockwork::swarm::{Problem, Rule, Search};
@@ -45,6 +45,7 @@ mod search;
 mod searches;
 mod start;
 mod state;
+mod told;
 
 pub use crate::backend::{
     function::{Function, Named},
@@ -69,3 +70,4 @@ pub use saved::{Checkpoint, Saved};
 pub use search::Search;
 pub use searches::Searches;
 pub(crate) use state::PersonalBest;
+pub use told::Told;

@@ -414,3 +414,28 @@ fn a_search_that_is_ended_early_has_the_best_that_it_was_told() {
         Err(Error::Interrupted)
     ));
 }
+
+/// An equality begins wide, so values are asked for that count for nothing in the end.
+#[test]
+fn what_violates_a_constraint_is_no_result_of_a_search_that_is_ended_early() {
+    let formula = Formula::parse("x[0] + x[1] == 1").unwrap();
+    for particles in [None, Some(64)] {
+        let problem = elsewhere(2).subject_to(&formula).unwrap();
+        let search = Search::new(problem);
+        let search = match particles {
+            Some(particles) => search.particles(particles),
+            None => search,
+        };
+        let mut asked = AskTell::new(search).unwrap();
+        for _ in 0..3 {
+            let values: Vec<f64> = asked.ask().unwrap().rows().map(wavy).collect();
+            asked.tell(&values).unwrap();
+        }
+        let best = asked.best().map(|(_, x)| x[0] + x[1] - 1.0);
+        assert!(best.is_none_or(|side| side.abs() <= 1e-4), "{best:?}");
+        match asked.outcome() {
+            Ok(outcome) => assert!(outcome.is_feasible() || outcome.value.is_nan(), "{outcome:?}"),
+            Err(why) => assert!(matches!(why, Error::Interrupted), "{why}"),
+        }
+    }
+}
