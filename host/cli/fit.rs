@@ -343,9 +343,9 @@ impl Arguments {
     /// The fit with the options of the run to resume, if there is one, and that run.
     fn resumed(&self, fit: Fit) -> anyhow::Result<(Fit, Option<Checkpoint>)> {
         let Some(path) = &self.resume else { return Ok((fit, None)) };
-        let dims = fit.problem()?.dims();
+        let problem = fit.problem()?;
         let unchanged = Unchanged::parse_from(["fit"]).swarm;
-        let of = |swarm: &SwarmArguments| swarm.options_from(Fit::options(), dims, Options::preset);
+        let of = |swarm: &SwarmArguments| swarm.options_from(Fit::options(), &problem);
         if of(&self.swarm)? != of(&unchanged)? {
             bail!(
                 "--resume continues the swarm of {}: only its limits can be changed, not its particles, \
@@ -438,8 +438,7 @@ impl Arguments {
         if self.absolute_sigma && self.loss != Loss::Squares {
             bail!("--absolute-sigma is for the loss squares, not for {}", self.loss);
         }
-        let dims = fit.problem()?.dims();
-        let mut options = self.swarm.options_from(Fit::options(), dims, Options::preset)?;
+        let mut options = self.swarm.options_from(Fit::options(), &fit.problem()?)?;
         self.limits.apply(&mut options.iterations, &mut options.stop);
         self.keep_history(&mut options);
         options.check()?;

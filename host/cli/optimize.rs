@@ -54,8 +54,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         .or_else(|| machine.of_swarm());
     let searches = method.searches(&problem, of_swarm)?;
     let usual = usual(&problem, searches.is_none());
-    let of = |preset| Options::preset_for(preset, &problem);
-    let mut options = swarm.options_from(usual, problem.dims(), of)?;
+    let mut options = swarm.options_from(usual, &problem)?;
     options.searches = searches;
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);

@@ -8,7 +8,7 @@ use flockwork::{
     io,
     swarm::{
         Coefficients, Edge, Method, Mode, Neighbourhood, Options, Polish, Precision, Preset,
-        Randomness, Restart, Rule, Schedule, Start,
+        Problem, Randomness, Restart, Rule, Schedule, Start,
     },
 };
 
@@ -318,29 +318,24 @@ impl SwarmArguments {
         self.polish == Some(Finish::Never)
     }
 
-    /// The options of a run with this many dimensions, without its limits and records; those of `usual`
-    /// if neither a rule nor a preset is given, those of `of` for a preset.
-    pub fn options_from(
-        &self,
-        usual: Options,
-        dims: u32,
-        of: impl Fn(Preset) -> Options,
-    ) -> anyhow::Result<Options> {
+    /// The options of a run of this problem, without its limits and records; those of `usual` if neither a
+    /// rule nor a preset is given.
+    pub fn options_from(&self, usual: Options, problem: &Problem) -> anyhow::Result<Options> {
         let mut options = match (self.rule.rule, self.preset) {
             (Some(rule), _) => {
                 let Options { particles, iterations, precision, .. } = usual;
                 Options { particles, iterations, precision, ..Options::for_rule(rule) }
             }
             (None, None | Some(Preset::Default)) => usual,
-            (None, Some(preset)) => of(preset),
+            (None, Some(preset)) => Options::preset_for(preset, problem),
         };
         set(&mut options.particles, self.particles);
         options.seed = self.seed;
         set(&mut options.precision, self.precision.map(Some));
         options.mode = self.mode.unwrap_or_default();
-        self.rule.apply(&mut options, dims)?;
+        self.rule.apply(&mut options, problem.dims())?;
         if let Some(given) = &self.start {
-            options.start = start(given, dims)?;
+            options.start = start(given, problem.dims())?;
         }
         if let Some(restart) = self.restart.restart() {
             options.restart = Some(restart);

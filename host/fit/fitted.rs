@@ -253,6 +253,14 @@ impl Estimate {
         let (lower, upper) = self.bounds;
         lower < upper && (self.value <= lower || self.value >= upper)
     }
+
+    /// The interval of so many standard errors to each side; NaN where it is not estimated.
+    pub(super) fn interval(&self, reach: f64) -> (f64, f64) {
+        match self.status {
+            Status::Estimated => (self.value - reach * self.error, self.value + reach * self.error),
+            _ => (f64::NAN, f64::NAN),
+        }
+    }
 }
 
 /// Serialises a number; JSON has none that is not finite, so those become null.

@@ -142,13 +142,7 @@ impl Fit {
     /// The factor of a standard error in half an interval.
     pub(super) fn reach(&self, degrees_of_freedom: f64) -> f64 {
         let Inference { level, absolute_sigma, .. } = self.inference;
-        if absolute_sigma {
-            quantile::normal(level)
-        } else if degrees_of_freedom > 0.0 {
-            quantile::student(level, degrees_of_freedom)
-        } else {
-            f64::NAN
-        }
+        quantile::reach(level, if absolute_sigma { f64::INFINITY } else { degrees_of_freedom })
     }
 
     /// Whether there will be intervals by profile likelihood: robust losses have none.
@@ -236,17 +230,13 @@ impl Fit {
                 Status::Estimated => scale * long(j),
                 _ => f64::NAN,
             };
-            let confidence = match status[j] {
-                Status::Estimated => (value - reach * error, value + reach * error),
-                _ => (f64::NAN, f64::NAN),
-            };
-            Estimate {
+            let estimate = Estimate {
                 name: sought.name.clone(),
                 column: self.column_of(&sought.name),
                 value,
                 error,
                 status: status[j],
-                confidence,
+                confidence: (f64::NAN, f64::NAN),
                 profile: None,
                 bounds: match (sought.fixed, sought.reach) {
                     (Some(x), _) => (x, x),
@@ -254,7 +244,8 @@ impl Fit {
                     (None, (f64::NEG_INFINITY, f64::INFINITY)) => sought.reach,
                     _ => (sought.lower, sought.upper),
                 },
-            }
+            };
+            Estimate { confidence: estimate.interval(reach), ..estimate }
         };
         let mut estimates: Vec<Estimate> = (0..self.sought.len()).map(estimate).collect();
         let matrix = |of: &dyn Fn(usize, usize) -> f64| Matrix {
@@ -680,14 +671,7 @@ impl Fitted {
     pub fn intervals(&self, level: f64) -> Result<Vec<(f64, f64)>> {
         let fit = self.fit.clone().confidence(level)?;
         let reach = fit.reach(self.degrees_of_freedom as f64);
-        let interval = |estimate: &Estimate| match estimate.status {
-            Status::Estimated => {
-                let half = reach * estimate.error;
-                (estimate.value - half, estimate.value + half)
-            }
-            _ => (f64::NAN, f64::NAN),
-        };
-        Ok(self.parameters.iter().map(interval).collect())
+        Ok(self.parameters.iter().map(|estimate| estimate.interval(reach)).collect())
     }
 
     /// The residual of each row: its target minus the prediction, not weighted, in the target's unit

@@ -96,12 +96,10 @@ impl Fitted {
                 Status::Undetermined => f64::INFINITY,
                 _ => f64::NAN,
             };
-            let ends =
-                (estimate.value - reach * estimate.error, estimate.value + reach * estimate.error);
-            let is_known = estimate.status == Status::Estimated;
-            estimate.confidence = if is_known { ends } else { (f64::NAN, f64::NAN) };
+            estimate.confidence = estimate.interval(reach);
             // The sum of squares is a parabola, so both intervals are the same.
-            estimate.profile = estimate.profile.filter(|_| is_known).map(|_| ends);
+            let is_known = estimate.status == Status::Estimated;
+            estimate.profile = estimate.profile.filter(|_| is_known).map(|_| estimate.confidence);
         }
         let is_known = |k: usize| fitted.parameters[k].status == Status::Estimated;
         let of = |of: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {

@@ -73,7 +73,7 @@ fn falling_to(level: f64, tail: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// The two-sided quantile of the standard normal distribution.
-pub(super) fn normal(probability: f64) -> f64 {
+fn normal(probability: f64) -> f64 {
     // A series of positive terms: DLMF 7.6.2.
     let tail = |z: f64| {
         let x = z / 2.0_f64.sqrt();
@@ -90,7 +90,7 @@ pub(super) fn normal(probability: f64) -> f64 {
 
 /// The two-sided quantile of Student's t distribution. Its square is the quantile of the F
 /// distribution with 1 and the same degrees of freedom.
-pub(super) fn student(probability: f64, degrees_of_freedom: f64) -> f64 {
+fn student(probability: f64, degrees_of_freedom: f64) -> f64 {
     let n = degrees_of_freedom;
     if n > 1e5 {
         // Abramowitz and Stegun 26.7.5.
@@ -117,13 +117,18 @@ pub(super) fn student(probability: f64, degrees_of_freedom: f64) -> f64 {
 /// If the level is not between 0 and 1.
 pub fn student_t(level: f64, degrees_of_freedom: f64) -> Result<f64> {
     check_level(level)?;
-    Ok(if degrees_of_freedom == f64::INFINITY {
+    Ok(reach(level, degrees_of_freedom))
+}
+
+/// The same of a level that is one.
+pub(super) fn reach(level: f64, degrees_of_freedom: f64) -> f64 {
+    if degrees_of_freedom == f64::INFINITY {
         normal(level)
     } else if degrees_of_freedom > 0.0 {
         student(level, degrees_of_freedom)
     } else {
         f64::NAN
-    })
+    }
 }
 
 /// Refuses what is no confidence level.

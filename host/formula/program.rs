@@ -9,7 +9,7 @@ use flockwork_device::{
 
 use super::machine::{
     self,
-    Binary::{Add, Divide, Multiply, Subtract},
+    Binary::{Add, Divide, Less, Multiply, Subtract},
     Instruction, Operation,
 };
 
@@ -149,11 +149,8 @@ impl<S: Scalar> Graph<S> {
         let less = self.negative(floor);
         let rest = self.fused(less, b, a);
         let zero = self.constant(S::ZERO);
-        let (below, above) = (
-            self.two(machine::Binary::Less, rest, zero),
-            self.two(machine::Binary::Less, zero, rest),
-        );
-        let is_negative = self.two(machine::Binary::Less, b, zero);
+        let (below, above) = (self.two(Less, rest, zero), self.two(Less, zero, rest));
+        let is_negative = self.two(Less, b, zero);
         let is_wrong = self.choose(is_negative, above, below);
         let next = self.two(Add, rest, b);
         self.choose(is_wrong, next, rest)

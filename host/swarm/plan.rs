@@ -205,7 +205,7 @@ fn bound<T: Number>(
             ),
         });
     }
-    if !(bound.lower < bound.upper && range < T::INFINITY && resolved) {
+    if !(bound.lower < bound.upper && range < T::INFINITY) {
         return Err(Error::Bounds { dimension, lower: given_lower, upper: given_upper });
     }
     let limited = options.max_velocity.is_finite();

@@ -1,8 +1,11 @@
 //! Python functions, evaluated for all points of a generation at once.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use flockwork::swarm::Points;
+use flockwork::swarm::{Outcome, Points, Problem, Told};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
@@ -21,16 +24,10 @@ struct State {
     /// Called with the best value, the number of generations and of evaluations, and the best point, after
     /// each generation; true ends the run.
     observe: Option<Py<PyAny>>,
-    best: Option<(f64, Vec<f64>)>,
+    /// What the function has found in this run.
+    told: Option<Told>,
     generations: u32,
-    evaluations: u64,
     is_stopped: bool,
-}
-
-/// Whether to go on.
-enum Next {
-    Continue,
-    Stop,
 }
 
 impl Called {
@@ -43,8 +40,9 @@ impl Called {
     }
 
     /// Begins a run.
-    pub fn begin(&self, observe: Option<Py<PyAny>>) {
-        *self.state() = State { observe, ..State::default() };
+    pub fn begin(&self, problem: &Problem, observe: Option<Py<PyAny>>) {
+        let told = Some(Told::new(problem));
+        *self.state() = State { observe, told, ..State::default() };
     }
 
     /// Whether the run was asked to end.
@@ -52,10 +50,13 @@ impl Called {
         self.state().is_stopped
     }
 
-    /// The best value so far, its point, and the number of evaluations.
-    pub fn best(&self) -> Option<(f64, Vec<f64>, u64)> {
-        let state = self.state();
-        state.best.clone().map(|(value, point)| (value, point, state.evaluations))
+    /// The result of the run. One that was asked to end knows what it found before its last round; the
+    /// function knows all.
+    pub fn completes(&self, outcome: flockwork::Result<Outcome>) -> flockwork::Result<Outcome> {
+        match &self.state().told {
+            Some(told) => told.completes(outcome),
+            None => outcome,
+        }
     }
 
     /// The values at the points. An exception ends the run and comes out of it, but for Ctrl-C, after which
@@ -67,22 +68,16 @@ impl Called {
         }
         Python::attach(|py| {
             let next = self.call(py, points, values).and_then(|()| self.watch(py));
-            let next = next.and_then(|next| py.check_signals().map(|()| next));
-            match next {
-                Ok(Next::Continue) => {}
-                Ok(Next::Stop) => self.state().is_stopped = true,
+            match next.and_then(|next| py.check_signals().map(|()| next)) {
+                Ok(ControlFlow::Continue(())) => return Ok(()),
+                Ok(ControlFlow::Break(())) => {}
                 Err(error)
-                    if error.is_instance_of::<PyKeyboardInterrupt>(py)
-                        && self.state().best.is_some() =>
-                {
-                    self.state().is_stopped = true;
-                }
+                    if error.is_instance_of::<PyKeyboardInterrupt>(py) && self.has_best() => {}
                 Err(error) => return Err(error),
             }
-            if self.is_stopped() {
-                // They may not have been calculated.
-                values.fill(f64::NAN);
-            }
+            self.state().is_stopped = true;
+            // They may not have been calculated.
+            values.fill(f64::NAN);
             Ok(())
         })
     }
@@ -102,26 +97,27 @@ impl Called {
         values.copy_from_slice(returned);
         let mut state = self.state();
         state.generations += 1;
-        state.evaluations += values.len() as u64;
-        let finite = values.iter().enumerate().filter(|(_, value)| value.is_finite());
-        if let Some((nth, &value)) = finite.min_by(|(_, a), (_, b)| a.total_cmp(b))
-            && state.best.as_ref().is_none_or(|(best, _)| value < *best)
-        {
-            state.best = Some((value, points.row(nth).to_vec()));
+        if let Some(told) = &mut state.told {
+            points.rows().zip(&*values).for_each(|(point, &value)| told.note(point, value));
         }
         Ok(())
     }
 
-    fn watch(&self, py: Python<'_>) -> PyResult<Next> {
+    fn has_best(&self) -> bool {
+        self.state().told.as_ref().is_some_and(|told| told.best().is_some())
+    }
+
+    fn watch(&self, py: Python<'_>) -> PyResult<ControlFlow<()>> {
         let (observe, best, generations, evaluations) = {
             let state = self.state();
-            let Some(observe) = &state.observe else { return Ok(Next::Continue) };
-            let best = state.best.as_ref();
-            let best = best.map(|(value, point)| (*value, PyArray1::from_slice(py, point)));
-            (observe.clone_ref(py), best, state.generations, state.evaluations)
+            let (Some(observe), Some(told)) = (&state.observe, &state.told) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let best = told.best().map(|(value, point)| (value, PyArray1::from_slice(py, point)));
+            (observe.clone_ref(py), best, state.generations, told.count())
         };
         let (value, point) = best.map_or((f64::INFINITY, None), |(value, x)| (value, Some(x)));
         let ends = observe.call1(py, (value, generations, evaluations, point))?.is_truthy(py)?;
-        Ok(if ends { Next::Stop } else { Next::Continue })
+        Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

@@ -10,12 +10,7 @@ use flockwork::{
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::{error::raised, search::options, signals::attended};
-
-/// The numbers of an array, in order.
-pub fn numbers(array: &PyReadonlyArray1<'_, f64>) -> Vec<f64> {
-    array.as_array().to_vec()
-}
+use crate::{arrays::numbers, error::raised, search::options, signals::interruptible};
 
 /// A model to be fitted to data.
 #[pyclass(frozen, module = "pyflockwork._native")]
@@ -34,8 +29,7 @@ impl Fit {
         names: Vec<String>,
     ) -> PyResult<Self> {
         let columns = arguments.as_array().ncols() as u32;
-        let rows: Vec<f64> = arguments.as_array().iter().copied().collect();
-        let data = Data::new(columns, rows, numbers(&targets)).map_err(raised)?;
+        let data = Data::new(columns, numbers(&arguments), numbers(&targets)).map_err(raised)?;
         let data = data.named(names).map_err(raised)?;
         let fit = match is_formula {
             true => {
@@ -94,14 +88,10 @@ impl Fit {
     /// Fits it.
     fn run(&self, py: Python<'_>, device: &str, threads: usize) -> PyResult<Fitted> {
         let choice: Choice = device.parse().map_err(raised)?;
-        let fitted = attended::<(), _>(
-            py,
-            |link| {
-                let backend = self.0.select(choice, threads)?;
-                self.0.run_on(&backend, |_| link.verdict())
-            },
-            |()| std::ops::ControlFlow::Continue(()),
-        )?;
+        let fitted = interruptible(py, |link| {
+            let backend = self.0.select(choice, threads)?;
+            self.0.run_on(&backend, |_| link.verdict())
+        })?;
         Ok(Fitted(fitted.map_err(raised)?))
     }
 }

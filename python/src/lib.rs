@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `error` | errors as Python's exceptions |
 //! | `signals` | work without the interpreter's lock, which Ctrl-C ends |
+//! | `arrays` | their numbers |
 //! | `called` | Python functions |
 //! | `problem` | what is to be minimised |
 //! | `search` | searches, and searches whose points the caller evaluates |
@@ -19,6 +20,7 @@
 // Python's functions have them by name.
 #![allow(clippy::too_many_arguments)]
 
+mod arrays;
 mod called;
 mod error;
 mod fit;

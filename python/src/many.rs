@@ -1,6 +1,6 @@
 //! Many fits.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, ops::ControlFlow};
 
 use flockwork::{
     backend::Choice,
@@ -13,32 +13,40 @@ use numpy::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
-use crate::{error::raised, signals::attended};
+use crate::{arrays, error::raised, signals::attended};
 
-/// The numbers of an array, row after row.
+/// The numbers of an array of any shape.
 fn numbers<T: Element + Copy>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
-    let array: PyReadonlyArrayDyn<'_, T> = array.extract()?;
-    Ok(match array.as_slice() {
-        Ok(numbers) => numbers.to_vec(),
-        Err(_) => array.as_array().iter().copied().collect(),
-    })
+    Ok(arrays::numbers(&array.extract::<PyReadonlyArrayDyn<'_, T>>()?))
 }
 
-/// What is to be fitted, and how.
+/// A model.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Model {
+    model: String,
+    is_formula: bool,
+    /// The columns' and the target's.
+    names: Vec<String>,
+    sizes: HashMap<String, u32>,
+}
+
+impl Model {
+    fn columns(&self) -> u32 {
+        self.names.len().saturating_sub(1) as u32
+    }
+}
+
+/// What it is fitted to, and how.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Statement<'py> {
-    model: String,
-    is_formula: bool,
     sets: usize,
-    columns: u32,
     own_arguments: bool,
-    names: Vec<String>,
     arguments: Bound<'py, PyAny>,
     targets: Bound<'py, PyAny>,
     weights: Option<Bound<'py, PyAny>>,
     begin: Option<Bound<'py, PyAny>>,
-    sizes: HashMap<String, u32>,
     bounds: Vec<(String, f64, f64)>,
     fixed: HashMap<String, f64>,
     loss: String,
@@ -54,28 +62,20 @@ pub struct Statement<'py> {
 
 /// What the library has for each type of numbers, whose common trait it keeps to itself.
 macro_rules! in_type {
-    ($number:ty, $many:ident, $run:ident, $predicted:ident) => {
+    ($number:ty, $of:ident, $many:ident, $run:ident, $predicted:ident) => {
         impl Statement<'_> {
-            fn $many(&self) -> PyResult<Many<$number>> {
+            fn $many(&self, model: &Model) -> PyResult<Many<$number>> {
                 let (arguments, targets) = (numbers(&self.arguments)?, numbers(&self.targets)?);
+                let columns = model.columns();
                 let stack = match self.own_arguments {
-                    true => Stack::with_own_arguments(self.columns, self.sets, arguments, targets),
-                    false => Stack::new(self.columns, arguments, targets),
+                    true => Stack::with_own_arguments(columns, self.sets, arguments, targets),
+                    false => Stack::new(columns, arguments, targets),
                 };
-                let mut stack =
-                    stack.and_then(|stack| stack.named(self.names.clone())).map_err(raised)?;
+                let mut stack = stack.map_err(raised)?;
                 if let Some(weights) = &self.weights {
                     stack = stack.weighted(numbers(weights)?).map_err(raised)?;
                 }
-                let many = match self.is_formula {
-                    true => Formula::parse(&self.model)
-                        .and_then(|text| Many::from_formula(&text, stack)),
-                    false => Many::named(&self.model, stack),
-                };
-                let mut many = many.map_err(raised)?;
-                for (name, &value) in &self.sizes {
-                    many = many.size(name, value).map_err(raised)?;
-                }
+                let mut many = model.$of(stack)?;
                 for (name, lower, upper) in &self.bounds {
                     many = many.bounds(name, *lower, *upper).map_err(raised)?;
                 }
@@ -105,13 +105,13 @@ macro_rules! in_type {
             fn $run<'py>(
                 &self,
                 py: Python<'py>,
+                model: &Model,
                 observe: Option<Py<PyAny>>,
             ) -> PyResult<Bound<'py, PyDict>> {
-                let many = self.$many()?;
+                let many = self.$many(model)?;
                 let choice: Choice = self.device.parse().map_err(raised)?;
                 let threads = self.threads;
                 let is_watched = observe.is_some();
-                let mut failure = None;
                 let fits = attended(
                     py,
                     |link| {
@@ -122,18 +122,12 @@ macro_rules! in_type {
                         })
                     },
                     |news| {
-                        if let Some(Err(error)) =
-                            observe.as_ref().map(|observe| observe.call1(py, news))
-                        {
-                            failure = Some(error);
-                            return std::ops::ControlFlow::Break(());
+                        if let Some(observe) = &observe {
+                            observe.call1(py, news)?;
                         }
-                        std::ops::ControlFlow::Continue(())
+                        Ok(ControlFlow::Continue(()))
                     },
                 )?;
-                if let Some(failure) = failure {
-                    return Err(failure);
-                }
                 let fits = fits.map_err(raised)?;
                 let (sets, width) = (fits.len(), fits.names().len());
                 let table = |of: &dyn Fn(usize) -> Vec<$number>| {
@@ -160,21 +154,7 @@ macro_rules! in_type {
         }
 
         impl Model {
-            fn $predicted<'py>(
-                &self,
-                py: Python<'py>,
-                values: &Bound<'py, PyAny>,
-                arguments: &PyReadonlyArray2<'py, f64>,
-            ) -> PyResult<Bound<'py, PyAny>> {
-                let columns = self.names.len().saturating_sub(1) as u32;
-                let (rows, given) = (arguments.shape()[0], arguments.shape()[1]);
-                if given != columns as usize {
-                    let text = format!("x has {given} columns; the model was fitted to {columns}");
-                    return Err(PyValueError::new_err(text));
-                }
-                // Of one data set, since only the model is asked for.
-                let some = vec![1.0; columns as usize];
-                let stack = Stack::new(columns, some, vec![1.0]).map_err(raised)?;
+            fn $of(&self, stack: Stack<$number>) -> PyResult<Many<$number>> {
                 let stack = stack.named(self.names.clone()).map_err(raised)?;
                 let many = match self.is_formula {
                     true => Formula::parse(&self.model)
@@ -185,8 +165,26 @@ macro_rules! in_type {
                 for (name, &value) in &self.sizes {
                     many = many.size(name, value).map_err(raised)?;
                 }
+                Ok(many)
+            }
+
+            fn $predicted<'py>(
+                &self,
+                py: Python<'py>,
+                values: &Bound<'py, PyAny>,
+                arguments: &PyReadonlyArray2<'py, f64>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let columns = self.columns();
+                let (rows, given) = (arguments.shape()[0], arguments.shape()[1]);
+                if given != columns as usize {
+                    let text = format!("x has {given} columns; the model was fitted to {columns}");
+                    return Err(PyValueError::new_err(text));
+                }
+                // Of one data set, since only the model is asked for.
+                let stack = Stack::new(columns, vec![1.0; columns as usize], vec![1.0]);
+                let many = self.$of(stack.map_err(raised)?)?;
                 let (values, width) = (numbers::<$number>(values)?, many.names().len());
-                let arguments: Vec<f64> = arguments.as_array().iter().copied().collect();
+                let arguments = arrays::numbers(arguments);
                 let sets = values.len() / width.max(1);
                 let predicted: Vec<f64> = py.detach(|| {
                     values
@@ -199,32 +197,23 @@ macro_rules! in_type {
         }
     };
 }
-in_type!(f32, many_f32, run_f32, predicted_f32);
-in_type!(f64, many_f64, run_f64, predicted_f64);
+in_type!(f32, of_f32, many_f32, run_f32, predicted_f32);
+in_type!(f64, of_f64, many_f64, run_f64, predicted_f64);
 
 /// Fits a model to each data set.
 #[pyfunction]
-#[pyo3(signature = (statement, single, observe))]
+#[pyo3(signature = (model, statement, single, observe))]
 pub fn fit_many<'py>(
     py: Python<'py>,
+    model: Model,
     statement: Statement<'py>,
     single: bool,
     observe: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     match single {
-        true => statement.run_f32(py, observe),
-        false => statement.run_f64(py, observe),
+        true => statement.run_f32(py, &model, observe),
+        false => statement.run_f64(py, &model, observe),
     }
-}
-
-/// A fitted model, as far as its values need it.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub struct Model {
-    model: String,
-    is_formula: bool,
-    names: Vec<String>,
-    sizes: HashMap<String, u32>,
 }
 
 /// The values of a fitted model for each data set, at the same arguments.

@@ -10,7 +10,7 @@ use numpy::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::{error::raised, signals::attended};
+use crate::{arrays::numbers, error::raised, signals::interruptible};
 
 /// A graph: a matrix, infinite where there is no edge, or the arrays of a sparse one by rows.
 #[derive(FromPyObject)]
@@ -31,10 +31,7 @@ impl Given<'_> {
                 if is_directed {
                     let graph = match matrix.as_slice() {
                         Ok(weights) => Graph::from_dense(rows, weights),
-                        Err(_) => {
-                            let weights: Vec<f64> = matrix.as_array().iter().copied().collect();
-                            Graph::from_dense(rows, &weights)
-                        }
+                        Err(_) => Graph::from_dense(rows, &numbers(matrix)),
                     };
                     return graph.map_err(raised);
                 }
@@ -133,14 +130,10 @@ pub fn distances<'py>(
     let choice: Choice = device.parse().map_err(raised)?;
     let cpu = Cpu::new(threads).map_err(raised)?;
     let options = PathOptions { paths: predecessors };
-    let found = attended::<(), _>(
-        py,
-        |link| {
-            let backend = graph.select(choice, threads)?;
-            AnyDistances::compute(&graph, weights, &backend, options, |_, _| link.verdict())
-        },
-        |()| std::ops::ControlFlow::Continue(()),
-    )?;
+    let found = interruptible(py, |link| {
+        let backend = graph.select(choice, threads)?;
+        AnyDistances::compute(&graph, weights, &backend, options, |_, _| link.verdict())
+    })?;
     match found.map_err(raised)? {
         AnyDistances::F32(found) => results(py, &found, as_f64, predecessors, &cpu),
         AnyDistances::F64(found) => results(py, &found, as_f64, predecessors, &cpu),

@@ -7,17 +7,14 @@ use flockwork::{
     backend::{AnyBackend, Choice},
     swarm::{
         self, AskTell, Checkpoint, Options, Outcome, Precision, Preset, Progress, Restart, Rule,
-        Saved, Search, StopReason,
+        Saved, Search,
     },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
-use pyo3::{
-    exceptions::{PyKeyboardInterrupt, PyValueError},
-    prelude::*,
-};
+use pyo3::{exceptions::PyValueError, prelude::*};
 use serde_json::Value;
 
-use crate::{called::Called, error::raised, problem::Problem, signals::attended};
+use crate::{arrays::numbers, called::Called, error::raised, problem::Problem, signals::attended};
 
 /// Puts the changes in the place of what they name.
 fn merge(base: &mut Value, changes: Value) -> PyResult<()> {
@@ -60,12 +57,19 @@ pub fn options(base: &Options, changes: &str) -> PyResult<Options> {
     Ok(options)
 }
 
-fn of_preset(problem: &swarm::Problem, preset: Option<&str>, changes: &str) -> PyResult<Options> {
+/// A search with these options.
+fn stated(
+    problem: &swarm::Problem,
+    preset: Option<&str>,
+    changes: &str,
+    saved: Option<Saved>,
+) -> PyResult<Search> {
     let preset: Preset = match preset {
         Some(name) => name.parse().map_err(raised)?,
         None => Preset::Default,
     };
-    options(&Options::preset_for(preset, problem), changes)
+    let options = options(&Options::preset_for(preset, problem), changes)?;
+    Ok(Search::new(problem.clone()).options(options).saved(saved))
 }
 
 /// Where a run is saved.
@@ -76,8 +80,12 @@ fn saved_to(path: Option<PathBuf>, every: f64) -> PyResult<Option<Saved>> {
     Ok(path.map(|path| Saved { path, every, note: String::new() }))
 }
 
+/// An outcome as JSON, and why it ended in words.
 fn written(outcome: &Outcome) -> PyResult<String> {
-    serde_json::to_string(outcome).map_err(|error| PyValueError::new_err(error.to_string()))
+    let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
+    let mut object = serde_json::to_value(outcome).map_err(wrong)?;
+    object["message"] = outcome.stopped.sentence().into();
+    Ok(object.to_string())
 }
 
 /// How far a run is: value, iterations, evaluations, and the point, which is not known.
@@ -103,7 +111,7 @@ fn run(
 ) -> PyResult<String> {
     let choice: Choice = device.0.parse().map_err(raised)?;
     if let Some(called) = called {
-        called.begin(observe);
+        called.begin(problem, observe);
         let outcome = py.detach(|| {
             let backend = problem.select(choice, device.1)?;
             go(&backend, &mut |_| match called.is_stopped() {
@@ -111,10 +119,9 @@ fn run(
                 false => ControlFlow::Continue(()),
             })
         });
-        return ended(problem, called, outcome);
+        return written(&called.completes(outcome).map_err(raised)?);
     }
     let is_watched = observe.is_some();
-    let mut failure = None;
     let outcome = attended(
         py,
         |link| {
@@ -129,60 +136,12 @@ fn run(
                 link.tell(news(progress))
             })
         },
-        |news| {
-            let verdict = observe.as_ref().map(|observe| observe.call1(py, news));
-            match verdict.map(|verdict| verdict.and_then(|verdict| verdict.is_truthy(py))) {
-                Some(Ok(false)) | None => ControlFlow::Continue(()),
-                Some(Ok(true)) => ControlFlow::Break(()),
-                // Ctrl-C ends the run with the best so far, wherever it was.
-                Some(Err(error)) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
-                    ControlFlow::Break(())
-                }
-                Some(Err(error)) => {
-                    failure = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+        |news| match &observe {
+            Some(observe) if observe.call1(py, news)?.is_truthy(py)? => Ok(ControlFlow::Break(())),
+            _ => Ok(ControlFlow::Continue(())),
         },
     )?;
-    match failure {
-        Some(failure) => Err(failure),
-        None => written(&outcome.map_err(raised)?),
-    }
-}
-
-/// The outcome of a run whose function is Python's. One that was asked to end knows what it found before its
-/// last round; the function knows all.
-fn ended(
-    problem: &swarm::Problem,
-    called: &Called,
-    outcome: flockwork::Result<Outcome>,
-) -> PyResult<String> {
-    let best = called.best().filter(|_| called.is_stopped());
-    // What satisfies constraints that are still wide need not satisfy them as stated.
-    let best = best.filter(|_| problem.constraint_texts().is_empty());
-    match (outcome, best) {
-        (Ok(outcome), Some((value, position, _))) if value < outcome.value => {
-            let mut outcome = outcome;
-            (outcome.value, outcome.position) = (value, position);
-            written(&outcome)
-        }
-        (Ok(outcome), _) => written(&outcome),
-        (
-            Err(Error::Interrupted | Error::NoFiniteFitness { .. }),
-            Some((value, position, evaluations)),
-        ) => Ok(serde_json::json!({
-            "value": value,
-            "position": position,
-            "iterations": 0,
-            "evaluations": evaluations,
-            "stopped": StopReason::Interrupted,
-            "startup_seconds": 0.0,
-            "seconds": 0.0,
-        })
-        .to_string()),
-        (Err(error), _) => Err(raised(error)),
-    }
+    written(&outcome.map_err(raised)?)
 }
 
 /// Minimises a function. Returns the [`Outcome`].
@@ -199,11 +158,10 @@ pub fn minimize(
     save_every: f64,
     observe: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let (options, saved) =
-        (of_preset(&problem.stated, preset, changes)?, saved_to(save, save_every)?);
+    let search = stated(&problem.stated, preset, changes, saved_to(save, save_every)?)?;
     let called = problem.called.as_deref();
     run(py, &problem.stated, called, (device, threads), observe, |backend, observe| {
-        Search::new(problem.stated.clone()).options(options).saved(saved).run_on(backend, observe)
+        search.run_on(backend, observe)
     })
 }
 
@@ -274,12 +232,8 @@ impl Asking {
         save: Option<PathBuf>,
         save_every: f64,
     ) -> PyResult<Self> {
-        let search = Search::new(problem.stated.clone()).options(of_preset(
-            &problem.stated,
-            preset,
-            changes,
-        )?);
-        let search = AskTell::new(search.saved(saved_to(save, save_every)?)).map_err(raised)?;
+        let search = stated(&problem.stated, preset, changes, saved_to(save, save_every)?)?;
+        let search = AskTell::new(search).map_err(raised)?;
         Ok(Self { search: Some(search), open: 0 })
     }
 
@@ -320,12 +274,7 @@ impl Asking {
                 self.open
             )));
         }
-        let search = self.search()?;
-        match values.as_slice() {
-            Ok(values) => search.tell(values),
-            Err(_) => search.tell(&values.as_array().to_vec()),
-        }
-        .map_err(raised)?;
+        self.search()?.tell(&numbers(&values)).map_err(raised)?;
         self.open = 0;
         Ok(())
     }

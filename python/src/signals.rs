@@ -49,12 +49,12 @@ impl<M> Link<'_, M> {
 
 /// Does the work in a thread of its own, while this one waits for signals, which only the interpreter's
 /// main thread sees, and attends to what the work [tells](Link::tell) it: so a caller's code runs in the
-/// caller's thread. A signal whose handler raises asks the work to stop ([`Link::verdict`]). The exception
+/// caller's thread. What that code or a signal's handler raises asks the work to stop ([`Link::verdict`]). It
 /// comes out then, but for Ctrl-C: the work says in its result that it was interrupted.
 pub fn attended<M: Send, R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Link<'_, M>) -> R + Send,
-    mut attend: impl FnMut(M) -> ControlFlow<()>,
+    mut attend: impl FnMut(M) -> PyResult<ControlFlow<()>>,
 ) -> PyResult<R> {
     let (news, heard) = mpsc::channel();
     // The interpreter's lock is given back by a closure that could run in another thread.
@@ -69,7 +69,12 @@ pub fn attended<M: Send, R: Send>(
         loop {
             match py.detach(|| lock(&heard).recv_timeout(LOOK_EVERY)) {
                 Ok(news) => {
-                    let _ = answers.send(attend(news));
+                    let verdict = attend(news).unwrap_or_else(|error| {
+                        raised.get_or_insert(error);
+                        ControlFlow::Break(())
+                    });
+                    // The work waits for it, or has ended.
+                    let _ = answers.send(verdict);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -85,4 +90,12 @@ pub fn attended<M: Send, R: Send>(
             None => Ok(done),
         }
     })
+}
+
+/// The same of work that tells nothing.
+pub fn interruptible<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Link<'_, ()>) -> R + Send,
+) -> PyResult<R> {
+    attended(py, work, |()| Ok(ControlFlow::Continue(())))
 }

@@ -94,6 +94,15 @@ def device_and_threads(device: Any, threads: Any) -> tuple[str, int]:
     return device, whole("threads", threads)
 
 
+def bar(progress: bool, total: int | None, unit: str) -> Any:
+    """A bar, if it is to be shown."""
+    if not progress:
+        return None
+    from tqdm.auto import tqdm
+
+    return tqdm(total=total, unit=f" {unit}", unit_scale=True)
+
+
 class Sides:
     """Constraints that Python functions calculate, as one function of a point whose values are to be
     at most 0, or 0. What they raise is kept: they run in other threads."""
@@ -153,11 +162,16 @@ class Sides:
             raise self.failures[0]
 
 
+def _matrix(constraint: Any) -> Floats:
+    """The matrix of a linear constraint, sparse or not."""
+    a = constraint.A
+    matrix: Floats = np.asarray(a.toarray() if hasattr(a, "toarray") else a, float)
+    return matrix
+
+
 def _linear(constraint: Any, within: Box) -> Iterable[str]:
     """A linear constraint as formulas, which a GPU evaluates too."""
-    rows = np.atleast_2d(
-        constraint.A.toarray() if hasattr(constraint.A, "toarray") else np.asarray(constraint.A, float)
-    )
+    rows = np.atleast_2d(_matrix(constraint))
     if rows.shape[1] != len(within.lower):
         raise ValueError(
             f"a linear constraint has {rows.shape[1]} columns; the problem has {len(within.lower)} variables"
@@ -182,7 +196,7 @@ def _with(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Floats], 
 
 def constrained(problem: Problem, constraints: Any, within: Box, is_formula: bool) -> tuple[Problem, Sides]:
     """The problem subject to constraints: formulas, SciPy's objects, or dictionaries."""
-    if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, (Sequence, tuple)):
+    if isinstance(constraints, str) or not isinstance(constraints, Sequence):
         constraints = [constraints]
     sides = Sides()
     middle = (np.asarray(within.lower) + np.asarray(within.upper)) / 2
@@ -195,9 +209,7 @@ def constrained(problem: Problem, constraints: Any, within: Box, is_formula: boo
                 for text in _linear(constraint, within):
                     problem = problem.subject_to(text)
             else:
-                a = constraint.A
-                matrix = a.toarray() if hasattr(a, "toarray") else np.asarray(a, float)
-                sides.add(name, matrix.__matmul__, constraint.lb, constraint.ub, middle)
+                sides.add(name, _matrix(constraint).__matmul__, constraint.lb, constraint.ub, middle)
         elif hasattr(constraint, "fun") and hasattr(constraint, "lb"):
             sides.add(name, constraint.fun, constraint.lb, constraint.ub, middle)
         elif (

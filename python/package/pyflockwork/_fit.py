@@ -5,14 +5,14 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arguments import device_and_threads, seed
+from ._arguments import bar, device_and_threads, seed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -33,48 +33,55 @@ def _mentioned(model: str) -> set[str]:
     return {*quoted, *re.findall(r"[^\W\d]\w*", re.sub(r"`[^`]*`", " ", model))}
 
 
-def _columns(x: Any, model: str | None, rows: int | None = None, sets: int | None = None) -> Columns:
-    """The columns of an array, a mapping, a data frame or a structured array: those that the formula
-    names, if it is given. With `sets`, data sets may have arguments of their own."""
-    names: list[str] | None = None
-    if isinstance(x, np.ma.MaskedArray):
-        if np.ma.is_masked(x):
-            raise ValueError("x has masked values: leave these rows out")
-        x = x.data
-    if model is not None and (isinstance(x, Mapping) or hasattr(x, "columns")):
-        mentioned = _mentioned(model)
-        named = list(x.columns if hasattr(x, "columns") else x)
-        used = [name for name in named if str(name) in mentioned]
-        if not used:
-            raise ValueError(f"the formula names none of the columns of x: {', '.join(map(str, named))}")
-        x = {str(name): x[name] for name in used}
-    if isinstance(x, Mapping) or hasattr(x, "columns"):
-        names = [str(name) for name in (x.columns if hasattr(x, "columns") else x)]
-        parts = [np.asarray(x[name]) for name in (x.columns if hasattr(x, "columns") else x)]
-        if not parts:
-            raise ValueError("x has no columns")
-        shape = np.broadcast_shapes(*(part.shape for part in parts))
-        numbers = np.stack([np.broadcast_to(part, shape) for part in parts], axis=-1)
+def _by_name(x: Any) -> dict[str, Any] | None:
+    """The columns of a mapping, a data frame or a structured array, by their names."""
+    if isinstance(x, Mapping):
+        names = list(x)
+    elif hasattr(x, "columns"):
+        names = list(x.columns)
+    elif getattr(getattr(x, "dtype", None), "names", None):
+        names = list(x.dtype.names)
     else:
+        return None
+    return {str(name): x[name] for name in names}
+
+
+def _used(names: list[str], formula: str | None) -> list[str]:
+    """The columns that a formula names, if it is given."""
+    if formula is None:
+        return names
+    mentioned = _mentioned(formula)
+    used = [name for name in names if name in mentioned]
+    if names and not used:
+        raise ValueError(f"the formula names none of the columns of x: {', '.join(names)}")
+    return used
+
+
+def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | None = None) -> Columns:
+    """The columns of an array, or by name those that the formula names, if it is given. With `sets`, data
+    sets may have arguments of their own."""
+    if np.ma.is_masked(x):
+        raise ValueError("x has masked values: leave these rows out")
+    named = _by_name(x)
+    if named is None:
         numbers = np.asarray(x)
-        if numbers.dtype.names:
-            names = list(numbers.dtype.names)
-            numbers = np.stack([numbers[name] for name in names], axis=-1)
-        elif numbers.ndim == 1 or (sets is not None and numbers.shape == (sets, rows)):
+        if numbers.ndim == 1 or (sets is not None and numbers.shape == (sets, rows)):
             numbers = numbers[..., np.newaxis]
+        count = numbers.shape[-1] if numbers.ndim else 0
+        names = ["x"] if count == 1 else [f"x{nth}" for nth in range(1, count + 1)]
+        _used(names, formula)
+    else:
+        names = _used(list(named), formula)
+        if not names:
+            raise ValueError("x has no columns")
+        numbers = np.stack(np.broadcast_arrays(*(np.asarray(named[name]) for name in names)), axis=-1)
     if numbers.dtype.kind not in "fiub":
         raise TypeError(f"x has numbers of type {numbers.dtype}; they must be real")
-    most = 2 if sets is None else 3
-    if not 2 <= numbers.ndim <= most:
+    if not 2 <= numbers.ndim <= (2 if sets is None else 3):
         raise ValueError(
             f"x has the shape {np.shape(x)}; it must be (rows,) or (rows, columns)"
             + (", or those for each of the data sets" if sets is not None else "")
         )
-    count = numbers.shape[-1]
-    if names is None:
-        names = ["x"] if count == 1 else [f"x{nth}" for nth in range(1, count + 1)]
-    if model is not None and not _mentioned(model) & set(names):
-        raise ValueError(f"the formula names none of the columns of x: {', '.join(names)}")
     return Columns(numbers, names)
 
 
@@ -235,15 +242,13 @@ class FitResult:
 
     def _arguments(self, x: Any) -> Floats:
         names = self._statement["names"][:-1]
-        if isinstance(x, Mapping) or hasattr(x, "columns"):
-            missing = [name for name in names if name not in x]
+        named = _by_name(x)
+        if named is not None:
+            missing = [name for name in names if name not in named]
             if missing:
                 raise ValueError(f"x has no column {missing[0]!r}; it needs {', '.join(names)}")
-            x = {name: x[name] for name in names}
-        numbers = np.asarray(x, float) if not isinstance(x, Mapping) else None
-        if numbers is not None and numbers.ndim == 0:
-            x = numbers.reshape(1)
-        columns = _columns(x, None)
+            x = {name: named[name] for name in names}
+        columns = _columns(x if named is not None else np.atleast_1d(x), None)
         if columns.numbers.shape[1] != len(names):
             raise ValueError(
                 f"x has {columns.numbers.shape[1]} columns; the model was fitted to {len(names)}: "
@@ -279,7 +284,7 @@ class FitResult:
 
     def _table(self) -> list[tuple[str, str, str, str]]:
         intervals = self.interval(self.level)
-        rows = []
+        rows = [("", "value", "stderr", f"{100 * self.level:g} % interval")]
         for name in self.names:
             word = self.status[name]
             low, high = intervals[name]
@@ -288,8 +293,7 @@ class FitResult:
         return rows
 
     def __repr__(self) -> str:
-        head = ("", "value", "stderr", f"{100 * self.level:g} % interval")
-        table = [head, *self._table()]
+        table = self._table()
         widths = [max(len(row[nth]) for row in table) for nth in range(4)]
         lines = [
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -305,11 +309,10 @@ class FitResult:
         )
 
     def _repr_html_(self) -> str:
-        head = ("", "value", "stderr", f"{100 * self.level:g} % interval")
+        head, *table = self._table()
         cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in self._table()
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table
         )
         return f"<p><code>{html.escape(self.model)}</code></p><table><tr>{cells}</tr>{rows}</table>"
 
@@ -390,9 +393,11 @@ class ManyFits:
         Whether the run was ended before all were fitted.
     """
 
-    def __init__(self, statement: dict[str, Any], single: bool, found: dict[str, Any]) -> None:
-        self._model = {key: statement[key] for key in ("model", "is_formula", "names", "sizes", "fixed")}
-        self._single = single
+    def __init__(
+        self, model: dict[str, Any], statement: dict[str, Any], single: bool, found: dict[str, Any]
+    ) -> None:
+        self._model, self._single = model, single
+        self._fixed = frozenset(statement["fixed"])
         self._absolute = bool(statement["absolute_sigma"] or statement["poisson"])
         self.names: list[str] = list(found["names"])
         self.values: NDArray[Any] = found["values"]
@@ -422,7 +427,7 @@ class ManyFits:
     def interval(self, level: float = 0.95) -> NDArray[Any]:
         """Confidence intervals by standard errors and Student's t distribution: of shape (fits,
         parameters, 2)."""
-        free = sum(name not in self._model["fixed"] for name in self.names)
+        free = sum(name not in self._fixed for name in self.names)
         if self._absolute:
             freedom = np.full(len(self), np.inf)
         else:
@@ -465,47 +470,32 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
         if begin.ndim not in (1, 2):
             raise ValueError("p0 must have the shape (parameters,) or (fits, parameters)")
     weights = _weights(given["sigma"], given["weights"], y.shape)
-    statement = {
+    stated = {
         "model": model,
         "is_formula": _is_formula(model),
-        "sets": sets,
-        "columns": columns.numbers.shape[-1],
-        "own_arguments": own,
         "names": [*columns.names, given["name"]],
+        "sizes": given["sizes"],
+    }
+    statement = {
+        **given,
+        "sets": sets,
+        "own_arguments": own,
         "arguments": np.ascontiguousarray(columns.numbers, number),
         "targets": np.ascontiguousarray(y, number),
         "weights": None if weights is None else weights.astype(number),
         "begin": begin,
-        "sizes": given["sizes"],
-        "bounds": given["bounds"],
-        "fixed": given["fixed"],
-        "loss": given["loss"],
-        "scale": given["scale"],
-        "poisson": given["poisson"],
-        "starts": given["starts"],
-        "tolerance": given["tolerance"],
-        "iterations": given["iterations"],
-        "absolute_sigma": given["absolute_sigma"],
-        "device": given["device"],
-        "threads": given["threads"],
     }
-    observe: Callable[[int, int], object] | None = None
-    bar = None
-    if progress:
-        from tqdm.auto import tqdm
+    shown = bar(progress, sets, "fits")
 
-        bar = tqdm(total=sets, unit=" fits", unit_scale=True)
-
-        def observe(done: int, all: int) -> None:
-            assert bar is not None
-            bar.update(done - bar.n)
+    def observe(done: int, all: int) -> None:
+        shown.update(done - shown.n)
 
     try:
-        found = _native.fit_many(statement, single, observe)
+        found = _native.fit_many(stated, statement, single, observe if progress else None)
     finally:
-        if bar is not None:
-            bar.close()
-    return ManyFits(statement, single, found)
+        if shown is not None:
+            shown.close()
+    return ManyFits(stated, statement, single, found)
 
 
 class _Options(TypedDict, total=False):

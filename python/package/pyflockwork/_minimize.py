@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._arguments import Box, Sides, box, constrained, device_and_threads, number, seed, whole
+from ._arguments import Box, Sides, bar, box, constrained, device_and_threads, number, seed, whole
 
 if TYPE_CHECKING:
     from ._result import OptimizeResult
@@ -54,7 +54,7 @@ class Command:
         return f"Command({self.text!r}, jobs={self.jobs}, timeout={self.timeout})"
 
 
-_OF_SWARM = ("particles", "preset", "rule", "maxiter")
+_OF_SWARM = ("particles", "preset", "rule", "maxiter", "x0")
 
 
 def changes(
@@ -127,7 +127,7 @@ def is_swarm(problem: _native.Problem, method: str, given: Mapping[str, Any]) ->
     searches by CMA-ES do not suit."""
     if method not in ("auto", "cmaes", "swarm"):
         raise ValueError(f"method is {method!r}; it must be auto, cmaes or swarm")
-    own = [name for name in (*_OF_SWARM, "x0") if given.get(name) is not None]
+    own = [name for name in _OF_SWARM if given.get(name) is not None]
     if given.get("precision") == "f32":
         own.append("precision")
     if method == "cmaes" and own:
@@ -246,9 +246,7 @@ class _Watch:
             self.bar.set_postfix_str(f"{value:.6g}", refresh=False)
         if self.sides is not None and self.sides.failures:
             return True
-        if evaluations == 0:
-            return False
-        if self.callback is None:
+        if self.callback is None or evaluations == 0:
             return False
         self.last = (iteration, evaluations)
         try:
@@ -270,14 +268,6 @@ class _Watch:
             return self.callback(x)
         done = min(1.0, evaluations / self.limit) if self.limit else 0.0
         return self.callback(x, convergence=done)
-
-
-def _bar(progress: bool, limit: int | None) -> Any:
-    if not progress:
-        return None
-    from tqdm.auto import tqdm
-
-    return tqdm(total=limit, unit=" evaluations", unit_scale=True)
 
 
 def problem_of(
@@ -474,7 +464,7 @@ def minimize(
         problem, sides = problem_of(fun, within, constraints, integrality, evaluate)
         if equal_within is not None:
             problem = problem.equal_within(number("equal_within", equal_within))
-        watch = _Watch(callback, sides, _bar(progress, maxfun), maxfun)
+        watch = _Watch(callback, sides, bar(progress, maxfun, "evaluations"), maxfun)
 
         def run(watch: _Watch, preset: str | None, stated: str, saved: str | None) -> OptimizeResult:
             return _native_run(
@@ -616,7 +606,7 @@ def resume(
             evaluate = evaluator(fun, args, vectorized, mapper)
             # Whether it is the same function is up to the caller, whatever its name.
             problem, sides = problem_of(fun, box(bounds), constraints, integrality, evaluate, name)
-        watch = _Watch(callback, sides, _bar(progress, maxfun), maxfun)
+        watch = _Watch(callback, sides, bar(progress, maxfun, "evaluations"), maxfun)
         return _native_run(
             watch,
             lambda observe: _native.resume(

@@ -83,18 +83,6 @@ _WELL = {
     "agreement",
     "certain",
 }
-_SENTENCES = {
-    "iterations": "all iterations done",
-    "evaluations": "all evaluations done",
-    "target": "the target was reached",
-    "fitness_tolerance": "the personal bests came close enough to the best",
-    "spread_tolerance": "the particles came close enough to the best",
-    "patience": "the best no longer improved",
-    "time": "the time was over",
-    "interrupted": "interrupted",
-    "agreement": "enough searches agreed",
-    "certain": "certain without a swarm",
-}
 
 
 def nothing(iterations: int, evaluations: int) -> OptimizeResult:
@@ -118,15 +106,14 @@ def result(written: str) -> OptimizeResult:
     violations = [constraint["violation"] for constraint in constraints]
     feasible = all(violation == 0.0 for violation in violations)
     agreement = outcome.get("agreement") or {"agreeing": 0, "ended": 0}
-    stopped = outcome["stopped"]
-    message = _SENTENCES.get(stopped, stopped)
+    message = outcome["message"]
     if not feasible:
         message += "; no point with a value was found that satisfies all constraints"
     value = outcome["value"]
     fields: dict[str, Any] = {
         "x": np.array(outcome["position"], float),
         "fun": float("nan") if value is None else value,
-        "success": feasible and stopped in _WELL,
+        "success": feasible and outcome["stopped"] in _WELL,
         "message": message,
         "nfev": outcome["evaluations"],
         "nit": outcome["iterations"],
