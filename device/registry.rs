@@ -70,6 +70,7 @@ pub mod families {
             step_cooperative::StepCooperative,
             survey::{SurveySwarm, SurveyTiles},
             time_sliced::TimeSliced,
+            told::{Move, MoveCooperative, Settle, Show},
         },
     };
 }
@@ -114,6 +115,10 @@ macro_rules! for_each_plain_family {
                 swarm_implant: Implant,
                 swarm_catch_up: CatchUp,
                 swarm_arrange: Arrange,
+                swarm_move: Move,
+                swarm_move_cooperative: MoveCooperative,
+                swarm_show: Show,
+                swarm_settle: Settle,
                 survey_tiles: SurveyTiles,
                 survey_swarm: SurveySwarm,
                 formula_operations: Operations,

@@ -1,9 +1,10 @@
 //! A generation of CMA-ES, with weights that also push away from the worse half.
 //!
-//! Points are x = m + s w (L z): mean m, step size s, widths of the box w, a Cholesky factor L of
-//! the covariance, and normal deviates z. What is made of the covariance is the same for every
-//! factor, but for the path of the step size, which follows the deviates themselves: they turn with
-//! the factor, slowly (Krause, Arbonès, Igel 2016). So no eigenvectors are needed.
+//! Places are m + s w (L z): mean m, step size s, widths of the box w, a Cholesky factor L of the
+//! covariance, and normal deviates z. Each stands for a point of the box (`area`). What is made of the
+//! covariance is the same for every factor, but for the path of the step size, which follows the
+//! deviates themselves: they turn with the factor, slowly (Krause, Arbonès, Igel 2016). So no
+//! eigenvectors are needed.
 //!
 //! # References
 //! N. Hansen: "The CMA evolution strategy: a tutorial" (2016), arXiv 1604.00772: table 1, equations
@@ -18,7 +19,7 @@ use super::{
         IMPROVED, IS_PROBE, KEEP, LANE_BEST, LAST_PROBE, LEAST, LENGTH, Layout, MOST,
         OWN_EVALUATIONS, PATH_GAIN, PENALTY, PHASE, POPULATION, PROBE_AT, PROBE_BEST, PROBE_END,
         PROBES, Phase, RATE_MANY, RATE_ONE, RATE_PATH, RATE_SIGMA, SIGMA, SINCE, SMALLEST, SPREAD,
-        State, WEIGHTS,
+        State, VALUE_BEST, VALUE_MEDIAN, VALUE_WORST, WEIGHTS,
     },
     team::{Team, Words},
 };
@@ -53,6 +54,10 @@ const SAME: f64 = 1e-12;
 /// The covariance is factorised after so many generations that it has changed by the share 1 / (this
 /// times the dimensions).
 const LAZINESS: f64 = 2.0;
+/// The penalty of places beyond the box falls no faster than by this factor in a generation. It is made of
+/// the values' differences, and of points that all lie on the box's sides the values may be equal. (Chosen
+/// on bowls and slopes with the minimum in corners of the box.)
+const FADING: f64 = 0.9;
 /// Values differ no longer if their differences are below this share of those at the start.
 const ALIKE: f64 = 1e-17;
 
@@ -101,6 +106,7 @@ pub fn begin<W: Words>(team: impl Team, state: State<W>, probes: bool) {
         state.set(LEAST, f64::INFINITY);
         state.set(MOST, f64::NEG_INFINITY);
         state.set(IMPROVED, 0.0);
+        state.set(PENALTY, 0.0);
         state.set(SINCE, 0.0);
         state.set(PHASE, f64::from(Phase::Cmaes as u32));
         let scales = rates(state, population);
@@ -144,7 +150,7 @@ pub fn end_probe<W: Words>(team: impl Team, state: State<W>) {
 #[inline(always)]
 pub fn prepare_probe<W: Words>(team: impl Team, state: State<W>) {
     let population = state.count(POPULATION);
-    let spread = state.value_at(population / 2) - state.value_at(0);
+    let spread = state.get(VALUE_MEDIAN) - state.get(VALUE_BEST);
     let is_due =
         f64::from(population) >= PROBE_FROM * state.get(SMALLEST) && spread < state.get(PROBE_AT);
     team.barrier();
@@ -198,8 +204,8 @@ fn rates<W: Words>(state: State<W>, population: u32) -> [f64; 2] {
     [1.0 / better[0], worse_scale]
 }
 
-/// Draws a generation: deviates, ways, and the points to be evaluated. Returns whether any point was
-/// outside the box. Collective; ends with a barrier.
+/// Draws a generation: deviates, ways, and the points to be evaluated. Returns whether any place lies
+/// beyond the box. Collective; ends with a barrier.
 #[inline(always)]
 pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) -> bool {
     let key = state.key();
@@ -230,21 +236,20 @@ pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) -> boo
             (state.get(layout.factor() + j * dims + d), state.get(deviates + j))
         });
         state.set(layout.ways() + point * dims + d, way);
-        let (lower, upper) = area.limits(d);
-        let x = coordinate(state, area, sigma, d, way);
-        outside |= x < lower || upper < x;
-        state.set(state.in_tiles(layout.points(), point, d), x.limit(lower, upper));
+        let place = place(state, area, sigma, d, way);
+        outside |= area.beyond(d, place) != 0.0;
+        state.set(state.in_tiles(layout.points(), point, d), area.fold(d, place));
     });
     team.any(outside)
 }
 
-/// A coordinate of a point before it is limited to the box.
+/// The place of a coordinate.
 #[inline(always)]
-fn coordinate<W: Words>(state: State<W>, area: Area<'_>, sigma: f64, d: u32, way: f64) -> f64 {
+fn place<W: Words>(state: State<W>, area: Area<'_>, sigma: f64, d: u32, way: f64) -> f64 {
     (sigma * area.width(d)).fma(way, state.get(state.layout.mean() + d))
 }
 
-/// Learns from the values of a generation. `outside`: whether any of its points was outside the box.
+/// Learns from the values of a generation. `outside`: whether any of its places lies beyond the box.
 /// Collective; begins and ends with a barrier.
 #[inline(always)]
 pub fn learn<W: Words>(
@@ -254,8 +259,8 @@ pub fn learn<W: Words>(
     outside: bool,
     limits: &Limits,
 ) {
-    rank(team, state, area, outside, limits.feasible);
-    move_mean(team, state, area);
+    let keys = rank(team, state, area, outside, limits.feasible);
+    move_mean(team, state, area, keys);
     reshape(team, state);
     if team.is_first() {
         look(state, limits.best);
@@ -263,9 +268,16 @@ pub fn learn<W: Words>(
     team.barrier();
 }
 
-/// Ranks the points, and keeps the best one. `feasible`: see [`Limits`].
+/// Ranks the points, and keeps the best one. Returns where the numbers lie that they are ranked by.
+/// `outside`: see [`learn`]; `feasible`: see [`Limits`].
 #[inline(always)]
-fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: bool, feasible: f64) {
+fn rank<W: Words>(
+    team: impl Team,
+    state: State<W>,
+    area: Area<'_>,
+    outside: bool,
+    feasible: f64,
+) -> u32 {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
     let (quarter, middle, last) = (population / 4, population / 2, population - 1);
@@ -285,8 +297,14 @@ fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: boo
                 state.set(layout.best() + d, x);
             });
         }
-        let spread = state.value_at(last - quarter) - state.value_at(quarter);
-        let median = state.value_at(middle) - value;
+        let (upper, lower) = (state.value_at(last - quarter), state.value_at(quarter));
+        let penalty = (upper - lower) / f64::from(dims);
+        let penalty = if penalty.is_finite() { penalty } else { 0.0 };
+        // What violations differ by is no measure of values, so it does not last.
+        let known = if upper <= feasible { penalty } else { 0.0 };
+        let lasting = FADING * state.get(PENALTY);
+        let (at_median, worst) = (state.value_at(middle), state.value_at(last));
+        let median = at_median - value;
         team.barrier();
         if team.is_first() {
             state.set(GENERATION, state.get(GENERATION) + 1.0);
@@ -306,29 +324,30 @@ fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: boo
                 let probe_at = if is_known { FIRST_PROBE * median } else { f64::NEG_INFINITY };
                 state.set(PROBE_AT, probe_at);
             }
-            let penalty = if spread.is_finite() { spread / f64::from(dims) } else { 0.0 };
-            state.set(PENALTY, penalty);
+            state.set(PENALTY, known.greatest(lasting));
+            state.set(VALUE_BEST, value);
+            state.set(VALUE_MEDIAN, at_median);
+            state.set(VALUE_WORST, worst);
         }
         team.barrier();
         if !outside {
             break;
         }
-        let penalty = state.get(PENALTY);
+        let penalty = penalty.greatest(lasting);
         team.each(population, |point| {
-            // How far it was outside, in deviations of its coordinates.
-            let mut beyond = 0.0;
+            // How far it lies beyond, in deviations of its coordinates.
+            let mut square = 0.0;
             for d in 0..dims {
-                let (lower, upper) = area.limits(d);
                 let way = state.get(layout.ways() + point * dims + d);
-                let x = coordinate(state, area, sigma, d, way);
-                if x < lower || upper < x {
+                let beyond = area.beyond(d, place(state, area, sigma, d, way));
+                if beyond != 0.0 {
                     let variance = state.get(layout.covariance() + d * dims + d);
-                    let far = (x - x.limit(lower, upper)) / (sigma * area.width(d));
-                    beyond += far * far / variance;
+                    let far = beyond / (sigma * area.width(d));
+                    square += far * far / variance;
                 }
             }
             let value = state.get(layout.values() + point);
-            state.set(layout.keys() + point, penalty.fma(beyond, value));
+            state.set(layout.keys() + point, penalty.fma(square, value));
         });
         keys = layout.keys();
     }
@@ -346,11 +365,12 @@ fn rank<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, outside: boo
         state.set(layout.factors() + state.ranked(rank), weight);
     });
     team.barrier();
+    keys
 }
 
-/// Moves the mean, and sets the step size.
+/// Moves the mean, and sets the step size. `keys`: where the numbers lie that the points are ranked by.
 #[inline(always)]
-fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
+fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, keys: u32) {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
     let better = population / 2;
@@ -367,9 +387,7 @@ fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
     let (rate, effective) = (state.get(RATE_SIGMA), state.get(EFFECTIVE));
     let gain = (rate * (2.0 - rate) * effective).sqrt();
     team.each(dims, |d| {
-        let (lower, upper) = area.limits(d);
-        let way = state.get(layout.way() + d);
-        let mean = coordinate(state, area, sigma, d, way).limit(lower, upper);
+        let mean = place(state, area, sigma, d, state.get(layout.way() + d));
         state.set(layout.mean() + d, mean);
         let path = layout.sigma_path() + d;
         let white = gain * state.get(layout.white() + d);
@@ -396,7 +414,8 @@ fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) {
         let mut growth = (rate / damping * (length / usual - 1.0)).least(1.0);
         let some = population / 4 + 2;
         let some = if some < population { some } else { population - 1 };
-        if state.value_at(0) == state.value_at(some) {
+        let key_at = |rank: u32| state.get(keys + state.ranked(rank));
+        if key_at(0) == key_at(some) {
             // On a plain: look further (Hansen 2016, B.3).
             growth = 0.2 + rate / damping;
         }
@@ -488,7 +507,7 @@ fn look<W: Words>(state: State<W>, best: f64) {
     let (layout, dims) = (state.layout, state.layout.dims);
     let (n, population) = (f64::from(dims), state.count(POPULATION));
     let generation = state.count(GENERATION);
-    let (first, last) = (state.value_at(0), state.value_at(population - 1));
+    let (first, last) = (state.get(VALUE_BEST), state.get(VALUE_WORST));
     let end = |why: Ended| state.set(ENDED, f64::from(why as u32));
     if !state.get(BEST).is_finite() {
         end(Ended::NoValue);

@@ -79,7 +79,7 @@ pub fn run<T: Team, W: Words>(
             state.set(EFFORT, state.get(EFFORT) + f64::from(count) + OVERHEAD);
         }
         if along_axes {
-            let done = line::learn(team, state);
+            let done = line::learn(team, state, area);
             note_best(team, state);
             if team.is_first() && done {
                 state.set(SIGMA, line::DEVIATION);

@@ -161,7 +161,7 @@ fn easiest<W: Words>(state: State<W>, nth_axis: u32) -> (f64, u32) {
 
 /// Learns from the values. Collective; begins and ends with a barrier. Returns whether it is done.
 #[inline(always)]
-pub fn learn<W: Words>(team: impl Team, state: State<W>) -> bool {
+pub fn learn<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) -> bool {
     let (layout, dims, step) = (state.layout, state.layout.dims, state.count(GENERATION));
     let evaluated = batch(state);
     team.barrier();
@@ -220,7 +220,8 @@ pub fn learn<W: Words>(team: impl Team, state: State<W>) -> bool {
                     best = nth;
                 }
             }
-            state.set(layout.mean() + nth_axis, axis.place(best));
+            let place = area.unfold(nth_axis, axis.place(best));
+            state.set(layout.mean() + nth_axis, place);
         });
     }
     team.barrier();

@@ -145,8 +145,15 @@ header! {
     PROBE_BEST,
     /// See [`PROBE_BEST`].
     LAST_PROBE,
-    /// How far the step size lets the points of this generation lie beyond the box.
+    /// What a place one deviation beyond the box adds to the value that its point is ranked by: as much of
+    /// it as lasts.
     PENALTY,
+    /// The best, the median and the worst value of the generation, whatever its points are ranked by.
+    VALUE_BEST,
+    /// See [`VALUE_BEST`].
+    VALUE_MEDIAN,
+    /// See [`VALUE_BEST`].
+    VALUE_WORST,
 }
 
 /// The first of the single numbers of a cloud.
@@ -215,7 +222,7 @@ impl Layout {
         self.log() + LOG * (RESULT + self.dims)
     }
 
-    /// The mean.
+    /// The mean: a place of [`Area`](super::area::Area); in a search along the axes a point of the box.
     #[inline(always)]
     pub const fn mean(self) -> u32 {
         self.head()

@@ -21,6 +21,7 @@ use super::{
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
+    told_kernels::ToldKernels,
 };
 use crate::{
     Error, Result,
@@ -135,6 +136,47 @@ impl Cuda {
     pub(crate) fn beginning_on_cpu(mut self) -> Self {
         self.begins_on_cpu = true;
         self
+    }
+
+    /// Copies numbers that another library has in the GPU's memory, after earlier work of the default stream
+    /// and of `stream`, if that is given.
+    ///
+    /// ```
+    /// use flockwork::backend::Cuda;
+    /// use flockwork::swarm::{AskTellOnGpu, Problem, Search};
+    ///
+    /// if let Ok(gpu) = Cuda::open(0) {
+    ///     let problem = Problem::elsewhere(vec![-1.0], vec![1.0])?;
+    ///     let search = Search::new(problem).f64().particles(20);
+    ///     let mut swarm = AskTellOnGpu::new(search, &gpu)?;
+    ///     let points = swarm.ask().expect("not over");
+    ///     let mut numbers = [0.0; 20];
+    ///     // SAFETY: so many numbers lie there.
+    ///     unsafe { gpu.read_there(points.address(), None, &mut numbers)? };
+    ///     assert_eq!(points.to_vec()?, numbers);
+    /// }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Safety
+    /// So many numbers lie there. The driver's handle of a stream is of one that exists.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub unsafe fn read_there<T: Pod>(
+        &self,
+        address: u64,
+        stream: Option<usize>,
+        numbers: &mut [T],
+    ) -> Result<()> {
+        if let Some(stream) = stream {
+            let event = self.gpu.event()?;
+            // SAFETY: the stream exists, as the caller promised.
+            unsafe { event.record_in(stream)? };
+            event.synchronize()?;
+        }
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.gpu.read_there(address, bytemuck::cast_slice_mut(numbers)) }?)
     }
 
     /// The GPU.
@@ -265,6 +307,25 @@ impl Cuda {
         let threads = self.block_threads(plan.particles);
         let machine = GpuMachine { filling, ..GpuMachine::new(&self.gpu)? };
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))
+    }
+
+    /// A swarm whose points somebody else evaluates.
+    pub(crate) fn told_swarm<T: Number>(
+        &self,
+        kernels: ToldKernels<GpuMachine, T>,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        let threads = self.block_threads(plan.particles);
+        // Whoever evaluates the points is mostly in that stream: then nobody waits for another one.
+        let machine =
+            GpuMachine { stream: self.gpu.default_stream(), ..GpuMachine::new(&self.gpu)? };
+        Ok(Box::new(KernelSwarm::of_kernels(
+            machine,
+            Box::new(kernels),
+            plan,
+            threads,
+            self.asked,
+        )?))
     }
 }
 
@@ -412,6 +473,14 @@ impl Machine for GpuMachine {
         unsafe { buffer.read_write() }
     }
 
+    fn address<T: Pod>(&self, buffer: &Buffer<T>) -> u64 {
+        buffer.address()
+    }
+
+    fn handle(&self) -> usize {
+        self.stream.handle()
+    }
+
     fn memory(&self) -> Result<Option<u64>> {
         let free = self.gpu.free_memory()?.saturating_sub(KEPT_FREE);
         Ok(Some(self.memory.map_or(free, |most| most.min(free))))
@@ -443,7 +512,12 @@ impl Machine for GpuMachine {
     }
 
     fn mark(&self, queue: Queue) -> Result<Event> {
-        let event = self.gpu.event()?;
+        let event = self.gpu.untimed_event()?;
+        self.queue(queue)?.record(&event)?;
+        Ok(event)
+    }
+
+    fn mark_again(&self, queue: Queue, event: Event) -> Result<Event> {
         self.queue(queue)?.record(&event)?;
         Ok(event)
     }

@@ -307,6 +307,10 @@ impl Machine for EmulatorMachine {
         unsafe { ReadWrite::new(buffer.pointer(), buffer.length) }
     }
 
+    fn address<T: Pod>(&self, buffer: &HostBuffer<T>) -> u64 {
+        buffer.pointer() as u64
+    }
+
     fn memory(&self) -> Result<Option<u64>> {
         Ok(self.memory)
     }

@@ -11,7 +11,7 @@ use flockwork_device::{
     math::Scalar,
     objective::{Context, Info, Kernels, Objective, evaluation::constraints},
     registry,
-    swarm::view::View,
+    swarm::{best::competing, layout::TILE, view::View},
 };
 
 #[cfg(feature = "cuda")]
@@ -306,51 +306,65 @@ pub(crate) fn evaluate_called_tile<T: Scalar>(
     call: &(dyn Fn(&[f64], &mut [f64]) + '_),
 ) {
     let lanes = tile.fitness.len();
-    let read = |lane: usize, point: &mut [T]| {
-        for (x, row) in point.iter_mut().zip(tile.positions.chunks_exact(lanes)) {
-            *x = row[lane];
+    let read = |some: &[usize], points: &mut [T]| {
+        for (&lane, point) in some.iter().zip(points.chunks_exact_mut(view.dims as usize)) {
+            for (x, row) in point.iter_mut().zip(tile.positions.chunks_exact(lanes)) {
+                *x = row[lane];
+            }
         }
     };
     tile.fitness.fill(T::INFINITY);
-    evaluate_called(view, 0..tile.particles, read, call, tile.fitness);
+    evaluate_called(view, 0..tile.particles, read, call, tile.fitness, &mut Vec::new());
 }
 
-/// Has a closure evaluate the particles in these slots. `read` copies the coordinates of one.
+/// Has a closure evaluate the particles in these slots. `read` copies the coordinates of some, a row for each.
+/// `points` has memory for them: the system takes longer to find it anew than all this does.
 pub(crate) fn evaluate_called<T: Scalar>(
     view: &View<T>,
     slots: impl Iterator<Item = usize>,
-    read: impl Fn(usize, &mut [T]),
+    read: impl Fn(&[usize], &mut [T]),
     call: &(dyn Fn(&[f64], &mut [f64]) + '_),
     fitness: &mut [T],
+    points: &mut Vec<f64>,
 ) {
     let dims = view.dims as usize;
-    let mut points = Vec::with_capacity(slots.size_hint().0 * dims);
-    let mut asked = Vec::with_capacity(slots.size_hint().0);
-    let mut point = vec![T::ZERO; dims];
+    let slots: Vec<usize> = slots.collect();
     // The value does not matter where the particle is invisible, and the closure may be undefined there.
     let may_be_invisible = view.box_only == 1;
-    for slot in slots {
-        read(slot, &mut point);
-        // SAFETY: the plan's buffers are as documented.
-        let worth = |value: T| unsafe { view.fitness(value, &|d| point[d as usize]) };
-        if may_be_invisible && worth(T::ZERO) == T::INFINITY {
-            fitness[slot] = T::INFINITY;
-            continue;
+    let are_continuous = view.variables.is_empty();
+    // SAFETY: below `dims`; the plan's buffers are as documented.
+    let shifts: Vec<T> = (0..view.dims).map(|d| unsafe { view.bound(d).shift }).collect();
+    // SAFETY: as above.
+    let worth = |value: T, point: &[T]| unsafe { view.fitness(value, &|d| point[d as usize]) };
+    points.clear();
+    points.reserve(slots.len() * dims);
+    let mut asked = Vec::with_capacity(slots.len());
+    let mut rows = vec![T::ZERO; TILE.min(slots.len()) * dims];
+    for some in slots.chunks(TILE) {
+        let rows = &mut rows[..some.len() * dims];
+        read(some, rows);
+        for (&slot, row) in some.iter().zip(rows.chunks_exact(dims)) {
+            if may_be_invisible && worth(T::ZERO, row) == T::INFINITY {
+                fitness[slot] = T::INFINITY;
+                continue;
+            }
+            asked.push(slot);
+            if are_continuous {
+                // As `View::moved`.
+                points.extend(row.iter().zip(&shifts).map(|(&x, &shift)| (x - shift).to_f64()));
+            } else {
+                // SAFETY: as above.
+                points.extend((0..).zip(row).map(|(d, &x)| unsafe { view.moved(d, x) }.to_f64()));
+            }
         }
-        asked.push(slot);
-        // SAFETY: below `dims`; as above.
-        points.extend((0..).zip(&point).map(|(d, &x)| unsafe { view.moved(d, x) }.to_f64()));
     }
     if asked.is_empty() {
         return;
     }
     let mut values = vec![f64::NAN; asked.len()];
-    call(&points, &mut values);
+    call(points, &mut values);
+    // Only points inside are asked for, and elsewhere it does not matter where they are.
     for (slot, value) in asked.into_iter().zip(values) {
-        if may_be_invisible {
-            read(slot, &mut point);
-        }
-        // SAFETY: as above.
-        fitness[slot] = unsafe { view.fitness(T::nearest(value), &|d| point[d as usize]) };
+        fitness[slot] = competing(view.sign * T::nearest(value));
     }
 }

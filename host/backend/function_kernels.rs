@@ -2,7 +2,7 @@
 //! of a swarm is compiled once instead of once per function.
 
 use flockwork_device::{
-    gpu::warp::Shuffle,
+    gpu::{memory::ReadWrite, warp::Shuffle},
     kernel::Kernel,
     objective::{Context, Objective, Reach},
     swarm::{
@@ -46,6 +46,30 @@ pub(crate) struct Then<T> {
 pub(crate) trait FunctionKernels<M: Machine, T> {
     /// Which coordinates a term of the function reads.
     fn reach(&self) -> Reach;
+
+    /// Whether somebody else evaluates the particles, for whom [`FunctionKernels::evaluate`] and
+    /// [`FunctionKernels::settle`] wait; [`FunctionKernels::step`] only moves. If nobody will, they end with
+    /// [`Error::Interrupted`](crate::Error::Interrupted).
+    fn are_told(&self) -> bool {
+        false
+    }
+
+    /// Evaluates the particles after a [`FunctionKernels::step`] that only moved them, in this order, and marks
+    /// those that improve.
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn settle(
+        &mut self,
+        machine: &M,
+        shape: Shape,
+        arguments: evaluate::Arguments<(), T>,
+        order: Order,
+        fresh: ReadWrite<u32>,
+    ) -> Result<()> {
+        let _ = (machine, shape, arguments, order, fresh);
+        unreachable!("a step evaluates")
+    }
 
     /// Launches [`Evaluate`] or an equivalent. If a move follows, it may be fused into the launch;
     /// returns whether it was.
@@ -213,11 +237,27 @@ impl<M: Machine, O: Objective, T: Number> FunctionKernels<M, T> for KernelsOf<M,
 ///
 /// # Safety
 /// As [`Machine::launch`].
-unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>(
+pub(super) unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>(
+    machine: &M,
+    tailored: &mut Tailored<M, K>,
+    streaming: (&mut Option<Shape>, u32, u32),
+    parts: u32,
+    arguments: &K::Arguments,
+) -> Result<()> {
+    let all = u64::from(arguments.common.particles) * u64::from(parts);
+    // SAFETY: the caller's promise.
+    unsafe { stream_threads(machine, tailored, streaming, all, arguments) }
+}
+
+/// Launches a kernel whose threads go through so many things in turn.
+///
+/// # Safety
+/// As [`Machine::launch`].
+pub(super) unsafe fn stream_threads<M: Machine, K: Kernel>(
     machine: &M,
     tailored: &mut Tailored<M, K>,
     (shape, most_blocks, most_threads): (&mut Option<Shape>, u32, u32),
-    parts: u32,
+    all: u64,
     arguments: &K::Arguments,
 ) -> Result<()> {
     let kernel = tailored.get(machine, None, arguments)?;
@@ -229,7 +269,6 @@ unsafe fn stream<M: Machine, O, T, K: Kernel<Arguments = step::Arguments<O, T>>>
             *shape.insert((machine.resident_blocks(kernel, threads, arguments)?, threads))
         }
     };
-    let all = u64::from(arguments.common.particles) * u64::from(parts);
     let blocks = all.div_ceil(u64::from(threads)).min(u64::from(blocks.min(most_blocks)));
     // SAFETY: the caller's promise.
     unsafe { machine.launch(kernel, blocks.max(1) as u32, threads, arguments) }

@@ -85,6 +85,14 @@ pub trait Machine {
     /// It may be used only in launches on this machine while the buffer lives.
     unsafe fn read_write<T: Pod>(&self, buffer: &Self::Buffer<T>) -> ReadWrite<T>;
 
+    /// Where a buffer begins.
+    fn address<T: Pod>(&self, buffer: &Self::Buffer<T>) -> u64;
+
+    /// The driver's handle of [`Queue::Launches`], by which other libraries know it; 0 where there is none.
+    fn handle(&self) -> usize {
+        0
+    }
+
     /// Bytes available for all new buffers; `None` if no limit is known.
     fn memory(&self) -> Result<Option<u64>>;
 
@@ -120,6 +128,12 @@ pub trait Machine {
 
     /// Marks the end of a queue's work so far.
     fn mark(&self, queue: Queue) -> Result<Self::Mark>;
+
+    /// The same with a mark that nobody needs any more.
+    fn mark_again(&self, queue: Queue, mark: Self::Mark) -> Result<Self::Mark> {
+        drop(mark);
+        self.mark(queue)
+    }
 
     /// Makes later work in a queue wait for a mark.
     fn wait(&self, queue: Queue, mark: &Self::Mark) -> Result<()>;

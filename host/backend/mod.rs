@@ -35,6 +35,10 @@ mod plan;
 mod spread;
 pub(crate) mod strategy;
 mod swarm;
+#[cfg(feature = "cuda")]
+pub(crate) mod told;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) mod told_kernels;
 pub(crate) mod whole;
 
 #[cfg(feature = "cuda")]

@@ -270,6 +270,14 @@ pub trait Swarm<T: Scalar> {
     /// finite numbers, or if the fitness is not less than that of the swarm's best.
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
+    /// Whether an evaluation that is cut short ends [`Swarm::advance`] with
+    /// [`Error::Interrupted`](crate::Error::Interrupted) after the last whole iteration, instead of leaving
+    /// values out.
+    #[doc(hidden)]
+    fn ends_whole(&self) -> bool {
+        false
+    }
+
     /// The whole state.
     ///
     /// ```

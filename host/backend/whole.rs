@@ -3,7 +3,10 @@
 use std::{
     panic::resume_unwind,
     path::Path,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
 };
 
@@ -157,6 +160,8 @@ pub(crate) struct Whole {
 struct Shared {
     call: Mutex<Box<Call>>,
     state: Mutex<State>,
+    /// Whether the run is saved, and so has to go back if it ends while values are missing.
+    is_saved: AtomicBool,
 }
 
 /// Whether it has failed.
@@ -166,7 +171,7 @@ enum State {
     Well,
     /// With an error that nobody has been told yet.
     Failed(Failure),
-    /// And the run was told.
+    /// And the run was told, or it was asked to end ([`Error::Interrupted`]).
     Told,
 }
 
@@ -175,7 +180,8 @@ impl Whole {
         dims: u32,
         call: impl FnMut(&[f64], &mut [f64]) -> Option<Failure> + Send + 'static,
     ) -> Self {
-        let shared = Shared { call: Mutex::new(Box::new(call)), state: Mutex::default() };
+        let (call, state) = (Mutex::new(Box::new(call) as Box<Call>), Mutex::default());
+        let shared = Shared { call, state, is_saved: AtomicBool::new(false) };
         Self { dims, shared: Arc::new(shared) }
     }
 }
@@ -189,9 +195,15 @@ impl Function for Whole {
         Some(self.dims)
     }
 
-    fn begin(&self, _: Option<&Path>, _: Option<&Path>) -> Result<()> {
+    fn begin(&self, _: Option<&Path>, saved: Option<&Path>) -> Result<()> {
         *self.shared.state() = State::Well;
+        self.shared.is_saved.store(saved.is_some(), Ordering::Relaxed);
         Ok(())
+    }
+
+    fn can_be_cut_short(&self) -> bool {
+        // Else it need not stop after each generation.
+        self.shared.is_saved.load(Ordering::Relaxed)
     }
 
     fn was_cut_short(&self) -> Result<bool> {
@@ -226,7 +238,7 @@ impl Shared {
         });
     }
 
-    /// The values at consecutive points. Once it has failed, they mean nothing.
+    /// The values at consecutive points. Once it has failed, there are none: each is NaN.
     fn call(&self, points: &[f64], values: &mut [f64]) {
         // A closure that has panicked is not called again: the run is over.
         let Ok(mut call) = self.call.lock() else { return };
@@ -234,14 +246,18 @@ impl Shared {
             return;
         }
         if let Some(failure) = call(points, values) {
-            *self.state() = State::Failed(failure);
+            values.fill(f64::NAN);
+            *self.state() = match failure.downcast_ref() {
+                Some(Error::Interrupted) => State::Told,
+                _ => State::Failed(failure),
+            };
         }
     }
 }
 
 impl<T: Number> FunctionIn<T> for Whole {
     fn evaluator(&self, _: Simd) -> Box<dyn Evaluator<T>> {
-        Box::new(CalledWhole(Arc::clone(&self.shared)))
+        Box::new(CalledWhole(Arc::clone(&self.shared), Mutex::default()))
     }
 
     #[cfg(feature = "cuda")]
@@ -374,7 +390,7 @@ impl Function for Elsewhere {
 
 impl<T: Number> FunctionIn<T> for Elsewhere {
     fn evaluator(&self, _: Simd) -> Box<dyn Evaluator<T>> {
-        Box::new(Asking(Arc::clone(&self.exchange)))
+        Box::new(Asking(Arc::clone(&self.exchange), Mutex::default()))
     }
 
     #[cfg(feature = "cuda")]
@@ -383,9 +399,11 @@ impl<T: Number> FunctionIn<T> for Elsewhere {
     }
 }
 
-struct Asking(Arc<Exchange>);
+/// With memory for the points.
+struct Asking(Arc<Exchange>, Mutex<Vec<f64>>);
 
-struct CalledWhole(Arc<Shared>);
+/// With memory for the points.
+struct CalledWhole(Arc<Shared>, Mutex<Vec<f64>>);
 
 /// What wants all points at once, as an evaluator.
 macro_rules! evaluates_at_once {
@@ -409,11 +427,15 @@ macro_rules! evaluates_at_once {
                 &self,
                 view: &View<T>,
                 slots: &mut dyn Iterator<Item = usize>,
-                read: &dyn Fn(usize, &mut [T]),
+                read: &dyn Fn(&[usize], &mut [T]),
                 fitness: &mut [T],
             ) {
                 let ask = |points: &[f64], values: &mut [f64]| self.0.$ask(points, values);
-                evaluate_called(view, slots, read, &ask, fitness);
+                // Taken, so that nobody waits for it.
+                let memory = || self.1.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut points = std::mem::take(&mut *memory());
+                evaluate_called(view, slots, read, &ask, fitness, &mut points);
+                *memory() = points;
             }
         }
     };

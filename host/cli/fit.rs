@@ -71,8 +71,9 @@ pub struct Arguments {
     /// Degree of the denominator: short for --size denominator=N.
     #[arg(long, value_name = "N", help_heading = MODEL, value_parser = whole::<u32>)]
     denominator: Option<u32>,
-    /// Bounds of a parameter, such as `rate=0,5`; or bounds of every parameter in order, such as
-    /// `0,5` once for each [default: the model's, scaled by the data].
+    /// Bounds of a parameter, such as `rate=0,5` or, on one side alone, `rate=0,inf`; or bounds of
+    /// every parameter in order, such as `0,5` once for each [default: the model's, scaled by the
+    /// data].
     #[arg(long, value_name = "[NAME=]LOWER,UPPER", value_parser = bounds, allow_hyphen_values = true, help_heading = MODEL)]
     bounds: Vec<(Option<String>, (f64, f64))>,
     /// Fix a parameter at a known value, such as `order=2`; may be given several times.
@@ -97,7 +98,8 @@ pub struct Arguments {
     /// by the residual standard deviation.
     #[arg(long, requires = "weight", help_heading = MODEL)]
     absolute_sigma: bool,
-    /// Number of starting points for Levenberg-Marquardt [default: 64 to 256, fewer for many rows].
+    /// Number of starting points for Levenberg-Marquardt [default: 64 to 512, more where more parameters
+    /// are not linear, fewer for many rows].
     #[arg(long, value_name = "N", value_parser = positive::<u32>, help_heading = MODEL)]
     starts: Option<u32>,
     /// Let the swarm evaluate the sum of squares by the Gram matrix of the columns, computed once,

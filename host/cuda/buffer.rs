@@ -131,6 +131,22 @@ impl Gpu {
     }
 
     /// A buffer with undefined contents.
+    /// Copies what another library has in this GPU's memory, after earlier work of the default stream.
+    ///
+    /// # Safety
+    /// So many bytes lie there.
+    ///
+    /// # Errors
+    /// The driver's error.
+    pub unsafe fn read_there(&self, address: CUdeviceptr, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.context().make_current()?;
+        // SAFETY: there are so many bytes here, and by the caller's promise there.
+        Ok(unsafe { call!(cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len())) }?)
+    }
+
     fn alloc<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
         let context = self.context().clone();
         let bytes = size::<T>(length)?;
@@ -185,7 +201,8 @@ impl<T> Buffer<T> {
         self.length * size_of::<T>()
     }
 
-    pub(super) fn address(&self) -> CUdeviceptr {
+    /// Where it begins; 0 if there are no bytes.
+    pub fn address(&self) -> CUdeviceptr {
         self.address
     }
 

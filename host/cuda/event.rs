@@ -21,11 +21,12 @@ unsafe impl Send for Event {}
 unsafe impl Sync for Event {}
 
 impl Event {
-    pub(super) fn new(context: Arc<Context>) -> Result<Self> {
+    pub(super) fn new(context: Arc<Context>, is_timed: bool) -> Result<Self> {
         context.make_current()?;
         let mut raw = ptr::null_mut();
-        // SAFETY: `raw` is written before the call returns. Flags 0: the event records times.
-        unsafe { call!(cuEventCreate(&mut raw, 0)) }?;
+        let flags = if is_timed { 0 } else { sys::CU_EVENT_DISABLE_TIMING };
+        // SAFETY: `raw` is written before the call returns.
+        unsafe { call!(cuEventCreate(&mut raw, flags)) }?;
         Ok(Self { raw, context })
     }
 
@@ -52,6 +53,33 @@ impl Event {
         // SAFETY: `milliseconds` is written before the call returns; both events exist.
         unsafe { call!(cuEventElapsedTime(&mut milliseconds, start.raw, self.raw)) }?;
         Ok(milliseconds)
+    }
+
+    /// Makes later work in a stream of another library wait for this event.
+    ///
+    /// # Safety
+    /// `stream` is the driver's handle of a stream that exists; 0 and 1 are the default stream, 2 the one
+    /// of the thread.
+    ///
+    /// # Errors
+    /// An error from the driver.
+    pub unsafe fn precede(&self, stream: usize) -> Result<()> {
+        self.context.make_current()?;
+        // SAFETY: the event exists, and by the caller's promise the stream.
+        Ok(unsafe { call!(cuStreamWaitEvent(stream as sys::CUstream, self.raw, 0)) }?)
+    }
+
+    /// Records the present end of a stream of another library.
+    ///
+    /// # Safety
+    /// As [`Event::precede`]; the stream belongs to the event's GPU.
+    ///
+    /// # Errors
+    /// An error from the driver.
+    pub unsafe fn record_in(&self, stream: usize) -> Result<()> {
+        self.context.make_current()?;
+        // SAFETY: as above.
+        Ok(unsafe { call!(cuEventRecord(self.raw, stream as sys::CUstream)) }?)
     }
 
     pub(super) fn context(&self) -> &Context {

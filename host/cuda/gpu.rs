@@ -77,7 +77,15 @@ impl Gpu {
     /// # Errors
     /// An error from the driver.
     pub fn event(&self) -> Result<Event> {
-        Event::new(self.context().clone())
+        Event::new(self.context().clone(), true)
+    }
+
+    /// The same of an event that only marks a point, for less.
+    ///
+    /// # Errors
+    /// An error from the driver.
+    pub fn untimed_event(&self) -> Result<Event> {
+        Event::new(self.context().clone(), false)
     }
 
     /// The kernels loaded so far, by name, with the driver's time for each.

@@ -49,6 +49,11 @@ impl Gpu {
 }
 
 impl Gpu {
+    /// The default stream of the process, in which other CUDA libraries are unless they are told otherwise.
+    pub fn default_stream(&self) -> Stream {
+        Stream { raw: sys::CU_STREAM_LEGACY as sys::CUstream, context: self.context().clone() }
+    }
+
     /// Creates a stream whose work is preferred when several could run.
     ///
     /// # Errors
@@ -169,6 +174,11 @@ impl Stream {
         }?)
     }
 
+    /// The driver's handle, by which other CUDA libraries of the process know it.
+    pub fn handle(&self) -> usize {
+        self.raw as usize
+    }
+
     pub(super) fn raw(&self) -> sys::CUstream {
         self.raw
     }
@@ -185,8 +195,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // If either fails, the context is being destroyed and takes the stream with it.
-        if self.context.make_current().is_ok() {
+        // If either fails, the context is being destroyed and takes the stream with it. The default stream is
+        // the driver's.
+        if self.raw as usize != sys::CU_STREAM_LEGACY && self.context.make_current().is_ok() {
             // SAFETY: destroyed once; the driver lets its work complete.
             let _ = unsafe { call!(cuStreamDestroy_v2(self.raw)) };
         }

@@ -18,6 +18,12 @@ pub const CUDA_ERROR_NOT_INITIALIZED: CUresult = 3;
 /// A flag of `cuMemHostRegister`: pinned for every GPU of the process.
 pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
 
+/// A flag of `cuEventCreate`: it records no times.
+pub const CU_EVENT_DISABLE_TIMING: c_uint = 2;
+
+/// The handle of the default stream.
+pub const CU_STREAM_LEGACY: usize = 1;
+
 /// A GPU.
 pub type CUdevice = c_int;
 

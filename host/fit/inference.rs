@@ -240,9 +240,11 @@ impl Fit {
                 profile: None,
                 bounds: match (sought.fixed, sought.reach) {
                     (Some(x), _) => (x, x),
-                    // It is not bounded.
-                    (None, (f64::NEG_INFINITY, f64::INFINITY)) => sought.reach,
-                    _ => (sought.lower, sought.upper),
+                    // It is not bounded where its reach is infinite.
+                    (None, (from, to)) => (
+                        if from.is_finite() { sought.lower } else { from },
+                        if to.is_finite() { sought.upper } else { to },
+                    ),
                 },
             };
             Estimate { confidence: estimate.interval(reach), ..estimate }

@@ -23,7 +23,8 @@ impl Fit {
     /// arguments are near enough to zero, or if a coefficient has user-given bounds or a fixed
     /// value, which refer to the one about zero.
     pub(super) fn about_origin(&self) -> Result<Option<(Self, f64)>> {
-        let is_free = self.sought.iter().all(|sought| !sought.given && sought.fixed.is_none());
+        let is_free =
+            self.sought.iter().all(|sought| !sought.is_stated() && sought.fixed.is_none());
         if self.model.info().is_none_or(|info| info.name != "polynomial") || !is_free || self.gram {
             return Ok(None);
         }

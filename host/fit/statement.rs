@@ -97,6 +97,9 @@ const MOST_EXPONENT: f64 = 700.0;
 /// The share of the largest sensible rate below which a rate counts as zero.
 const NO_RATE: f64 = 1e-6;
 
+/// No bounds.
+pub(super) const OPEN: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
+
 /// A parameter of a fit.
 #[derive(Clone, Debug)]
 pub(super) struct Sought {
@@ -106,8 +109,10 @@ pub(super) struct Sought {
     pub fixed: Option<f64>,
     /// How far a descent may go: the given bounds, or where the model makes sense.
     pub reach: (f64, f64),
-    /// Whether bounds or a value were given.
-    pub given: bool,
+    /// The given bounds; infinite where none was given.
+    pub stated: (f64, f64),
+    /// The bounds and the reach that it had before bounds were given.
+    usual: Option<[(f64, f64); 2]>,
     /// How its default bounds widen.
     widens: Widens,
 }
@@ -132,18 +137,27 @@ enum Widens {
 impl Sought {
     fn bounded(name: String, lower: f64, upper: f64) -> Self {
         let reach = (lower, upper);
-        Self { name, lower, upper, fixed: None, reach, given: false, widens: Widens::Never }
+        Self {
+            name,
+            lower,
+            upper,
+            fixed: None,
+            reach,
+            stated: OPEN,
+            usual: None,
+            widens: Widens::Never,
+        }
     }
 
     /// Of which nothing is known.
     fn anywhere(name: String) -> Self {
-        let reach = (f64::NEG_INFINITY, f64::INFINITY);
-        Self { reach, widens: Widens::Unbounded, ..Self::bounded(name, -UNKNOWN, UNKNOWN) }
+        let unbounded = Self::bounded(name, -UNKNOWN, UNKNOWN);
+        Self { reach: OPEN, widens: Widens::Unbounded, ..unbounded }
     }
 
     /// Whether nothing is known of it.
     pub fn is_anywhere(&self) -> bool {
-        self.widens == Widens::Unbounded && !self.given
+        self.widens == Widens::Unbounded && !self.is_given()
     }
 
     /// Its value, or so far from its lower to its upper bound.
@@ -151,28 +165,50 @@ impl Sought {
         self.fixed.unwrap_or(self.lower + share * (self.upper - self.lower))
     }
 
+    /// Where a bound is infinite the usual one stays, and widens as without bounds.
     fn bound(&mut self, lower: f64, upper: f64) {
-        (self.lower, self.upper, self.reach) = (lower, upper, (lower, upper));
-        self.given = true;
+        let [usual, reach] = *self.usual.get_or_insert([(self.lower, self.upper), self.reach]);
+        self.stated = (lower, upper);
+        if both_finite(self.stated) {
+            (self.lower, self.upper, self.reach) = (lower, upper, (lower, upper));
+            return;
+        }
+        let (from, to) = self.within(reach);
+        (self.lower, self.upper) = box_within(self.stated, usual);
+        self.reach = (from.min(self.lower), to.max(self.upper));
+    }
+
+    /// What the given bounds leave of an interval.
+    fn within(&self, (lower, upper): (f64, f64)) -> (f64, f64) {
+        (lower.max(self.stated.0), upper.min(self.stated.1))
+    }
+
+    /// Whether a value was given, or bounds of which both are finite.
+    pub fn is_given(&self) -> bool {
+        self.fixed.is_some() || both_finite(self.stated)
+    }
+
+    /// Whether bounds or a value were given.
+    pub fn is_stated(&self) -> bool {
+        self.fixed.is_some() || self.stated != OPEN
     }
 
     fn fix(&mut self, value: f64) {
-        (self.fixed, self.given) = (Some(value), true);
+        self.fixed = Some(value);
     }
 
     /// The limits that no widening passes: given bounds, zero, and where the model makes no sense.
     pub fn walls(&self) -> (f64, f64) {
         let (lower, upper) = self.reach;
-        let open = (f64::NEG_INFINITY, f64::INFINITY);
-        match self.widens {
-            _ if self.given => (lower, upper),
+        self.within(match self.widens {
+            _ if self.is_given() => (lower, upper),
             Widens::Never => (lower, upper),
             Widens::ByScale => {
-                (if lower >= 0.0 { 0.0 } else { open.0 }, if upper <= 0.0 { 0.0 } else { open.1 })
+                (if lower >= 0.0 { 0.0 } else { OPEN.0 }, if upper <= 0.0 { 0.0 } else { OPEN.1 })
             }
-            Widens::ByPlace | Widens::ThroughZero(_) | Widens::Unbounded => open,
-            Widens::Upwards => (lower, open.1),
-        }
+            Widens::ByPlace | Widens::ThroughZero(_) | Widens::Unbounded => OPEN,
+            Widens::Upwards => (lower, OPEN.1),
+        })
     }
 
     /// The parameter with wider bounds, if `x` is at one that may widen.
@@ -183,11 +219,11 @@ impl Sought {
             Widens::ThroughZero(most) if lower == 0.0 && x <= NO_RATE * most => 0.0,
             _ => x,
         };
-        if self.given || self.fixed.is_some() || (lower < x && x < upper) {
+        if self.is_given() || self.fixed.is_some() || (lower < x && x < upper) {
             return None;
         }
         let apart = upper - lower;
-        let (lower, upper) = match self.widens {
+        let (lower, upper) = self.within(match self.widens {
             Widens::Never | Widens::Unbounded => return None,
             Widens::ThroughZero(most) if x == 0.0 => (-most, upper),
             Widens::ByScale | Widens::ThroughZero(_) => (
@@ -196,12 +232,37 @@ impl Sought {
             ),
             Widens::ByPlace => (lower - apart, upper + apart),
             Widens::Upwards => (lower, 10.0 * upper),
-        };
+        });
         let is_wider = (lower, upper) != self.reach && (upper - lower).is_finite();
         // Zero may be a limit, so the bound at `x` must have moved.
         let (free_below, free_above) = (lower < self.reach.0, self.reach.1 < upper);
         let helps = x <= self.reach.0 && free_below || x >= self.reach.1 && free_above;
         (is_wider && helps).then(|| Self { lower, upper, reach: (lower, upper), ..self.clone() })
+    }
+}
+
+/// Whether both bounds are finite.
+pub(super) fn both_finite((lower, upper): (f64, f64)) -> bool {
+    lower.is_finite() && upper.is_finite()
+}
+
+/// What bounds leave of a box; one as wide beside them where that is nothing.
+pub(super) fn box_within((lower, upper): (f64, f64), (low, high): (f64, f64)) -> (f64, f64) {
+    match (low.max(lower), high.min(upper)) {
+        (low, high) if low < high || low == high && (lower, upper) == OPEN => (low, high),
+        _ if lower.is_finite() => (lower, lower + (high - low)),
+        _ => (upper - (high - low), upper),
+    }
+}
+
+/// A value, mirrored at a bound if it lies beyond it.
+pub(super) fn mirrored((lower, upper): (f64, f64), x: f64) -> f64 {
+    if x < lower {
+        lower + (lower - x)
+    } else if x > upper {
+        upper - (x - upper)
+    } else {
+        x
     }
 }
 
@@ -504,7 +565,7 @@ impl Fit {
             let is_growth = ["logistic", "richards"].contains(&info.name)
                 && ["shift", "rate"].contains(&parameter.name);
             if is_linear || is_growth {
-                sought.reach = (f64::NEG_INFINITY, f64::INFINITY);
+                sought.reach = OPEN;
             }
             sought
         };
@@ -559,17 +620,18 @@ impl Fit {
         let Some(info) = info else { return Ok(self) };
         let before = std::mem::take(&mut self.sought);
         let mut fit = self.with_usual_bounds(&info)?;
-        for given in before.into_iter().filter(|sought| sought.given) {
+        for given in before.into_iter().filter(Sought::is_stated) {
             let index = fit.index(&given.name)?;
             match given.fixed {
                 Some(value) => fit.sought[index].fix(value),
-                None => fit.sought[index].bound(given.lower, given.upper),
+                None => fit.sought[index].bound(given.stated.0, given.stated.1),
             }
         }
         Ok(fit)
     }
 
-    /// Sets the bounds of a parameter.
+    /// Sets the bounds of a parameter. Where one is infinite, the search begins as without it, and goes
+    /// as far as it leads.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, PowerLaw};
@@ -643,10 +705,9 @@ impl Fit {
                 value: format!("{lower:?} to {upper:?} for {name}"),
                 accepted: match lower == upper {
                     true => format!(
-                        "from a finite number to a greater one; to fix a known value, use --fix \
-                         {name}={lower}"
+                        "from a number to a greater one; to fix a known value, use --fix {name}={lower}"
                     ),
-                    false => "from a finite number to a greater one".to_owned(),
+                    false => "from a number to a greater one, or to an infinite one".to_owned(),
                 },
             }
         })
@@ -893,7 +954,7 @@ impl Fit {
             });
         }
         let (low, high) = self.data.range(0);
-        let is_rate = |sought: &Sought| sought.name.starts_with("rate") && !sought.given;
+        let is_rate = |sought: &Sought| sought.name.starts_with("rate") && !sought.is_given();
         let least = low.abs().min(high.abs());
         if DECAYS.contains(&&*self.name)
             && low * high > 0.0
@@ -1014,10 +1075,16 @@ impl Fit {
 }
 
 fn check_bounds(dimension: usize, lower: f64, upper: f64) -> Result<()> {
-    if lower < upper && (upper - lower).is_finite() {
+    if in_order(lower, upper) {
         return Ok(());
     }
     Err(Error::Bounds { dimension, lower, upper })
+}
+
+/// Whether these can be the bounds of a parameter. Either may be infinite.
+pub(super) fn in_order(lower: f64, upper: f64) -> bool {
+    let overflows = both_finite((lower, upper)) && (upper - lower).is_infinite();
+    lower < upper && !overflows && lower < f64::INFINITY && upper > f64::NEG_INFINITY
 }
 
 impl Fit {

@@ -81,8 +81,14 @@ impl Fit {
         };
         fit.scale = times(self.scale, -target);
         for (sought, power) in fit.sought.iter_mut().zip(powers) {
-            let bounds =
-                [&mut sought.lower, &mut sought.upper, &mut sought.reach.0, &mut sought.reach.1];
+            let bounds = [
+                &mut sought.lower,
+                &mut sought.upper,
+                &mut sought.reach.0,
+                &mut sought.reach.1,
+                &mut sought.stated.0,
+                &mut sought.stated.1,
+            ];
             for number in bounds.into_iter().chain(&mut sought.fixed) {
                 *number = times(*number, -power);
             }

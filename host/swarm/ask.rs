@@ -40,7 +40,7 @@ use crate::{
 pub struct AskTell {
     exchange: Arc<Exchange>,
     /// The search, until it has ended.
-    engine: Option<JoinHandle<Result<Outcome>>>,
+    engine: Option<Engine>,
     dims: usize,
     told: Told,
     /// The points asked for, until all their values are told.
@@ -116,19 +116,8 @@ impl AskTell {
         let (dims, told) = (problem.dims(), Told::new(problem));
         let function = Elsewhere::new(Arc::clone(&exchange), dims, problem.name());
         let problem = problem.with_function(|_| Arc::new(function));
-        let over = Over(Arc::clone(&exchange));
-        let engine = thread::Builder::new()
-            .name("search".to_owned())
-            .spawn(move || {
-                // However it ends.
-                let _over = over;
-                engine(problem)
-            })
-            .map_err(|why| Error::Option {
-                option: "threads",
-                value: "1 more".to_owned(),
-                accepted: format!("as many as the system can start ({why})"),
-            })?;
+        let over = Arc::clone(&exchange);
+        let engine = Engine::begin(move || over.is_over(), move || engine(problem))?;
         let dims = dims as usize;
         Ok(Self { exchange, engine: Some(engine), dims, told, open: Vec::new() })
     }
@@ -236,10 +225,7 @@ impl AskTell {
     /// As [`minimize`](super::minimize), and [`Error::Interrupted`] before any finite value was told.
     pub fn outcome(mut self) -> Result<Outcome> {
         self.exchange.end();
-        let ended = match self.engine.take().expect("taken here or on drop").join() {
-            Ok(outcome) => outcome,
-            Err(panic) => resume_unwind(panic),
-        };
+        let ended = self.engine.take().expect("taken here or on drop").outcome();
         self.told.completes(ended)
     }
 }
@@ -248,17 +234,47 @@ impl Drop for AskTell {
     fn drop(&mut self) {
         self.exchange.end();
         if let Some(engine) = self.engine.take() {
-            // Nobody waits for its result.
-            let _ = engine.join();
+            engine.abandon();
         }
     }
 }
 
-/// Says that the search is over when it is dropped.
-struct Over(Arc<Exchange>);
+/// A search in a thread of its own.
+pub(super) struct Engine(JoinHandle<Result<Outcome>>);
 
-impl Drop for Over {
+impl Engine {
+    /// Runs it, and calls `over` when it has ended, however that is.
+    pub fn begin(
+        over: impl Fn() + Send + 'static,
+        run: impl FnOnce() -> Result<Outcome> + Send + 'static,
+    ) -> Result<Self> {
+        let begun = thread::Builder::new().name("search".to_owned()).spawn(move || {
+            let _over = Over(over);
+            run()
+        });
+        begun.map(Self).map_err(|why| Error::Option {
+            option: "threads",
+            value: "1 more".to_owned(),
+            accepted: format!("as many as the system can start ({why})"),
+        })
+    }
+
+    /// Its result, once it has ended.
+    pub fn outcome(self) -> Result<Outcome> {
+        self.0.join().unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    /// Waits for its end; nobody wants its result.
+    pub fn abandon(self) {
+        let _ = self.0.join();
+    }
+}
+
+/// Says that the search is over when it is dropped.
+struct Over<F: Fn()>(F);
+
+impl<F: Fn()> Drop for Over<F> {
     fn drop(&mut self) {
-        self.0.is_over();
+        self.0();
     }
 }

@@ -274,18 +274,18 @@ impl Constraints {
     }
 
     /// By how much the sides of each constraint change at a point, one against the other, if it moves
-    /// along every axis by [`ACTIVE`] of its width. Axes of no width are left out.
-    fn changes(&self, x: &[f64], widths: &[f64]) -> Vec<f64> {
+    /// along every axis by [`ACTIVE`] of its width, or as far as the box goes. Axes of no width are left out.
+    fn changes(&self, x: &[f64], sides: &[(f64, f64)]) -> Vec<f64> {
         let here = self.excesses(x);
         let mut changes = vec![0.0; here.len()];
         if x.len() > MOST_AXES {
             return changes;
         }
         let mut moved = x.to_vec();
-        for (d, width) in widths.iter().enumerate().filter(|(_, width)| **width > 0.0) {
+        for (d, &(lower, upper)) in sides.iter().enumerate().filter(|(_, side)| side.0 < side.1) {
             let mut most = vec![0.0_f64; here.len()];
             for sign in [1.0, -1.0] {
-                moved[d] = x[d] + sign * ACTIVE * width;
+                moved[d] = (x[d] + sign * ACTIVE * (upper - lower)).clamp(lower, upper);
                 for (most, (there, here)) in
                     most.iter_mut().zip(self.excesses(&moved).iter().zip(&here))
                 {
@@ -298,13 +298,13 @@ impl Constraints {
         changes
     }
 
-    /// What is to be said about each of them at a point. `widths` are those of the box along what can be
-    /// moved, and 0 along what cannot.
-    pub fn at(&self, x: &[f64], widths: &[f64]) -> Vec<Constraint> {
+    /// What is to be said about each of them at a point. `sides` are the box's along what can be moved, and
+    /// the coordinate twice along what cannot.
+    pub fn at(&self, x: &[f64], sides: &[(f64, f64)]) -> Vec<Constraint> {
         if self.is_empty() {
             return Vec::new();
         }
-        let changes = self.changes(x, widths);
+        let changes = self.changes(x, sides);
         let constraint = |(nth, [left, right]): (usize, [f64; 2])| {
             let relation = self.relation(nth);
             let same = SAME * left.abs().max(right.abs());
@@ -436,14 +436,16 @@ impl<T: Number> Total<T> {
 /// Writes the positions in these slots, at most 64, as a tile has them.
 pub(super) fn into_tile<T: Number>(
     slots: &[usize],
-    read: &dyn Fn(usize, &mut [T]),
+    read: &dyn Fn(&[usize], &mut [T]),
     positions: &mut [T],
 ) {
-    let mut point = vec![T::ZERO; positions.len() / TILE];
+    let dims = positions.len() / TILE;
+    let mut points = vec![T::ZERO; slots.len() * dims];
+    read(slots, &mut points);
     for lane in 0..TILE {
         // Behind the last the first again: any place will do.
-        read(*slots.get(lane).unwrap_or(&slots[0]), &mut point);
-        for (row, &x) in positions.chunks_exact_mut(TILE).zip(&point) {
+        let first = if lane < slots.len() { lane * dims } else { 0 };
+        for (row, &x) in positions.chunks_exact_mut(TILE).zip(&points[first..]) {
             row[lane] = x;
         }
     }
@@ -518,7 +520,7 @@ impl<T: Number> Evaluator<T> for OnTiles<T> {
         &self,
         view: &View<T>,
         slots: &mut dyn Iterator<Item = usize>,
-        read: &dyn Fn(usize, &mut [T]),
+        read: &dyn Fn(&[usize], &mut [T]),
         fitness: &mut [T],
     ) {
         let slots: Vec<usize> = slots.collect();

@@ -29,6 +29,8 @@
 //! ```
 
 mod ask;
+#[cfg(feature = "cuda")]
+mod ask_on_gpu;
 mod constraints;
 mod descent;
 mod options;
@@ -54,6 +56,8 @@ pub use crate::backend::{
 };
 pub use crate::formula::Relation;
 pub use ask::AskTell;
+#[cfg(feature = "cuda")]
+pub use ask_on_gpu::{AskTellOnGpu, PointsOnGpu, ValuesOnGpu};
 pub use constraints::Constraint;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
 pub use options::{

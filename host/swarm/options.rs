@@ -506,8 +506,8 @@ pub struct Options {
     pub restart: Option<Restart>,
     /// A local search that finishes the run.
     pub polish: Option<Polish>,
-    /// Many independent searches by CMA-ES in place of a swarm. Of the options above they use seed
-    /// and stop: evaluations, target and seconds.
+    /// Many independent searches by CMA-ES in place of a swarm. Of the options above they have seed
+    /// and stop: evaluations, target and seconds. [`Options::check`] refuses the others.
     #[serde(default)]
     pub searches: Option<Searches>,
     /// Keep a [`Sample`](super::Sample) of the swarm every this many iterations.
@@ -610,7 +610,8 @@ impl Options {
     /// The precision of a run on this problem.
     pub(crate) fn precision_for(&self, problem: &Problem) -> Precision {
         if self.searches.is_some() {
-            return Precision::F64;
+            // Another is refused: see `check`.
+            return self.precision.unwrap_or(Precision::F64);
         }
         // In f32 a point at the limit of a constraint may be beyond it in f64.
         let single = problem.is_built_in() && problem.constraints().is_empty();
@@ -814,6 +815,7 @@ impl Options {
         }
         if let Some(searches) = &self.searches {
             searches.check()?;
+            self.check_for_searches()?;
         }
         self.check_combination()?;
         for (option, value) in [
@@ -894,11 +896,20 @@ impl Options {
         ];
         match asked.into_iter().find(|(_, asked)| *asked) {
             None => Ok(()),
-            Some((option, _)) => Err(Error::Option {
-                option,
-                value: "given".to_owned(),
-                accepted: format!("left as it is for a swarm that is {how}"),
-            }),
+            Some((option, _)) => Err(asked_for(option, &format!("for a swarm that is {how}"))),
+        }
+    }
+
+    /// Checks that the options ask searches for nothing that only a swarm has.
+    fn check_for_searches(&self) -> Result<()> {
+        let mut differing = Chosen::default();
+        // What the default leaves open it chooses alike in any number of dimensions.
+        differing.note(&Self::default().settled(1), &self.settled(1));
+        match differing.of_swarm() {
+            None => Ok(()),
+            Some(option) => {
+                Err(asked_for(option, "for searches by CMA-ES: it is an option of swarms"))
+            }
         }
     }
 
@@ -957,6 +968,99 @@ impl Options {
         }
         Ok(())
     }
+}
+
+/// One optional entry for every field of [`Options`]: what was chosen, whatever the other options
+/// are.
+macro_rules! chosen {
+    ($($name:ident: $type:ty = $($path:ident).+,)*) => {
+        #[derive(Clone, Debug, Default)]
+        pub(super) struct Chosen {
+            $(pub $name: Option<$type>,)*
+        }
+
+        impl Chosen {
+            /// Records each field that differs as chosen.
+            pub fn note(&mut self, before: &Options, after: &Options) {
+                $(if before.$($path).+ != after.$($path).+ {
+                    self.$name = Some(after.$($path).+.clone());
+                })*
+            }
+
+            pub fn apply(&self, options: &mut Options) {
+                $(if let Some(chosen) = &self.$name {
+                    options.$($path).+ = chosen.clone();
+                })*
+            }
+        }
+    };
+}
+chosen! {
+    particles: u32 = particles,
+    iterations: u32 = iterations,
+    seed: u64 = seed,
+    precision: Option<Precision> = precision,
+    rule: Rule = rule,
+    coefficients: Option<Coefficients> = coefficients,
+    schedule: Schedule = schedule,
+    randomness: Option<Randomness> = randomness,
+    neighbourhood: Option<Neighbourhood> = neighbourhood,
+    mode: Mode = mode,
+    edge: Edge = edge,
+    max_velocity: f64 = max_velocity,
+    patience: u32 = patience,
+    start: Start = start,
+    evaluations: Option<u64> = stop.evaluations,
+    target: Option<f64> = stop.target,
+    fitness_tolerance: Option<f64> = stop.fitness_tolerance,
+    spread_tolerance: Option<f64> = stop.spread_tolerance,
+    stop_patience: Option<u32> = stop.patience,
+    seconds: Option<f64> = stop.seconds,
+    check_every: u32 = stop.check_every,
+    restart: Option<Restart> = restart,
+    polish: Option<Polish> = polish,
+    searches: Option<Searches> = searches,
+    history: Option<u32> = history,
+    frames: Option<u32> = frames,
+}
+
+impl Chosen {
+    /// A chosen option that only a swarm has, if there is one.
+    pub fn of_swarm(&self) -> Option<&'static str> {
+        macro_rules! first_of {
+            ($($name:ident)*) => {{
+                // Every option is one or the other.
+                let Self {
+                    $($name,)*
+                    precision,
+                    seed: _,
+                    evaluations: _,
+                    target: _,
+                    seconds: _,
+                    history: _,
+                    searches: _,
+                } = self;
+                $(if $name.is_some() {
+                    return Some(match stringify!($name) {
+                        "stop_patience" => "stop patience",
+                        name => name,
+                    });
+                })*
+                (*precision == Some(Some(Precision::F32))).then_some("precision f32")
+            }};
+        }
+        first_of! {
+            particles iterations rule coefficients schedule randomness neighbourhood mode edge
+            max_velocity patience start fitness_tolerance spread_tolerance stop_patience check_every
+            restart polish frames
+        }
+    }
+}
+
+/// That an option was asked for. `what` it does not suit ends the sentence.
+fn asked_for(option: &'static str, what: &str) -> Error {
+    let (value, accepted) = ("given".to_owned(), format!("left as it is {what}"));
+    Error::Option { option, value, accepted }
 }
 
 impl Large {

@@ -44,6 +44,9 @@ pub struct Progress<'a> {
     pub iterations: u32,
     /// Best value so far; infinitely bad if there was none, or none that satisfies the constraints.
     pub value: f64,
+    /// The best point so far; empty before there is one, and of a fit.
+    #[serde(skip)]
+    pub position: &'a [f64],
     /// Points evaluated so far.
     pub evaluations: u64,
     /// Restarts so far.
@@ -427,12 +430,12 @@ impl Outcome {
 
     /// With the problem's constraints at its position.
     pub(super) fn limited(mut self, problem: &Problem) -> Self {
-        let width = |d: usize| match problem.variables()[d] {
-            Variable::Integer => 0.0,
-            Variable::Continuous | Variable::Periodic => problem.upper()[d] - problem.lower()[d],
+        let side = |(d, &x): (usize, &f64)| match problem.variables()[d] {
+            Variable::Integer => (x, x),
+            Variable::Continuous | Variable::Periodic => (problem.lower()[d], problem.upper()[d]),
         };
-        let widths: Vec<f64> = (0..self.position.len()).map(width).collect();
-        self.constraints = problem.constraints().at(&self.position, &widths);
+        let sides: Vec<_> = self.position.iter().enumerate().map(side).collect();
+        self.constraints = problem.constraints().at(&self.position, &sides);
         self
     }
 

@@ -50,6 +50,8 @@ pub struct Problem {
     objective: Arc<dyn Function>,
     constraints: Arc<Constraints>,
     named: Named,
+    /// The variables' names, where the function gives them none.
+    names: Option<Vec<String>>,
     goal: Goal,
     /// The box before a shift moved it.
     given: [Vec<f64>; 2],
@@ -252,7 +254,9 @@ impl Problem {
 
     /// A closure that gets all points of a generation, or of a swarm, at once: for functions that share their
     /// work among many points themselves. One call at a time, so it may change what it has captured. It
-    /// returns nothing, or a `Result`: an error ends the run and comes out as [`Error::Function`].
+    /// returns nothing, or a `Result`: an error ends the run and comes out as [`Error::Function`]; but
+    /// [`Error::Interrupted`] ends it with the best of the generations before, and what is saved is the run as
+    /// it was before this one.
     /// Otherwise as [`Problem::from_fn`].
     ///
     /// ```
@@ -498,7 +502,7 @@ impl Problem {
         self.written().map(Written::formula)
     }
 
-    /// The variables' names, if it is a formula or a command that gives them names.
+    /// The variables' names, if a formula, a command or [`Problem::with_names`] gives them names.
     ///
     /// ```
     /// use flockwork::{objective::Sphere, swarm::Problem};
@@ -507,10 +511,46 @@ impl Problem {
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn names(&self) -> Option<&[String]> {
-        match self.written() {
-            Some(written) => written.names(),
-            None => self.commanded()?.names(),
+        match (self.written(), self.commanded()) {
+            (Some(written), _) => written.names(),
+            (_, Some(commanded)) => commanded.names(),
+            _ => self.names.as_deref(),
         }
+    }
+
+    /// Names the variables, for the constraints that are added after it and for what is printed. A
+    /// formula and a command name theirs themselves: [`Problem::from_formula`],
+    /// [`Problem::from_command`].
+    ///
+    /// ```
+    /// use flockwork::{formula::Formula, swarm::{Problem, Search}};
+    ///
+    /// let problem = Problem::from_fn(vec![0.0; 2], vec![9.0; 2], |x| -x[0] * x[1])?
+    ///     .with_names(["width", "height"])?
+    ///     .subject_to(&Formula::parse("2*(width + height) <= 12")?)?;
+    /// assert!((Search::new(problem).run()?.value + 9.0).abs() < 1e-9);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are more or fewer names than variables, if two are alike or one is empty, or if it is a
+    /// formula or a command.
+    pub fn with_names(mut self, names: impl IntoIterator<Item: Into<String>>) -> Result<Self> {
+        let wrong = |value: String, accepted: &str| {
+            let (option, accepted) = ("the names of variables", accepted.to_owned());
+            Err(Error::Option { option, value, accepted })
+        };
+        if self.written().is_some() || self.commanded().is_some() {
+            return wrong("given".to_owned(), "those of the formula or the command itself");
+        }
+        let names: Vec<String> = names.into_iter().map(Into::into).collect();
+        if names.len() != self.lower.len() {
+            let accepted = format!("one for each of the {} variables", self.lower.len());
+            return wrong(format!("{} of them", names.len()), &accepted);
+        }
+        check_names(&names)?;
+        self.names = Some(names);
+        Ok(self)
     }
 
     /// A function that is evaluated elsewhere, for [`AskTell`](super::AskTell) and
@@ -802,6 +842,7 @@ impl Problem {
             function,
             constraints: Arc::new(Constraints::none()),
             named,
+            names: None,
             goal,
             given: [lower.clone(), upper.clone()],
             lower,
@@ -1224,17 +1265,23 @@ fn at_least_one(lower: &[f64], name: &str) -> Result<u32> {
 /// The names of variables, which must differ, and their lower and upper bounds.
 fn apart(variables: &[(&str, f64, f64)]) -> Result<(Vec<String>, Vec<f64>, Vec<f64>)> {
     let names: Vec<String> = variables.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    for (nth, name) in names.iter().enumerate() {
-        if names[..nth].contains(name) {
-            return Err(Error::Option {
-                option: "the name of a variable",
-                value: format!("{name:?} twice"),
-                accepted: "a name of its own".to_owned(),
-            });
-        }
-    }
+    check_names(&names)?;
     let (lower, upper) = variables.iter().map(|&(_, lower, upper)| (lower, upper)).unzip();
     Ok((names, lower, upper))
+}
+
+/// Checks that each variable has a name of its own.
+fn check_names(names: &[String]) -> Result<()> {
+    for (nth, name) in names.iter().enumerate() {
+        let value = match (name.is_empty(), names[..nth].contains(name)) {
+            (true, _) => "empty".to_owned(),
+            (_, true) => format!("{name:?} twice"),
+            _ => continue,
+        };
+        let (option, accepted) = ("the name of a variable", "a name of its own".to_owned());
+        return Err(Error::Option { option, value, accepted });
+    }
+    Ok(())
 }
 
 fn unknown(name: &str) -> Error {

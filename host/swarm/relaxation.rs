@@ -232,7 +232,7 @@ impl<T: Number> Evaluator<T> for NotingTiles<T> {
         &self,
         view: &View<T>,
         slots: &mut dyn Iterator<Item = usize>,
-        read: &dyn Fn(usize, &mut [T]),
+        read: &dyn Fn(&[usize], &mut [T]),
         fitness: &mut [T],
     ) {
         let slots: Vec<usize> = slots.collect();

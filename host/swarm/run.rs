@@ -706,6 +706,26 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         self.note_frame()
     }
 
+    /// Does what is due between iterations, and decides whether the run ends.
+    fn look(&mut self) -> Result<Looked> {
+        self.note_records()?;
+        self.tighten()?;
+        self.note_best()?;
+        self.note_frame()?;
+        let mut stopped = self.check()?;
+        let polishing = self.is_polishing();
+        if polishing && stopped.is_none() {
+            stopped = self.polish()?;
+        }
+        self.note_records()?;
+        let (next, reason) = self.until_event();
+        if stopped.is_none() && next == 0 && !polishing {
+            let polish = reason == StopReason::Iterations && self.begin_polish()?;
+            stopped = if polish { None } else { Some(reason) };
+        }
+        Ok(Looked { stopped, polishing, next })
+    }
+
     /// What to go back to if evaluations are cut short.
     fn kept(&mut self, saved: Option<&Saved>) -> Result<Option<(State, Snapshot<T>)>> {
         if !saved::goes_back(self.problem, saved) {
@@ -733,23 +753,17 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         let mut told = self.state.history.len();
         let mut last_saved: Option<Instant> = None;
         let mut kept = self.kept(saved.as_ref())?;
+        let function = self.problem.function();
+        // Then the function says so.
+        let is_cut_short =
+            |error: &Error| matches!(error, Error::Interrupted) && function.can_be_cut_short();
         let stopped = loop {
-            self.note_records()?;
-            self.tighten()?;
-            self.note_best()?;
-            self.note_frame()?;
-            let mut stopped = self.check()?;
-            let polishing = self.is_polishing();
-            if polishing && stopped.is_none() {
-                stopped = self.polish()?;
-            }
-            self.note_records()?;
-            let (next, reason) = self.until_event();
-            if stopped.is_none() && next == 0 && !polishing {
-                let polish = reason == StopReason::Iterations && self.begin_polish()?;
-                stopped = if polish { None } else { Some(reason) };
-            }
-            if self.problem.function().was_cut_short()? {
+            let looked = match self.look() {
+                Err(error) if is_cut_short(&error) => Looked::default(),
+                looked => looked?,
+            };
+            let Looked { mut stopped, polishing, next } = looked;
+            if function.was_cut_short()? {
                 if let Some(before) = kept.take() {
                     self = self.back_to(before)?;
                     told = told.min(self.state.history.len());
@@ -757,10 +771,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
                 stopped = Some(StopReason::Interrupted);
             }
             let elapsed = self.called.elapsed();
+            let best = self.state.ledger.best.as_ref();
+            let position = best.map(|(_, x)| reported(self.problem, &self.plan, x));
             let interrupted = observe(&Progress {
                 iteration: self.iterations(),
                 iterations: self.options.iterations,
                 value: Worth::of::<T>(self.problem).value(self.best()),
+                position: &position.unwrap_or_default(),
                 evaluations: self.evaluations(),
                 restarts: self.state.ledger.restarts,
                 elapsed,
@@ -791,10 +808,13 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             }
             let began = Instant::now();
             let iterations = batch.min(next);
-            self.swarm.advance(iterations)?;
+            match self.swarm.advance(iterations) {
+                Err(error) if is_cut_short(&error) => continue,
+                advanced => advanced?,
+            }
             // Waits for the GPU, so that the measured time covers all iterations.
             self.swarm.best()?;
-            if !self.problem.function().can_be_cut_short() {
+            if !function.can_be_cut_short() || self.swarm.ends_whole() {
                 batch = next_batch(batch, iterations, began.elapsed());
             }
         };
@@ -825,7 +845,10 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
         else {
             return Err(match stopped {
                 // A value was on its way.
-                StopReason::Interrupted if self.problem.function().can_be_cut_short() => {
+                StopReason::Interrupted
+                    if self.problem.function().can_be_cut_short()
+                        || self.problem.function().was_cut_short()? =>
+                {
                     Error::Interrupted
                 }
                 _ => no_best::<T>(self.problem, best, evaluations),
@@ -851,6 +874,17 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             evaluations_on_cpu: 0,
         })
     }
+}
+
+/// How a run goes on.
+#[derive(Default)]
+struct Looked {
+    /// Why it ends, if it does.
+    stopped: Option<StopReason>,
+    /// Whether its best was polished.
+    polishing: bool,
+    /// Iterations until the next check.
+    next: u32,
 }
 
 /// The fitness at `points` (consecutive) as it is reported, in f64: in f32 it can be below every

@@ -4,96 +4,13 @@ use std::{path::PathBuf, time::Duration};
 
 use super::{
     AskTell, Batched, Coefficients, Edge, Mode, Neighbourhood, Options, Outcome, Points, Polish,
-    Precision, Problem, Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start, run,
+    Precision, Problem, Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start,
+    options::Chosen, run,
 };
 use crate::{
     Error, Result, Verdict,
     backend::{AnyBackend, Backend, Choice},
 };
-
-/// One optional entry for every field of [`Options`]: what was chosen, whatever the other options
-/// are.
-macro_rules! chosen {
-    ($($name:ident: $type:ty = $($path:ident).+,)*) => {
-        #[derive(Clone, Debug, Default)]
-        struct Chosen {
-            $($name: Option<$type>,)*
-        }
-
-        impl Chosen {
-            /// Records each field that differs as chosen.
-            fn note(&mut self, before: &Options, after: &Options) {
-                $(if before.$($path).+ != after.$($path).+ {
-                    self.$name = Some(after.$($path).+.clone());
-                })*
-            }
-
-            fn apply(&self, options: &mut Options) {
-                $(if let Some(chosen) = &self.$name {
-                    options.$($path).+ = chosen.clone();
-                })*
-            }
-        }
-    };
-}
-chosen! {
-    particles: u32 = particles,
-    iterations: u32 = iterations,
-    seed: u64 = seed,
-    precision: Option<Precision> = precision,
-    rule: Rule = rule,
-    coefficients: Option<Coefficients> = coefficients,
-    schedule: Schedule = schedule,
-    randomness: Option<Randomness> = randomness,
-    neighbourhood: Option<Neighbourhood> = neighbourhood,
-    mode: Mode = mode,
-    edge: Edge = edge,
-    max_velocity: f64 = max_velocity,
-    patience: u32 = patience,
-    start: Start = start,
-    evaluations: Option<u64> = stop.evaluations,
-    target: Option<f64> = stop.target,
-    fitness_tolerance: Option<f64> = stop.fitness_tolerance,
-    spread_tolerance: Option<f64> = stop.spread_tolerance,
-    stop_patience: Option<u32> = stop.patience,
-    seconds: Option<f64> = stop.seconds,
-    check_every: u32 = stop.check_every,
-    restart: Option<Restart> = restart,
-    polish: Option<Polish> = polish,
-    searches: Option<Searches> = searches,
-    history: Option<u32> = history,
-    frames: Option<u32> = frames,
-}
-
-impl Chosen {
-    /// A chosen option that only a swarm has, if there is one.
-    fn of_swarm(&self) -> Option<&'static str> {
-        macro_rules! first_of {
-            ($($name:ident)*) => {{
-                // Every option is one or the other.
-                let Self {
-                    $($name,)*
-                    precision,
-                    seed: _,
-                    evaluations: _,
-                    target: _,
-                    seconds: _,
-                    history: _,
-                    searches: _,
-                } = self;
-                $(if $name.is_some() {
-                    return Some(stringify!($name));
-                })*
-                (*precision == Some(Some(Precision::F32))).then_some("precision")
-            }};
-        }
-        first_of! {
-            particles iterations rule coefficients schedule randomness neighbourhood mode edge
-            max_velocity patience start fitness_tolerance spread_tolerance stop_patience check_every
-            restart polish frames
-        }
-    }
-}
 
 /// A search: built step by step, then run.
 ///

@@ -247,6 +247,7 @@ impl Run<'_> {
                 iteration: self.course.rounds,
                 iterations: self.options.iterations,
                 value: worth.value(self.course.best.0),
+                position: &self.course.best.1,
                 evaluations: self.course.evaluations,
                 restarts: self.course.ended.len() as u32,
                 elapsed,

@@ -5,7 +5,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use flockwork::swarm::{Outcome, Points, Problem, Told};
+use flockwork::{
+    Error,
+    swarm::{Failure, Outcome, Points, Problem, Told},
+};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
@@ -61,10 +64,9 @@ impl Called {
 
     /// The values at the points. An exception ends the run and comes out of it, but for Ctrl-C, after which
     /// it ends with the best so far.
-    pub fn evaluate(&self, points: &Points<'_>, values: &mut [f64]) -> PyResult<()> {
+    pub fn evaluate(&self, points: &Points<'_>, values: &mut [f64]) -> Result<(), Failure> {
         if self.is_stopped() {
-            values.fill(f64::NAN);
-            return Ok(());
+            return Err(Error::Interrupted.into());
         }
         Python::attach(|py| {
             let next = self.call(py, points, values).and_then(|()| self.watch(py));
@@ -73,13 +75,16 @@ impl Called {
                 Ok(ControlFlow::Break(())) => {}
                 Err(error)
                     if error.is_instance_of::<PyKeyboardInterrupt>(py) && self.has_best() => {}
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             }
-            self.state().is_stopped = true;
-            // They may not have been calculated.
-            values.fill(f64::NAN);
-            Ok(())
+            self.stop();
+            Err(Error::Interrupted.into())
         })
+    }
+
+    /// Ends the run with the best so far.
+    pub fn stop(&self) {
+        self.state().is_stopped = true;
     }
 
     fn call(&self, py: Python<'_>, points: &Points<'_>, values: &mut [f64]) -> PyResult<()> {

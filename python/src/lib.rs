@@ -9,6 +9,8 @@
 //! | `called` | Python functions |
 //! | `problem` | what is to be minimised |
 //! | `search` | searches, and searches whose points the caller evaluates |
+//! | `gpu` | arrays on a GPU, and swarms whose points the caller evaluates there |
+//! | `dlpack` | how libraries hand arrays to each other |
 //! | `fit` | one fit |
 //! | `many` | many fits |
 //! | `paths` | shortest paths |
@@ -22,8 +24,10 @@
 
 mod arrays;
 mod called;
+mod dlpack;
 mod error;
 mod fit;
+mod gpu;
 mod many;
 mod paths;
 mod problem;
@@ -39,6 +43,7 @@ mod _native {
     use super::{
         error::{CudaError, NegativeCycleError},
         fit::{Fit, Fitted},
+        gpu::{AskingOnGpu, DeviceArray, copy_to_host},
         many::{fit_many, predict_many, student_t},
         paths::distances,
         problem::Problem,

@@ -8,8 +8,7 @@ use flockwork::{
     formula::Formula,
 };
 use numpy::{
-    Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn,
-    PyUntypedArrayMethods,
+    Element, PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
@@ -172,10 +171,15 @@ macro_rules! in_type {
                 &self,
                 py: Python<'py>,
                 values: &Bound<'py, PyAny>,
-                arguments: &PyReadonlyArray2<'py, f64>,
+                arguments: &PyReadonlyArrayDyn<'py, f64>,
             ) -> PyResult<Bound<'py, PyAny>> {
                 let columns = self.columns();
-                let (rows, given) = (arguments.shape()[0], arguments.shape()[1]);
+                let &[.., rows, given] = arguments.shape() else {
+                    return Err(PyValueError::new_err(
+                        "x must be (rows, columns), for all or for each",
+                    ));
+                };
+                let is_own = arguments.ndim() == 3;
                 if given != columns as usize {
                     let text = format!("x has {given} columns; the model was fitted to {columns}");
                     return Err(PyValueError::new_err(text));
@@ -186,11 +190,16 @@ macro_rules! in_type {
                 let (values, width) = (numbers::<$number>(values)?, many.names().len());
                 let arguments = arrays::numbers(arguments);
                 let sets = values.len() / width.max(1);
+                let each = rows * given;
+                if is_own && arguments.len() != sets * each {
+                    return Err(PyValueError::new_err(format!("x must have {sets} data sets")));
+                }
                 let predicted: Vec<f64> = py.detach(|| {
-                    values
-                        .chunks_exact(width)
-                        .flat_map(|set| many.predict(set, &arguments))
-                        .collect()
+                    let of_set = |(nth, set): (usize, &[$number])| {
+                        let first = if is_own { nth * each } else { 0 };
+                        many.predict(set, &arguments[first..][..each])
+                    };
+                    values.chunks_exact(width).enumerate().flat_map(of_set).collect()
                 });
                 Ok(PyArray1::from_vec(py, predicted).reshape([sets, rows])?.into_any())
             }
@@ -216,14 +225,14 @@ pub fn fit_many<'py>(
     }
 }
 
-/// The values of a fitted model for each data set, at the same arguments.
+/// The values of a fitted model for each data set, at the same arguments or at those of each.
 #[pyfunction]
 pub fn predict_many<'py>(
     py: Python<'py>,
     model: Model,
     single: bool,
     values: Bound<'py, PyAny>,
-    arguments: PyReadonlyArray2<'py, f64>,
+    arguments: PyReadonlyArrayDyn<'py, f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     match single {
         true => model.predicted_f32(py, &values, &arguments),

@@ -6,7 +6,10 @@ use flockwork::{
     swarm::{self, Relation, Searches, Variable},
 };
 use numpy::{PyArray1, PyArrayMethods};
-use pyo3::{exceptions::PyValueError, prelude::*};
+use pyo3::{
+    exceptions::{PyKeyboardInterrupt, PyValueError},
+    prelude::*,
+};
 use std::{sync::Arc, time::Duration};
 
 use crate::{called::Called, error::raised};
@@ -44,6 +47,19 @@ fn named<'a>(
     }
     let bounds = lower.iter().zip(upper);
     Ok(names.iter().zip(bounds).map(|(name, (&lower, &upper))| (&**name, lower, upper)).collect())
+}
+
+/// A problem whose function has a name, and whose variables may have some.
+fn called(
+    problem: flockwork::Result<swarm::Problem>,
+    name: &str,
+    names: Option<Vec<String>>,
+) -> flockwork::Result<swarm::Problem> {
+    let problem = problem?.called(name);
+    match names {
+        None => Ok(problem),
+        Some(names) => problem.with_names(names),
+    }
 }
 
 #[pymethods]
@@ -95,25 +111,31 @@ impl Problem {
 
     /// A function that the caller evaluates.
     #[staticmethod]
-    fn elsewhere(name: &str, lower: Vec<f64>, upper: Vec<f64>) -> PyResult<Self> {
-        Self::new(swarm::Problem::elsewhere(lower, upper).map(|problem| problem.called(name)))
+    fn elsewhere(
+        name: &str,
+        names: Option<Vec<String>>,
+        lower: Vec<f64>,
+        upper: Vec<f64>,
+    ) -> PyResult<Self> {
+        Self::new(called(swarm::Problem::elsewhere(lower, upper), name, names))
     }
 
     /// A Python function of an array with a row for each point, which returns an array of `f64`.
     #[staticmethod]
     fn function(
         name: &str,
+        names: Option<Vec<String>>,
         lower: Vec<f64>,
         upper: Vec<f64>,
         function: Py<PyAny>,
     ) -> PyResult<Self> {
-        let called = Called::new(function);
-        let evaluated = Arc::clone(&called);
+        let function = Called::new(function);
+        let evaluated = Arc::clone(&function);
         let problem = swarm::Problem::from_batch(lower, upper, move |points, values| {
             evaluated.evaluate(points, values)
         });
-        let problem = Self::new(problem.map(|problem| problem.called(name)))?;
-        Ok(Self { called: Some(called), ..problem })
+        let problem = Self::new(called(problem, name, names))?;
+        Ok(Self { called: Some(function), ..problem })
     }
 
     /// Adds a constraint that is a formula.
@@ -134,6 +156,7 @@ impl Problem {
         let relation = |&equal: &bool| if equal { Relation::Equal } else { Relation::AtMost };
         let relations = equal.iter().map(relation);
         let named: Vec<_> = names.iter().map(|name| &**name).zip(relations).collect();
+        let evaluated = self.called.clone();
         let sides = move |x: &[f64], values: &mut [f64]| {
             Python::attach(|py| {
                 let mut called = || -> PyResult<()> {
@@ -152,7 +175,13 @@ impl Problem {
                 };
                 if let Err(error) = called() {
                     values.fill(f64::NAN);
-                    error.write_unraisable(py, Some(function.bind(py)));
+                    match &evaluated {
+                        // A signal comes in whatever the caller's thread is in.
+                        Some(evaluated) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+                            evaluated.stop();
+                        }
+                        _ => error.write_unraisable(py, Some(function.bind(py))),
+                    }
                 }
             });
         };

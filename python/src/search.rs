@@ -5,6 +5,7 @@ use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 use flockwork::{
     Error,
     backend::{AnyBackend, Choice},
+    command::Tally,
     swarm::{
         self, AskTell, Checkpoint, Options, Outcome, Precision, Preset, Progress, Restart, Rule,
         Saved, Search,
@@ -58,7 +59,7 @@ pub fn options(base: &Options, changes: &str) -> PyResult<Options> {
 }
 
 /// A search with these options.
-fn stated(
+pub fn stated(
     problem: &swarm::Problem,
     preset: Option<&str>,
     changes: &str,
@@ -73,26 +74,28 @@ fn stated(
 }
 
 /// Where a run is saved.
-fn saved_to(path: Option<PathBuf>, every: f64) -> PyResult<Option<Saved>> {
+pub fn saved_to(path: Option<PathBuf>, every: f64) -> PyResult<Option<Saved>> {
     let every = Duration::try_from_secs_f64(every).map_err(|_| {
         PyValueError::new_err(format!("save_every is {every}; it must be a number of seconds"))
     })?;
     Ok(path.map(|path| Saved { path, every, note: String::new() }))
 }
 
-/// An outcome as JSON, and why it ended in words.
-fn written(outcome: &Outcome) -> PyResult<String> {
+/// An outcome as JSON, with why it ended in words, and how the runs of a program went.
+fn written(outcome: &Outcome, programs: Option<Tally>) -> PyResult<String> {
     let wrong = |error: serde_json::Error| PyValueError::new_err(error.to_string());
     let mut object = serde_json::to_value(outcome).map_err(wrong)?;
     object["message"] = outcome.stopped.sentence().into();
+    object["programs"] = serde_json::to_value(programs).map_err(wrong)?;
     Ok(object.to_string())
 }
 
-/// How far a run is: value, iterations, evaluations, and the point, which is not known.
-type News = (f64, u32, u64, Option<f64>);
+/// How far a run is: value, iterations, evaluations, and the best point, if there is one yet.
+type News = (f64, u32, u64, Option<Vec<f64>>);
 
 fn news(progress: &Progress) -> News {
-    (progress.value, progress.iteration, progress.evaluations, None)
+    let best = Some(progress.position).filter(|best| !best.is_empty());
+    (progress.value, progress.iteration, progress.evaluations, best.map(<[f64]>::to_vec))
 }
 
 /// Runs a search. Calls the observer with its [`News`], about twenty times a second; where the function is
@@ -119,7 +122,7 @@ fn run(
                 false => ControlFlow::Continue(()),
             })
         });
-        return written(&called.completes(outcome).map_err(raised)?);
+        return written(&called.completes(outcome).map_err(raised)?, None);
     }
     let is_watched = observe.is_some();
     let outcome = attended(
@@ -141,7 +144,7 @@ fn run(
             _ => Ok(ControlFlow::Continue(())),
         },
     )?;
-    written(&outcome.map_err(raised)?)
+    written(&outcome.map_err(raised)?, problem.tally())
 }
 
 /// Minimises a function. Returns the [`Outcome`].
@@ -166,7 +169,7 @@ pub fn minimize(
 }
 
 /// A saved run.
-fn read(path: PathBuf, limits: &str) -> PyResult<Checkpoint> {
+pub fn read(path: PathBuf, limits: &str) -> PyResult<Checkpoint> {
     let checkpoint = Checkpoint::read(path).map_err(raised)?;
     let changed = options(checkpoint.options(), limits)?;
     Ok(checkpoint.with_limits(|iterations, stop| {
@@ -208,6 +211,26 @@ pub fn resume(
     })
 }
 
+/// That other values were told than points were asked for.
+pub fn mismatch(told: usize, asked: usize) -> PyErr {
+    PyValueError::new_err(format!("{told} values were told; {asked} points were asked for"))
+}
+
+/// That a search has ended.
+pub fn is_over() -> PyErr {
+    PyValueError::new_err("the search is over")
+}
+
+/// The result of a search that asked its caller for values, as JSON.
+pub fn ended(outcome: flockwork::Result<Outcome>) -> PyResult<String> {
+    match outcome {
+        Err(Error::Interrupted) => {
+            Err(PyValueError::new_err("no finite value has been told yet: there is no result"))
+        }
+        outcome => written(&outcome.map_err(raised)?, None),
+    }
+}
+
 /// A search that asks its caller for values.
 #[pyclass(module = "pyflockwork._native")]
 pub struct Asking {
@@ -217,7 +240,15 @@ pub struct Asking {
 
 impl Asking {
     fn search(&mut self) -> PyResult<&mut AskTell> {
-        self.search.as_mut().ok_or_else(|| PyValueError::new_err("the search is over"))
+        self.search.as_mut().ok_or_else(is_over)
+    }
+}
+
+/// What ends a search waits for its thread, which may wait for the interpreter's lock to call a constraint.
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let search = self.search.take();
+        Python::attach(|py| py.detach(|| drop(search)));
     }
 }
 
@@ -268,11 +299,7 @@ impl Asking {
     /// Takes the values of all points asked for.
     fn tell(&mut self, values: PyReadonlyArray1<'_, f64>) -> PyResult<()> {
         if values.len() != self.open && self.open > 0 {
-            return Err(PyValueError::new_err(format!(
-                "{} values were told; {} points were asked for",
-                values.len(),
-                self.open
-            )));
+            return Err(mismatch(values.len(), self.open));
         }
         self.search()?.tell(&numbers(&values)).map_err(raised)?;
         self.open = 0;
@@ -292,13 +319,7 @@ impl Asking {
 
     /// Ends the search. Returns the [`Outcome`].
     fn outcome(&mut self, py: Python<'_>) -> PyResult<String> {
-        let search = self.search.take();
-        let search = search.ok_or_else(|| PyValueError::new_err("the search is over"))?;
-        match py.detach(|| search.outcome()) {
-            Err(Error::Interrupted) => {
-                Err(PyValueError::new_err("no finite value has been told yet: there is no result"))
-            }
-            outcome => written(&outcome.map_err(raised)?),
-        }
+        let search = self.search.take().ok_or_else(is_over)?;
+        ended(py.detach(|| search.outcome()))
     }
 }

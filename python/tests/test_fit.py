@@ -54,6 +54,17 @@ def test_columns_by_name_and_number():
     assert named.bands({"t": [1.0], "u": [0.0]}).shape == (1, 6)
 
 
+def test_bounds_on_one_side():
+    x = np.linspace(0, 5, 30)
+    y = np.stack([amp * np.exp(-0.8 * x) + 1 for amp in (2e4, 3.0, -3.0)])
+    bounds = {"amp": (0, np.inf), "rate": (0.1, np.inf)}
+    alone = [fw.fit(x, row, "amp*exp(-rate*x) + base", bounds=bounds) for row in y]
+    many = fw.fit(x, y, "amp*exp(-rate*x) + base", bounds=bounds)
+    for r, amp in zip(alone, many.params["amp"], strict=True):
+        assert r.params["amp"] >= 0 and abs(r.params["amp"] - amp) < 1e-6 * max(1, amp)
+    assert abs(many.params["amp"][0] / 2e4 - 1) < 1e-9 and many.params["amp"][2] == 0
+
+
 def test_a_built_in_model_bounds_and_fixed_values():
     x, y = data()
     r = fw.fit(x, y, "offset_exponentials", sizes={"terms": 1})
@@ -166,3 +177,44 @@ def test_masks_and_columns_that_are_not_named():
     assert abs(told.params["rate"] - 0.8) < 0.05
     with pytest.raises(ValueError, match="no column 'my col'"):
         told.predict({"t": [1.0]})
+
+
+def test_many_fits_are_looked_at_one_by_one():
+    x = np.linspace(0, 5, 40)
+    y = np.stack([3 * np.exp(-0.7 * x) + 1, 2 * np.exp(-0.2 * x), np.ones(40)])
+    y[0, 3] = np.nan
+    many = fw.fit(x, y, "amp*exp(-rate*x) + base")
+    assert [one.success for one in many] == [True, True, False]
+    assert many[0].params["rate"] == pytest.approx(0.7) and many[-1].message.endswith("all values are equal")
+    assert many.endings() == {"converged": 2, "not fitted: all values are equal": 1}
+    with pytest.raises(IndexError):
+        many[3]
+    residuals = many.residuals
+    assert residuals.shape == (3, 40) and np.isnan(residuals[0, 3])
+    assert np.nanmax(np.abs(residuals[:2])) < 1e-9
+    assert np.array_equal(many.predict(), many.predict(x), equal_nan=True)
+    # At each fit's own arguments.
+    own = np.stack([x, x + 1, x])
+    assert np.allclose(many.predict(own)[1], 2 * np.exp(-0.2 * (x + 1)))
+    for wrong in ({"rng": 1}, {"level": 0.5}, {"profile": True}):
+        with pytest.raises(ValueError, match="single fit"):
+            fw.fit(x, y, "amp*exp(-rate*x) + base", **wrong)
+    with pytest.raises(TypeError, match="p0 is a mapping"):
+        fw.fit(x, y, "amp*exp(-rate*x) + base", p0={"amp": 1})
+    with pytest.raises(ValueError, match="4 data sets; there are 3"):
+        many.predict(np.zeros((4, 40, 1)))
+    text, table = repr(many), many._repr_html_()
+    assert "all values are equal" in text and "<table>" in table and "all values are equal" in table
+    again = pickle.loads(pickle.dumps(many))
+    assert np.array_equal(again.residuals, residuals, equal_nan=True)
+
+
+def test_many_fits_of_several_columns_are_predicted_for_all_and_for_each():
+    random = np.random.default_rng(1)
+    x = random.standard_normal((30, 2))
+    y = np.stack([2 * x[:, 0] + x[:, 1], x[:, 0] - 3 * x[:, 1]])
+    many = fw.fit(x, y, "a*x1 + b*x2")
+    assert np.allclose(many.predict(), y) and np.allclose(many.predict(x[:5]), y[:, :5])
+    own = np.stack([x, 2 * x])
+    assert np.allclose(many.predict(own)[1], 2 * y[1])
+    assert np.allclose(many.predict({"x2": x[:, 1], "x1": x[:, 0], "other": x[:, 0]}), y)

@@ -3,8 +3,11 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -193,6 +196,29 @@ def test_saved_runs_go_on_with_the_same_bits(tmp_path):
 def test_programs():
     r = fw.minimize(fw.Command("echo {a}", jobs=2), {"a": (1, 2)}, particles=8, maxiter=4)
     assert r.fun < 1.2 and r.nfev == 40
+    assert 0 < r.programs["evaluated"] <= 40 and r.programs["failed"] == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a command of a POSIX shell")
+def test_programs_that_fail_are_told_of():
+    some = fw.Command("sh -c 'case {a} in -*) exit 3;; esac; echo {a}'")
+    r = fw.minimize(some, {"a": (-1, 1)}, particles=8, maxiter=4)
+    assert 0 <= r.fun < 0.5 and 0 < r.programs["failed"] < r.programs["evaluated"]
+    assert r.programs["first_failure"].endswith("exit status: 3")
+    assert f"failed at {r.programs['failed']} of" in r.message
+
+
+def test_formulas_among_constraints_know_the_names_of_a_functions_variables():
+    bounds = {"width": (0, 9), "height": (0, 9)}
+    limit = "2*(width + height) <= 12"
+    r = fw.minimize(lambda x: -x[0] * x[1], bounds, constraints=limit)
+    assert abs(r.params["width"] - 3) < 1e-6 and abs(r.fun + 9) < 1e-6
+    swarm = fw.Swarm(bounds, constraints=limit, maxfun=20_000)
+    for points in swarm:
+        swarm.tell(-points.prod(axis=1))
+    assert abs(swarm.result().fun + 9) < 1e-6
+    with pytest.raises(ValueError, match="depth"):
+        fw.minimize(lambda x: x[0], bounds, constraints="depth <= 1")
 
 
 def test_options_by_the_librarys_names():
@@ -200,6 +226,10 @@ def test_options_by_the_librarys_names():
     assert r.message == "the best no longer improved"
     with pytest.raises(ValueError, match='no option called "patients"'):
         fw.minimize(VALLEY, [(-5, 5)] * 2, particles=40, options={"stop": {"patients": 30}})
+    # Nothing that was asked for is ignored.
+    for options in ({"stop": {"patience": 30}}, {"polish": {"method": "line"}}, {"edge": "wrap"}):
+        with pytest.raises(ValueError, match="option of swarms"):
+            fw.minimize(VALLEY, [(-5, 5)] * 2, options=options)
     r = fw.minimize(VALLEY, [(-5, 5)] * 2, preset="robust", x0=[1, 1], maxiter=3)
     assert r.fun == 0
 
@@ -317,6 +347,35 @@ def test_asked_twice_told_wrongly():
     assert np.all((r.x >= 0) & (r.x <= 1))
 
 
+def test_several_threads_tell_a_swarm():
+    def run(pool):
+        swarm = fw.Swarm([(-5, 5)] * 3, maxfun=2000, agreeing=None)
+        ended = threading.Event()
+
+        def look():
+            while not ended.is_set():
+                best = swarm.best
+                assert best is None or best[0] >= 0
+
+        watching = pool.submit(look)
+        try:
+            for points in swarm:
+
+                def tell(row, points=points):
+                    swarm.tell_at(row, valley(points[row]))
+
+                list(pool.map(tell, range(len(points))))
+        finally:
+            ended.set()
+        watching.result()
+        return swarm.result()
+
+    with ThreadPoolExecutor(4) as pool:
+        told = run(pool)
+    r = fw.minimize(valley, [(-5, 5)] * 3, maxfun=2000, agreeing=None)
+    assert (told.fun, told.nfev) == (r.fun, r.nfev) and np.array_equal(told.x, r.x)
+
+
 @pytest.mark.parametrize("more", [{}, {"vectorized": True}, {"method": "swarm", "particles": 10}])
 def test_arrays_that_a_function_gets_are_its_own(more):
     kept = []
@@ -394,3 +453,45 @@ def test_a_swarm_that_was_told_nothing():
     assert "Swarm" in repr(swarm)
     with pytest.raises(ValueError, match="without a result"):
         swarm.result()
+
+
+@pytest.mark.parametrize("method", ["auto", "swarm"])
+@pytest.mark.parametrize("calls", [1, 2, 9])
+def test_what_a_callback_has_ended_goes_on_with_the_same_bits(tmp_path, method, calls):
+    box = [(-5, 5)] * 4
+
+    def wavy(x):
+        return float((x**2 - 10 * np.cos(6 * x)).sum())
+
+    options = {"maxiter": 30, "particles": 40} if method == "swarm" else {"maxfun": 4000}
+    whole = fw.minimize(wavy, box, method=method, rng=3, **options)
+    seen = []
+    part = fw.minimize(
+        wavy,
+        box,
+        method=method,
+        rng=3,
+        save=tmp_path / "run",
+        **options,
+        callback=lambda x: seen.append(x) or len(seen) >= calls,
+    )
+    assert part.message.startswith("interrupted") and part.nfev < whole.nfev
+    rest = fw.resume(tmp_path / "run", wavy, box)
+    assert np.array_equal(rest.x, whole.x)
+    assert (rest.fun, rest.nfev) == (whole.fun, whole.nfev)
+
+
+@pytest.mark.parametrize("trial", range(4))
+def test_ctrl_c_ends_a_run_with_python_constraints(trial):
+    script = """
+import pyflockwork as fw
+sides = {"type": "ineq", "fun": lambda x: x[0] + 10}
+print("begun", flush=True)
+r = fw.minimize(lambda x: float((x**2).sum()), [(-5, 5)] * 6, constraints=sides, maxfun=10**10, agreeing=None)
+print(r.message)
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begun\n"
+    time.sleep(0.7 + 0.13 * trial)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=60)[0].startswith("interrupted")

@@ -23,6 +23,7 @@ mod driver {
         backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Number, Plan, Snapshot, Strategy},
         fit::{Data, Fit},
         paths::{Graph, PathOptions},
+        swarm::{AskTell, AskTellOnGpu, Checkpoint, Outcome, Precision, StopReason, ValuesOnGpu},
         swarm::{Function, Mode, Neighbourhood, Options, Problem, Rule, Search, minimize},
     };
     use libtest_mimic::{Arguments, Failed, Trial};
@@ -51,7 +52,7 @@ mod driver {
         let mut arguments = Arguments::from_args();
         // A test's calls are what it adds to the log.
         arguments.test_threads = Some(1);
-        let trials: [Named; 14] = [
+        let trials: [Named; 15] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
@@ -62,6 +63,7 @@ mod driver {
             ("what_a_kernel_does_is_constant_in_it", constants),
             ("restarts_and_histories_are_those_of_the_cpu", restarts),
             ("searches_are_those_of_the_cpu", searches),
+            ("told_swarms_are_those_of_the_cpu", told),
             ("whole_fits_are_those_of_the_cpu", fits),
             ("shortest_paths_in_one_launch_and_in_strips", paths),
             ("a_kernel_that_does_not_load_gets_a_sentence", not_loaded),
@@ -325,6 +327,52 @@ mod driver {
     fn searches() -> Done {
         let log = same("optimize rastrigin --dims 3 --lanes 3 --evaluations 4000 --history 1", "")?;
         check(count(&log, "load search_cmaes_rastrigin_f64") == 1, "its kernel", &log)
+    }
+
+    /// The driver's memory is the processor's, so that a test can evaluate points there.
+    fn told() -> Done {
+        let problem = Problem::elsewhere(vec![-2.0; 3], vec![3.0; 3])?;
+        let bowl = |x: &[f64]| x.iter().map(|x| (x - 0.5) * (x - 0.5)).sum::<f64>();
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("run");
+        let options = Options { particles: 90, iterations: 15, ..Options::default() };
+        let search = || Search::new(problem.clone()).options(options.clone());
+        let mut here = AskTell::new(search())?;
+        while let Some(points) = here.ask() {
+            let values: Vec<f64> = points.rows().map(bowl).collect();
+            here.tell(&values)?;
+        }
+        let expected = here.outcome()?;
+        let evaluate = |mut swarm: AskTellOnGpu, most: usize| -> Result<Outcome, Failed> {
+            let mut held = Vec::new();
+            for _ in 0..most {
+                let Some(points) = swarm.ask() else { break };
+                let (count, dims) = (points.len(), points.dims());
+                let address = points.address() as *const f64;
+                // SAFETY: the points are there as long as they are open, and launches have ended.
+                let numbers = unsafe { std::slice::from_raw_parts(address, count * dims) };
+                let values: Vec<f64> = numbers.chunks_exact(dims).map(bowl).collect();
+                let address = values.as_ptr() as u64;
+                let stream = Some(0);
+                let there = ValuesOnGpu { address, count, precision: Precision::F64, stream };
+                // SAFETY: they are held to the end.
+                unsafe { swarm.tell_there(there)? };
+                held.push(values);
+            }
+            Ok(swarm.outcome()?)
+        };
+        let gpu = Cuda::open(0)?;
+        let (found, log) = log_of(|| evaluate(AskTellOnGpu::new(search(), &gpu)?, 99));
+        let seen =
+            |outcome: &Outcome| (outcome.value, outcome.position.clone(), outcome.iterations);
+        check(seen(&found?) == seen(&expected), "the bits of the CPU", &log)?;
+        check(count(&log, "launch swarm_settle_f64") == 16, "16 times values", &log)?;
+        check(count(&log, "graph") == 0, "nothing is launched later", &log)?;
+        let saved = search().save(&path, std::time::Duration::ZERO);
+        let part = evaluate(AskTellOnGpu::new(saved, &gpu)?, 9)?;
+        check(part.stopped == StopReason::Interrupted, "ended early", &[])?;
+        let rest = AskTellOnGpu::resume(&Checkpoint::read(&path)?, &problem, &gpu, None)?;
+        check(seen(&evaluate(rest, 99)?) == seen(&expected), "resumed", &[])
     }
 
     fn fits() -> Done {

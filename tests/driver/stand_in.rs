@@ -43,6 +43,7 @@ use flockwork_device::{
         resident::{Cooperative, Resident},
         step::Step,
         survey::{SurveySwarm, SurveyTiles},
+        told::{Move, Settle, Show},
     },
 };
 
@@ -111,7 +112,7 @@ fn kernels() -> &'static [Known] {
             SurveyTiles<f32>, SurveySwarm<f32>,
             Evaluate<Rastrigin, f32>, Step<Rastrigin, f32>,
             Resident<Rastrigin, f32>, Cooperative<Rastrigin, f32>,
-            Scatter<f64>, Advance<f64>, Implant<f64>, Searches<Rastrigin, f64>,
+            Scatter<f64>, Advance<f64>, Implant<f64>, Move<f64>, Show<f64>, Settle<f64>, CatchUp<f64>, Searches<Rastrigin, f64>,
             Judge<f64>, Sums<Logistic, f64>, Matrix4By16<f64>,
             Closure<I32>, ClosePivots<I32>, ClosePivotsVia<I32>,
             Panels<I32>, PanelsVia<I32>, Outer<I32>, OuterVia<I32>,

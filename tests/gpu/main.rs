@@ -20,6 +20,8 @@ mod runs;
 mod searches;
 #[cfg(feature = "cuda")]
 mod swarm;
+#[cfg(feature = "cuda")]
+mod told;
 
 #[cfg(not(feature = "cuda"))]
 fn main() {
@@ -68,6 +70,7 @@ fn main() -> std::process::ExitCode {
 fn trials() -> Vec<libtest_mimic::Trial> {
     [
         swarm::trials(),
+        told::trials(),
         runs::trials(),
         searches::trials(),
         formula::trials(),

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::publish::{self, Board, Part};
 use crate::{
-    gpu::memory::ReadWrite,
+    gpu::{memory::ReadWrite, unroll},
     kernel::{Kernel, Kernels, Launch, Local, Name},
     math::Scalar,
     objective::{Objective, Point},
@@ -119,8 +119,7 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { view, particles, swarms, iteration, outcome, personal_bests, .. } =
-            *arguments;
+        let Arguments { view, particles, swarms, personal_bests, .. } = *arguments;
         let part = Part::of_this_thread(swarms, particles);
         let mut mine = Candidate::NONE;
         if part.particle < particles {
@@ -128,15 +127,31 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
             let fitness = unsafe { judge(arguments, part.slot(part.particle)) };
             mine = Candidate { fitness, particle: part.particle };
         }
-        if outcome != Outcome::Told {
-            let personal_best = |slot, dimension| {
-                let index = layout::index(slot, dimension as usize, view.dims as usize);
-                // SAFETY: slot and dimension exist.
-                unsafe { personal_bests.load(index) }
-            };
-            // SAFETY: all threads of all blocks come here, since all see the same outcome.
-            unsafe { arguments.board.publish(part, mine, view.dims, iteration, personal_best) };
-        }
+        let personal_best = |slot, dimension| {
+            let index = layout::index(slot, dimension as usize, view.dims as usize);
+            // SAFETY: slot and dimension exist.
+            unsafe { personal_bests.load(index) }
+        };
+        // SAFETY: all threads of all blocks come here.
+        unsafe { publish_best(arguments, part, mine, personal_best) };
+    }
+}
+
+/// Publishes the best of all threads' candidates, if personal bests are asked for.
+///
+/// # Safety
+/// As [`Board::publish`].
+#[inline(always)]
+pub(crate) unsafe fn publish_best<O, T: Scalar>(
+    arguments: &Arguments<O, T>,
+    part: Part,
+    mine: Candidate<T>,
+    personal_best: impl Fn(usize, u32) -> T,
+) {
+    let Arguments { view, iteration, outcome, board, .. } = arguments;
+    if *outcome != Outcome::Told {
+        // SAFETY: the caller's promise; all threads see the same outcome.
+        unsafe { board.publish(part, mine, view.dims, *iteration, personal_best) };
     }
 }
 
@@ -146,20 +161,59 @@ impl<O: Objective, T: Scalar> Kernel for Evaluate<O, T> {
 /// No other thread has this slot, and the buffers are as documented.
 #[inline(always)]
 unsafe fn judge<O: Objective, T: Scalar>(arguments: &Arguments<O, T>, slot: usize) -> T {
-    let dims = arguments.view.dims;
-    let first = layout::first(slot, dims as usize);
+    let first = layout::first(slot, arguments.view.dims as usize);
     let position = Row(arguments.positions.skip(first));
     let mut image = Row(arguments.image.skip(first));
     // SAFETY: by the caller's promise; a row has `dims` coordinates.
     unsafe {
         let fitness = view::evaluate(&arguments.objective, &arguments.view, &position, &mut image);
+        take(arguments, slot, fitness)
+    }
+}
+
+/// Does with a slot's fitness what is asked; returns its best fitness.
+///
+/// # Safety
+/// As [`judge`].
+#[inline(always)]
+pub(crate) unsafe fn take<O, T: Scalar>(arguments: &Arguments<O, T>, slot: usize, fitness: T) -> T {
+    // SAFETY: by the caller's promise.
+    unsafe {
         let (best, is_renewed) = settle(arguments, slot, (best(arguments, slot), fitness));
         if is_renewed {
-            for dimension in 0..dims {
-                renew(arguments, slot, dimension);
-            }
+            renew_all(arguments, slot);
         }
         best
+    }
+}
+
+/// Where a slot is becomes its personal best. Eight loads are on their way at a time: each alone would be
+/// waited for.
+///
+/// # Safety
+/// As [`judge`].
+#[inline(always)]
+unsafe fn renew_all<O, T: Scalar>(arguments: &Arguments<O, T>, slot: usize) {
+    let Arguments { view, positions, personal_bests, .. } = arguments;
+    let first = layout::first(slot, view.dims as usize);
+    let mut start = 0;
+    while start < view.dims {
+        let left = (view.dims - start) as usize;
+        let at = first + start as usize * TILE;
+        let mut values = [T::ZERO; 8];
+        unroll!(NTH in [0 1 2 3 4 5 6 7] {
+            if NTH < left {
+                // SAFETY: the slot has this dimension; the caller's promise.
+                values[NTH] = unsafe { positions.load(at + NTH * TILE) };
+            }
+        });
+        unroll!(NTH in [0 1 2 3 4 5 6 7] {
+            if NTH < left {
+                // SAFETY: as above.
+                unsafe { personal_bests.store(at + NTH * TILE, values[NTH]) };
+            }
+        });
+        start += 8;
     }
 }
 

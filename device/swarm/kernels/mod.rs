@@ -16,6 +16,7 @@
 //! | [`mailbox`] | (a part of [`resident`] and [`time_sliced`]) where blocks tell each other the best without waiting |
 //! | [`motion`] | first positions, and a move by any rule: no function inside |
 //! | [`evaluate`] | evaluation of the particles where they are; personal bests; the swarm's best |
+//! | [`told`] | the same where somebody else evaluates them: shows where they are, and takes the values |
 //! | [`survey`] | sums for the history |
 //! | [`implant`] | a better point than the swarm's best, found by other means |
 //! | [`publish`] | (a part of those) the best of all blocks, found by the last |
@@ -41,3 +42,4 @@ pub mod step_cooperative;
 pub mod survey;
 pub mod team;
 pub mod time_sliced;
+pub mod told;

@@ -51,13 +51,13 @@ pub trait Evaluator<T>: Send + Sync {
         false
     }
 
-    /// Evaluates the particles in these slots. `read` copies the coordinates of one. Writes the fitness of
-    /// each to its slot. Called in the thread that runs the swarm or the searches.
+    /// Evaluates the particles in these slots. `read` copies the coordinates of some, a row for each. Writes the
+    /// fitness of each to its slot. Called in the thread that runs the swarm or the searches.
     fn evaluate_all(
         &self,
         view: &View<T>,
         slots: &mut dyn Iterator<Item = usize>,
-        read: &dyn Fn(usize, &mut [T]),
+        read: &dyn Fn(&[usize], &mut [T]),
         fitness: &mut [T],
     ) {
         let _ = (view, slots, read, fitness);

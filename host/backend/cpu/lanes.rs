@@ -129,10 +129,12 @@ impl Scratch {
         let first = layout.points() as usize;
         if evaluator.at_once() {
             let dims = view.dims as usize;
-            let read = |slot: usize, point: &mut [f64]| {
-                let words = &state.words.0[first + index(slot, 0, dims)..];
-                for (x, word) in point.iter_mut().zip(words.iter().step_by(TILE)) {
-                    *x = word.get();
+            let read = |slots: &[usize], points: &mut [f64]| {
+                for (&slot, point) in slots.iter().zip(points.chunks_exact_mut(dims)) {
+                    let words = &state.words.0[first + index(slot, 0, dims)..];
+                    for (x, word) in point.iter_mut().zip(words.iter().step_by(TILE)) {
+                        *x = word.get();
+                    }
                 }
             };
             let mut values = vec![f64::INFINITY; count];

@@ -64,11 +64,20 @@ pub struct CpuSwarm<T> {
     records: Vec<Record>,
 }
 
-/// Copies the coordinates of the particle in a slot.
-fn read_slot<T: Copy>(positions: &[T], slot: usize, dims: usize, point: &mut [T]) {
-    let own = positions[layout::index(slot, 0, dims)..].iter().step_by(TILE);
-    for (x, &own) in point.iter_mut().zip(own) {
-        *x = own;
+/// Copies the coordinates of the particles in these slots, a row for each.
+fn read_slots<T: Copy>(positions: &[T], slots: &[usize], dims: usize, points: &mut [T]) {
+    let mut rest = points;
+    // Those beside each other in a tile, dimension by dimension: so memory is read in order.
+    for run in slots.chunk_by(|&one, &next| next == one + 1 && !next.is_multiple_of(TILE)) {
+        let (rows, others) = rest.split_at_mut(run.len() * dims);
+        rest = others;
+        let first = layout::first(run[0], dims);
+        for dimension in 0..dims {
+            let from = &positions[first + dimension * TILE..][..run.len()];
+            for (row, &x) in rows.chunks_exact_mut(dims).zip(from) {
+                row[dimension] = x;
+            }
+        }
     }
 }
 
@@ -170,7 +179,8 @@ impl<T: Number> CpuSwarm<T> {
         let swarms = 0..self.plan.members.len();
         let mut slots =
             swarms.flat_map(|swarm| (0..particles).map(move |nth| swarm * stride + nth));
-        let read = |slot: usize, point: &mut [T]| read_slot(&self.positions, slot, dims, point);
+        let read =
+            |slots: &[usize], points: &mut [T]| read_slots(&self.positions, slots, dims, points);
         if let Some(evaluator) = &self.evaluator {
             evaluator.evaluate_all(&view, &mut slots, &read, &mut fitness);
         }
@@ -521,7 +531,8 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         into_tiles(points, &mut positions, count, dims);
         let mut all = memory::zeroed(slots)?;
         if evaluator.at_once() {
-            let read = |slot: usize, point: &mut [T]| read_slot(&positions, slot, dims, point);
+            let read =
+                |slots: &[usize], points: &mut [T]| read_slots(&positions, slots, dims, points);
             evaluator.evaluate_all(&view, &mut (0..count), &read, &mut all);
             all.truncate(count);
             return Ok(all);

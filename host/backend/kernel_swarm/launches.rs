@@ -31,7 +31,7 @@ use crate::{
         Number,
         function_kernels::Then,
         machine::Machine,
-        strategy::{ChipKernel, Shape},
+        strategy::{ChipKernel, Launch, Shape},
     },
 };
 
@@ -81,9 +81,18 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
     /// move may be fused into the launch.
     pub(super) fn judge(&mut self, iteration: u32, outcome: Outcome, follows: bool) -> Result<()> {
         let then = Then { motion: self.motion(iteration + 1), is_wanted: follows };
+        let arguments = self.evaluation(iteration, outcome);
+        let shape = (self.blocks, self.threads);
+        // SAFETY: as in `scatter`.
+        self.are_moved = unsafe { self.function.evaluate(&self.machine, shape, arguments, then)? };
+        Ok(())
+    }
+
+    /// The arguments of an evaluation of the particles where they are.
+    fn evaluation(&self, iteration: u32, outcome: Outcome) -> evaluate::Arguments<(), T> {
         let (machine, state) = (&*self.machine, &self.buffers);
         // SAFETY: as in `motion`; evaluations do not write positions.
-        let arguments = unsafe {
+        unsafe {
             evaluate::Arguments {
                 objective: (),
                 view: self.plan.view(state.fixed(machine)),
@@ -99,11 +108,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
                 stale: machine.read_write(&state.stale),
                 board: state.board(machine, iteration),
             }
-        };
-        let shape = (self.blocks, self.threads);
-        // SAFETY: as in `scatter`.
-        self.are_moved = unsafe { self.function.evaluate(machine, shape, arguments, then)? };
-        Ok(())
+        }
     }
 
     /// The settings that all particles share in a fused iteration.
@@ -148,6 +153,20 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
             unsafe { self.machine.launch(kernel, self.blocks * parts, self.threads, &arguments)? };
         }
         self.judge(iteration, Outcome::Renewed, follows)
+    }
+
+    /// An iteration whose particles somebody else evaluates.
+    pub(super) fn told(&mut self, iteration: u32) -> Result<()> {
+        let Launch::Streaming(order) = self.launch_of_few else {
+            return self.general(iteration, false);
+        };
+        self.arrange(order)?;
+        self.step(iteration)?;
+        let arguments = self.evaluation(iteration, Outcome::Renewed);
+        let fresh = self.buffers.home(&self.machine).fresh;
+        let shape = (self.blocks, self.threads);
+        // SAFETY: as in `scatter`.
+        unsafe { self.function.settle(&self.machine, shape, arguments, order, fresh) }
     }
 
     /// Threads that share the move of a particle: several if there are few particles, so that the

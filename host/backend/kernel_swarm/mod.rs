@@ -115,6 +115,13 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 accepted: "a multiple of 32 up to 1024".to_owned(),
             });
         }
+        if function.are_told() && plan.asynchronous {
+            return Err(Error::Option {
+                option: "mode",
+                value: "asynchronous".to_owned(),
+                accepted: "synchronous where somebody else evaluates the particles".to_owned(),
+            });
+        }
         let swarms = plan.members.len();
         let blocks = u64::from(plan.particles.div_ceil(threads)) * swarms as u64;
         let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks < 1 << 31);
@@ -132,8 +139,14 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
             room: machine.room(),
             asked,
         };
-        let launch = strategy::choose::<T>(&case, |kernel| function.capacity(&machine, kernel))?;
         let launch_of_few = strategy::in_memory(&case);
+        let launch = if function.are_told() {
+            // Nothing runs for many iterations: that may be refused.
+            strategy::choose::<T>(&Case { is_fusible: false, ..case }, |_| case.room)?;
+            launch_of_few
+        } else {
+            strategy::choose::<T>(&case, |kernel| function.capacity(&machine, kernel))?
+        };
         // A fused launch has blocks of at least a warp; launches on the chip may have more blocks.
         let parts = if launch_of_few == Launch::Streaming(Order::Sixteens) {
             step_cooperative::PARTS
@@ -254,6 +267,11 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 Launch::OnChip(kernel, shape) if is_worth_it => {
                     self.on_chip((kernel, shape), next, most)?;
                     most
+                }
+                // What is launched later, nobody can be asked for.
+                _ if self.function.are_told() => {
+                    self.told(next)?;
+                    1
                 }
                 _ => {
                     let done = most.min(AT_ONCE);
@@ -386,6 +404,10 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             let kernel = self.kernels.implant.get(machine)?;
             machine.launch(kernel, 1, 128, &arguments)
         }
+    }
+
+    fn ends_whole(&self) -> bool {
+        self.function.are_told()
     }
 
     fn snapshot(&mut self) -> Result<Snapshot<T>> {

@@ -13,9 +13,9 @@
 The same seed gives the same bits on a CPU, with any number of threads, and on a GPU.
 """
 
-from ._fit import FitResult, ManyFits, fit
+from ._fit import FitResult, ManyFits, OneOfMany, fit
 from ._minimize import Command, differential_evolution, minimize, resume
-from ._native import CudaError, NegativeCycleError, __version__
+from ._native import CudaError, DeviceArray, NegativeCycleError, __version__
 from ._native import device as _device
 from ._paths import shortest_path, shortest_paths
 from ._swarm import Swarm
@@ -24,9 +24,11 @@ __all__ = [
     "__version__",
     "Command",
     "CudaError",
+    "DeviceArray",
     "FitResult",
     "ManyFits",
     "NegativeCycleError",
+    "OneOfMany",
     "Swarm",
     "device",
     "differential_evolution",

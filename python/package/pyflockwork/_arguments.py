@@ -9,9 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._native import Problem
+from ._native import Problem, copy_to_host
 
 Floats = NDArray[np.float64]
+
+
+def on_host(array: Any) -> Any:
+    """An array of a GPU's memory as NumPy's; anything else as it is."""
+    if isinstance(array, np.ndarray):
+        return array
+    copy = copy_to_host(array)
+    return array if copy is None else copy
 
 
 class Box(NamedTuple):
@@ -152,6 +160,9 @@ class Sides:
             if self.failures:
                 return np.full(len(self.names), np.nan)
             return np.ascontiguousarray(np.concatenate([part(x) for part in self.parts]))
+        except KeyboardInterrupt:
+            # It ends the run with the best so far.
+            raise
         except BaseException as failure:
             self.failures.append(failure)
             return np.full(len(self.names), np.nan)

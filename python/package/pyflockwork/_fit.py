@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import html
 import json
+import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arguments import bar, device_and_threads, seed
+from ._arguments import bar, device_and_threads, on_host, seed
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,6 +63,7 @@ def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | N
     sets may have arguments of their own."""
     if np.ma.is_masked(x):
         raise ValueError("x has masked values: leave these rows out")
+    x = on_host(x)
     named = _by_name(x)
     if named is None:
         numbers = np.asarray(x)
@@ -74,7 +76,9 @@ def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | N
         names = _used(list(named), formula)
         if not names:
             raise ValueError("x has no columns")
-        numbers = np.stack(np.broadcast_arrays(*(np.asarray(named[name]) for name in names)), axis=-1)
+        numbers = np.stack(
+            np.broadcast_arrays(*(np.asarray(on_host(named[name])) for name in names)), axis=-1
+        )
     if numbers.dtype.kind not in "fiub":
         raise TypeError(f"x has numbers of type {numbers.dtype}; they must be real")
     if not 2 <= numbers.ndim <= (2 if sets is None else 3):
@@ -83,6 +87,30 @@ def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | N
             + (", or those for each of the data sets" if sets is not None else "")
         )
     return Columns(numbers, names)
+
+
+def _as_fitted(x: Any, names: list[str], sets: int | None = None) -> Floats:
+    """The columns of the arguments at which a model of these columns is evaluated, of one data set or of
+    so many."""
+    x = on_host(x)
+    named = _by_name(x)
+    if named is None:
+        x = np.atleast_1d(x)
+        # Of one column, rows of a matrix as long as there are fits are those of each.
+        are_own = sets is not None and len(names) == 1 and x.ndim == 2 and len(x) == sets
+        numbers = _columns(x, None, x.shape[1] if are_own else None, sets).numbers
+    else:
+        missing = [name for name in names if name not in named]
+        if missing:
+            raise ValueError(f"x has no column {missing[0]!r}; it needs {', '.join(names)}")
+        numbers = _columns({name: named[name] for name in names}, None, None, sets).numbers
+    if numbers.shape[-1] != len(names):
+        raise ValueError(
+            f"x has {numbers.shape[-1]} columns; the model was fitted to {len(names)}: {', '.join(names)}"
+        )
+    if numbers.ndim == 3 and len(numbers) != sets:
+        raise ValueError(f"x has arguments for {len(numbers)} data sets; there are {sets} fits")
+    return np.ascontiguousarray(numbers, float)
 
 
 def _bounds(bounds: Any) -> list[tuple[str, float, float]]:
@@ -241,20 +269,7 @@ class FitResult:
         return self._fitted().predict(numbers)
 
     def _arguments(self, x: Any) -> Floats:
-        names = self._statement["names"][:-1]
-        named = _by_name(x)
-        if named is not None:
-            missing = [name for name in names if name not in named]
-            if missing:
-                raise ValueError(f"x has no column {missing[0]!r}; it needs {', '.join(names)}")
-            x = {name: named[name] for name in names}
-        columns = _columns(x if named is not None else np.atleast_1d(x), None)
-        if columns.numbers.shape[1] != len(names):
-            raise ValueError(
-                f"x has {columns.numbers.shape[1]} columns; the model was fitted to {len(names)}: "
-                f"{', '.join(names)}"
-            )
-        return np.ascontiguousarray(columns.numbers, float)
+        return _as_fitted(x, self._statement["names"][:-1])
 
     @property
     def residuals(self) -> Floats:
@@ -309,12 +324,17 @@ class FitResult:
         )
 
     def _repr_html_(self) -> str:
-        head, *table = self._table()
-        cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table
-        )
-        return f"<p><code>{html.escape(self.model)}</code></p><table><tr>{cells}</tr>{rows}</table>"
+        return _html(self.model, self._table())
+
+
+def _html(caption: str, rows: Sequence[Sequence[str]]) -> str:
+    """A table whose first row is its head."""
+    head, *table = rows
+    cells = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table
+    )
+    return f"<p><code>{html.escape(caption)}</code></p><table><tr>{cells}</tr>{lines}</table>"
 
 
 def _number(value: Any) -> float:
@@ -366,8 +386,20 @@ _ENDS = (
 )
 
 
+class OneOfMany(NamedTuple):
+    """One of `ManyFits`."""
+
+    params: dict[str, float]
+    stderr: dict[str, float]
+    fun: float
+    success: bool
+    message: str
+    nit: int
+    nobs: int
+
+
 class ManyFits:
-    """One model, fitted to each of many data sets.
+    """One model, fitted to each of many data sets. An index gives one of them, an `OneOfMany`.
 
     Attributes
     ----------
@@ -397,15 +429,16 @@ class ManyFits:
         self, model: dict[str, Any], statement: dict[str, Any], single: bool, found: dict[str, Any]
     ) -> None:
         self._model, self._single = model, single
+        self._arguments, self._targets = statement["arguments"], statement["targets"]
         self._fixed = frozenset(statement["fixed"])
         self._absolute = bool(statement["absolute_sigma"] or statement["poisson"])
         self.names: list[str] = list(found["names"])
         self.values: NDArray[Any] = found["values"]
         self.stderr: NDArray[Any] = found["stderr"]
         self.fun: NDArray[Any] = found["fun"]
-        self.status: NDArray[np.uint32] = found["end"]
-        self.nit: NDArray[np.uint32] = found["nit"]
-        self.nobs: NDArray[np.uint32] = found["rows"]
+        self.status: NDArray[np.int64] = found["end"].astype(np.int64)
+        self.nit: NDArray[np.int64] = found["nit"].astype(np.int64)
+        self.nobs: NDArray[np.int64] = found["rows"].astype(np.int64)
         self.device = str(found["device"])
         self.seconds = float(found["seconds"])
         self.interrupted = bool(found["interrupted"])
@@ -420,9 +453,45 @@ class ManyFits:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __getitem__(self, index: int) -> OneOfMany:
+        try:
+            nth = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                "the index of a fit is a whole number; values, stderr and others are arrays"
+            ) from None
+        if not -len(self) <= nth < len(self):
+            # It also ends an iteration.
+            raise IndexError(f"there is no fit {nth}: there are {len(self)}")
+        index = nth % len(self)
+        values, errors = self.values[index].tolist(), self.stderr[index].tolist()
+        return OneOfMany(
+            dict(zip(self.names, values, strict=True)),
+            dict(zip(self.names, errors, strict=True)),
+            float(self.fun[index]),
+            bool(self.success[index]),
+            self.message(index),
+            int(self.nit[index]),
+            int(self.nobs[index]),
+        )
+
     def message(self, index: int) -> str:
         """How a fit ended, in words."""
         return _ENDS[int(self.status[index])]
+
+    def endings(self) -> dict[str, int]:
+        """How many fits ended in each way, in words, the most frequent first.
+
+        Examples
+        --------
+        >>> import numpy as np, pyflockwork as fw
+        >>> x = np.arange(9.0)
+        >>> fw.fit(x, [np.exp(-x), np.exp(-2 * x), np.ones(9)], "amp*exp(-rate*x) + base").endings()
+        {'converged': 2, 'not fitted: all values are equal': 1}
+        """
+        kinds, counts = np.unique(self.status, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        return {_ENDS[int(kinds[nth])]: int(counts[nth]) for nth in order}
 
     def interval(self, level: float = 0.95) -> NDArray[Any]:
         """Confidence intervals by standard errors and Student's t distribution: of shape (fits,
@@ -436,21 +505,50 @@ class ManyFits:
         half = _native.student_t(level, kinds)[which][:, np.newaxis] * self.stderr
         return np.stack([self.values - half, self.values + half], axis=-1)
 
-    def predict(self, x: Any) -> NDArray[Any]:
-        """Each fit's values at the same arguments: of shape (fits, rows)."""
-        columns = _columns(x if isinstance(x, Mapping) else np.atleast_1d(x), None)
-        arguments = np.ascontiguousarray(columns.numbers, float)
+    def predict(self, x: Any = None) -> NDArray[Any]:
+        """Each fit's values at `x`: of shape (fits, rows). `x` is arranged as the data's, for all fits or
+        for each; without it, it is the data's."""
+        if x is None:
+            arguments = np.ascontiguousarray(self._arguments, float)
+        else:
+            arguments = _as_fitted(x, self._model["names"][:-1], len(self))
         return _native.predict_many(self._model, self._single, self.values, arguments)
 
-    def __repr__(self) -> str:
-        lines = [f"{self.model}: {len(self)} fits, {int(self.success.sum())} converged, {self.device}"]
+    @property
+    def residuals(self) -> NDArray[Any]:
+        """Data less predictions, of shape (fits, rows); NaN where a value was missing."""
+        residuals: NDArray[Any] = self._targets - self.predict()
+        return residuals
+
+    def _table(self) -> list[tuple[str, str, str, str, str]]:
+        """Of each parameter: quantiles over the fits that converged, and the median standard error."""
+        rows = [("", "5 %", "median", "95 %", "stderr")]
         for nth, name in enumerate(self.names):
-            column = self.values[:, nth]
-            column = column[np.isfinite(column)]
-            if len(column):
-                low, middle, high = np.percentile(column, [5, 50, 95])
-                lines.append(f"  {name}: median {middle:.6g}, 90 % from {low:.6g} to {high:.6g}")
-        return "\n".join(lines)
+            cells = ("", "", "", "")
+            if self.success.any():
+                low, middle, high = np.percentile(self.values[self.success, nth], [5, 50, 95])
+                errors = self.stderr[self.success, nth]
+                error = np.median(errors[np.isfinite(errors)]) if np.isfinite(errors).any() else np.nan
+                cells = (f"{low:.6g}", f"{middle:.6g}", f"{high:.6g}", f"{error:.3g}")
+            rows.append((name, *cells))
+        return rows
+
+    def _head(self) -> str:
+        return f"{self.model}: {len(self)} fits, {int(self.success.sum())} converged, {self.device}"
+
+    def __repr__(self) -> str:
+        table = self._table()
+        widths = [max(len(row[nth]) for row in table) for nth in range(5)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in table
+        ]
+        ends = [f"{count}: {end}" for end, count in self.endings().items() if end != "converged"]
+        return "\n".join([self._head(), *lines, *ends])
+
+    def _repr_html_(self) -> str:
+        ends = [f"{count}: {end}" for end, count in self.endings().items() if end != "converged"]
+        return _html(self._head(), self._table()) + "".join(f"<p>{html.escape(end)}</p>" for end in ends)
 
 
 def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: bool) -> ManyFits:
@@ -573,7 +671,8 @@ def fit(
         A formula: names of the arguments are data, all other names parameters. Or the name of a
         built-in model.
     bounds : mapping, optional
-        From names of parameters to pairs (low, high).
+        From names of parameters to pairs (low, high). Either may be infinite: there it is looked for
+        as without bounds.
     fixed : mapping, optional
         From names to values that are not looked for.
     p0 : array_like, optional
@@ -636,6 +735,7 @@ def fit(
     (True, True)
     """
     device, threads = device_and_threads(device, threads)
+    x, y, p0, sigma, weights = (on_host(given) for given in (x, y, p0, sigma, weights))
     masked = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y) else None
     targets = np.asarray(y)
     if masked is not None and targets.ndim == 1:
@@ -668,6 +768,14 @@ def fit(
         for name, value, usual in of_one:
             if value is not usual:
                 raise ValueError(f"{name} is an option of a single fit")
+        if poisson and loss != "squares":
+            raise ValueError(f"loss is {loss!r}; counts have a likelihood of their own: leave it out")
+        if level != 0.95:
+            raise ValueError("level is an option of a single fit: many fits have interval(level)")
+        if rng is not None:
+            raise ValueError("rng is an option of a single fit: nothing is random in many fits")
+        if isinstance(p0, Mapping):
+            raise TypeError("p0 is a mapping; it must be an array: values for all fits, or a row for each")
         given = {
             **common,
             "p0": p0,
@@ -687,7 +795,9 @@ def fit(
     )
     for name, value, usual in of_many:
         if value is not usual:
-            raise ValueError(f"{name} is an option of many fits: y of shape (fits, n), or many=True")
+            raise ValueError(
+                f"{name} is an option of many fits: pass y of shape (fits, n), such as y[None, :]"
+            )
     columns = _columns(x, model if _is_formula(model) else None)
     if len(columns.numbers) != len(targets):
         raise ValueError(f"x has {len(columns.numbers)} rows, and y has {len(targets)}")

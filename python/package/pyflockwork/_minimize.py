@@ -239,7 +239,7 @@ class _Watch:
     def looks(self) -> bool:
         return self.callback is not None or self.bar is not None or bool(self.sides and self.sides.names)
 
-    def __call__(self, value: float, iteration: int, evaluations: int, x: Floats | None = None) -> bool:
+    def __call__(self, value: float, iteration: int, evaluations: int, best: Any = None) -> bool:
         """Whether to end the run."""
         if self.bar is not None:
             self.bar.update(evaluations - self.bar.n)
@@ -249,6 +249,7 @@ class _Watch:
         if self.callback is None or evaluations == 0:
             return False
         self.last = (iteration, evaluations)
+        x = None if best is None else np.asarray(best, float)
         try:
             self.has_ended = bool(self._called(value, iteration, evaluations, x))
         except StopIteration:
@@ -287,9 +288,9 @@ def problem_of(
     elif callable(fun):
         name = name or str(getattr(fun, "__qualname__", type(fun).__qualname__))
         if evaluate is None:
-            problem = _native.Problem.elsewhere(name, within.lower, within.upper)
+            problem = _native.Problem.elsewhere(name, *within)
         else:
-            problem = _native.Problem.function(name, within.lower, within.upper, evaluate)
+            problem = _native.Problem.function(name, *within, evaluate)
     else:
         raise TypeError(f"fun is {fun!r}; it must be a formula, a function, or a pyflockwork.Command")
     if integrality is not None:
@@ -379,9 +380,9 @@ def minimize(
         The seed; 1 without one, so that a call gives the same result again.
     callback : callable, optional
         ``callback(intermediate_result)`` with x, fun, nit and nfev; ``callback(x)``; or
-        ``callback(x, convergence=...)``, the share of `maxfun` used. After each generation of a
-        Python function; otherwise about twenty times a second, when x is not known: None. True, or
-        StopIteration raised, ends the run with the best so far.
+        ``callback(x, convergence=...)``, the share of `maxfun` used, 0 without that. After each
+        generation of a Python function; otherwise about twenty times a second. x is None before a
+        value is known. True, or StopIteration raised, ends the run with the best so far.
     maxfun : int, optional
         At most so many evaluations. Without it, searches have 100,000 for each variable.
     maxiter : int, optional
@@ -403,11 +404,14 @@ def minimize(
     lanes : int, optional
         Searches side by side: 1 on a CPU, up to 256 on a GPU. The result depends on it.
     agreeing : int or None
-        Ends when so many searches have ended at the best value; None for never.
+        Ends when so many searches have ended at the best value; None for never. With constraints the
+        descents that follow count as well.
     equal_within : float, optional
         By how much the sides of an equality may differ; 1e-4 without it.
     options : mapping, optional
-        Any other option, by its name in the library: ``{"stop": {"patience": 50}}``.
+        Any other option, by its name in the library: ``{"stop": {"patience": 50}}`` with
+        ``method="swarm"``. Searches have only those of `seed`, `stop` (evaluations, target, seconds)
+        and `searches`.
     device : {"auto", "cpu", "cuda"}
         Where a formula is evaluated.
     threads : int
@@ -455,6 +459,14 @@ def minimize(
     device, threads = device_and_threads(device, threads)
     within = box(bounds)
     is_function = not isinstance(fun, (str, Command)) and callable(fun)
+    if not is_function:
+        of = "a formula" if isinstance(fun, str) else "a program"
+        for name, is_given in [("args", args != ()), ("vectorized", vectorized), ("workers", workers != 1)]:
+            if is_given:
+                hint = ": a Command has jobs" if name == "workers" and isinstance(fun, Command) else ""
+                raise ValueError(f"{name} is for Python functions, not for {of}{hint}")
+    if is_function and vectorized and workers != 1:
+        warnings.warn("vectorized: all points are passed at once, and workers have none", stacklevel=2)
     if is_function and device == "cuda":
         raise ValueError("a Python function is evaluated on the CPU: leave device out, or pass a formula")
     given: dict[str, Any] = {"particles": particles, "maxiter": maxiter, "rule": rule, "precision": precision}
@@ -507,6 +519,8 @@ def minimize(
                 if name in guessed:
                     found[name] = guessed[name]
             found.agreeing = 0
+    if within.names is not None and found.x is not None:
+        found.params = dict(zip(within.names, found.x.tolist(), strict=True))
     return found
 
 
@@ -569,7 +583,7 @@ def resume(
     fun, bounds, args, constraints, integrality, vectorized, workers
         As they were, for a Python function; a formula and a program are in the file.
     maxfun, maxiter, target, seconds
-        Other limits than before.
+        Other limits than before. Searches that are under way keep what they had left of `maxfun`.
     callback, device, threads, progress, save_every
         As of `minimize`.
     save : path, optional
@@ -620,7 +634,7 @@ def differential_evolution(
     bounds: Any,
     args: tuple[Any, ...] = (),
     strategy: Any = "best1bin",
-    maxiter: int = 1000,
+    maxiter: int | None = 1000,
     popsize: int = 15,
     tol: float = 0.01,
     mutation: Any = (0.5, 1),
@@ -667,6 +681,9 @@ def differential_evolution(
     if told:
         warnings.warn(f"{', '.join(told)}: of differential evolution, without meaning here", stacklevel=2)
     within = box(bounds)
+    if maxiter is None:
+        # As in SciPy.
+        maxiter = 1000
     ours.setdefault("maxfun", (maxiter + 1) * popsize * len(within.lower))
     return minimize(
         func,

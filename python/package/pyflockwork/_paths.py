@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._arguments import device_and_threads
+from ._arguments import device_and_threads, on_host
 
 _TYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "uint16": "u16"}
 
@@ -30,6 +30,7 @@ def _given(graph: Any, unweighted: bool) -> Any:
             starts = before[np.clip(starts, 0, len(weights))]
             weights, targets = weights[there], targets[there]
         return starts, targets, np.ones_like(weights) if unweighted else weights
+    graph = on_host(graph)
     matrix: NDArray[np.float64] = np.array(np.ma.filled(np.ma.asarray(graph, float), np.inf))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the graph is an array of shape {matrix.shape}; it must be a square matrix")
@@ -73,8 +74,8 @@ def shortest_paths(
     Returns
     -------
     ndarray, or a pair of them
-        Distances of shape (n, n), infinite (or the type's greatest value) where there is no path;
-        with `predecessors`, also an array of int32, -9999 where there is none.
+        Distances of shape (n, n), where there is no path infinite, or in int32 1073741823 and in uint16
+        32767; with `predecessors`, also an array of int32, -9999 where there is none.
 
     Raises
     ------

@@ -60,8 +60,13 @@ class OptimizeResult(_Base):
         How many searches ended at this value, of how many: how sure it is. 0 for a swarm.
     maxcv : float
         The greatest violation of a constraint, if there are any.
+    params : dict of str to float
+        The best point by the names of its variables, if the bounds have names.
     constraints : list of dict
         For each: its text, both sides, whether it is active, and its violation.
+    programs : dict
+        Of a `Command`: ``evaluated``, the different points with an answer; ``failed``, those of them at
+        which the program failed; and ``first_failure``.
     seconds : float
         How long it took.
     """
@@ -121,6 +126,12 @@ def result(written: str) -> OptimizeResult:
         "searches": agreement["ended"],
         "seconds": outcome["startup_seconds"] + outcome["seconds"],
     }
+    programs = outcome["programs"]
+    if programs is not None:
+        fields["programs"] = programs
+        if programs["failed"] > 0:
+            failed, evaluated = programs["failed"], programs["evaluated"]
+            fields["message"] += f"; the program failed at {failed} of {evaluated} points: see programs"
     if constraints:
         fields["maxcv"] = max(violations)
         fields["constraints"] = constraints

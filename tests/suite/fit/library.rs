@@ -4,7 +4,10 @@ use std::ops::ControlFlow;
 
 use flockwork::{
     backend::{Backend, Cpu, Plan, Simd},
-    fit::{self, Data, Fit, Linear, Logistic, Loss, Polynomial, Resample, Saturation},
+    fit::{
+        self, Data, Fit, Linear, Logistic, Loss, Polynomial, PowerLaw, Resample, Saturation, Status,
+    },
+    formula::Formula,
     math::{Real, Scalar},
     swarm::{Options, Precision, Problem, Search},
 };
@@ -267,6 +270,60 @@ fn fewer_rows_than_parameters() {
     assert!(fitted.value < 1e-12 && fitted.deviation.is_nan(), "{}", fitted.value);
 }
 
+/// A bound on one side leaves the other as it is without bounds: nothing, or what widens.
+#[test]
+fn parameters_may_be_bounded_on_one_side() {
+    let inf = f64::INFINITY;
+    let data = |amp: f64, rate: f64| {
+        let row = |nth| (0.5 * f64::from(nth), amp * (-rate * 0.5 * f64::from(nth)).exp() + 2.0);
+        Data::pairs((0..20).map(row)).unwrap()
+    };
+    let formula = Formula::parse("amp*exp(-rate*x) + base").unwrap();
+    let fit = |amp, rate| Fit::from_formula(&formula, data(amp, rate)).unwrap();
+    let at = |fit: Fit, name: &str| {
+        let fitted = fit.run().unwrap();
+        let estimate = fitted.parameters.iter().find(|estimate| estimate.name == name).unwrap();
+        (estimate.value, estimate.status)
+    };
+    // Where it is not in the way, the estimate is the one without bounds, far outside the usual box too.
+    for (amp, rate) in [(3.0, 0.7), (40_000.0, 0.7), (3e-4, 0.2)] {
+        let bounded = fit(amp, rate).bounds("amp", 0.0, inf).unwrap();
+        let (value, status) = at(bounded.bounds("rate", 0.0, inf).unwrap(), "amp");
+        assert!((value / amp - 1.0).abs() < 1e-6, "{value}, not {amp}");
+        assert_eq!(status, Status::Estimated);
+    }
+    // Where it is, the estimate lies on it.
+    let negative = fit(-3.0, 0.7).bounds("amp", 0.0, inf).unwrap();
+    let (value, status) = at(negative.bounds("rate", 0.01, inf).unwrap(), "amp");
+    assert!(value.abs() < 1e-9 && status != Status::Estimated, "{value} {status:?}");
+    let growing = fit(0.5, -0.3).bounds("rate", 0.0, inf).unwrap();
+    assert!(growing.run().unwrap().value("rate").unwrap() >= 0.0);
+    let (value, _) = at(fit(3.0, 0.7).bounds("rate", -inf, 0.4).unwrap(), "rate");
+    assert!((value - 0.4).abs() < 1e-9, "{value}");
+    // Beyond all that is searched without bounds, and given twice.
+    let (value, _) = at(
+        fit(3.0, 60.0).bounds("rate", 1.0, 2.0).unwrap().bounds("rate", 50.0, inf).unwrap(),
+        "rate",
+    );
+    assert!(value >= 50.0, "{value}");
+    let law = || {
+        Fit::new(
+            PowerLaw,
+            Data::pairs((1..9).map(|x| (f64::from(x), 2.0 * f64::from(x).powi(3)))).unwrap(),
+        )
+    };
+    let (value, status) = at(law().unwrap().bounds("exponent", 0.0, inf).unwrap(), "exponent");
+    assert!((value - 3.0).abs() < 1e-9 && status == Status::Estimated, "{value}");
+    let (value, _) = at(law().unwrap().bounds("exponent", -inf, 2.5).unwrap(), "exponent");
+    assert!((value - 2.5).abs() < 1e-9, "{value}");
+    // A size that is changed afterwards keeps it.
+    let line =
+        Fit::new(Polynomial, Data::pairs((0..9).map(|x| (f64::from(x), -f64::from(x)))).unwrap())
+            .unwrap();
+    let line = line.bounds("c1", 0.0, inf).unwrap().size("degree", 1).unwrap();
+    assert_eq!(at(line, "c1").0, 0.0);
+}
+
 #[test]
 fn what_makes_no_sense_gets_a_sentence() {
     let data = || Data::pairs([(1.0, 2.0), (2.0, 3.0)]).unwrap();
@@ -276,6 +333,9 @@ fn what_makes_no_sense_gets_a_sentence() {
         (fit().size("degree", 99).err(), "degree is 99; it must be from 0 to 24"),
         (fit().bounds("c9", 0.0, 1.0).err(), "has no parameter \"c9\"; it has: c0, c1, c2"),
         (fit().bounds("c1", 1.0, 1.0).err(), "the box is 1.0 to 1.0 for c1"),
+        (fit().bounds("c1", f64::INFINITY, f64::INFINITY).err(), "the box is inf to inf for c1"),
+        (fit().bounds("c1", f64::NAN, 1.0).err(), "the box is NaN to 1.0 for c1"),
+        (fit().bounds("c1", -1e308, 1e308).err(), "from a number to a greater one"),
         (fit().all_bounds(&[(0.0, 1.0)]).err(), "the list of bounds has 1 entries"),
         (
             fit().bounds("c2", 0.0, 1.0).unwrap().size("degree", 1).err(),

@@ -383,6 +383,50 @@ fn bounds_and_fixed_values_hold() {
     assert!(message.to_string().contains("it must be at least 1"), "{message}");
 }
 
+/// A bound on one side leaves the other as it is without bounds.
+#[test]
+fn parameters_may_be_bounded_on_one_side() {
+    let inf = f64::INFINITY;
+    let (x, y, _) = decays(10);
+    let many = || {
+        Many::named("offset_exponentials", Stack::new(1, x.clone(), y.clone()).unwrap()).unwrap()
+    };
+    let free = run(&many());
+    let same =
+        run(&many().bounds("rate1", 0.0, inf).unwrap().bounds("amplitude1", 0.0, inf).unwrap());
+    let over = run(&many().bounds("rate1", 2.5, inf).unwrap());
+    let under = run(&many().bounds("rate1", -inf, 0.6).unwrap());
+    for set in 0..10 {
+        for (one, other) in free.parameters(set).iter().zip(same.parameters(set)) {
+            assert!((one - other).abs() < 1e-6 * one.abs().max(1.0), "{set}: {one} {other}");
+        }
+        let rate = free.parameters(set)[2];
+        assert!((over.parameters(set)[2] - rate.max(2.5)).abs() < 1e-6, "{set}");
+        assert!(under.parameters(set)[2] <= 0.6, "{set}");
+    }
+    // A formula's parameters, looked for and with starting points; a linear one that would be negative.
+    let formula = Formula::parse("a*exp(-x*rate) + b").unwrap();
+    let many =
+        || Many::from_formula(&formula, Stack::new(1, x.clone(), y.clone()).unwrap()).unwrap();
+    let names = many().names();
+    let nth = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    let bounded = || many().bounds("rate", 0.0, inf).unwrap().bounds("a", -inf, 0.0).unwrap();
+    for fits in [run(&bounded()), run(&bounded().begin(vec![-1.0, 1.0, 0.0]).unwrap())] {
+        for set in 0..10 {
+            assert!(
+                fits.parameters(set)[nth("a")] <= 0.0 && fits.parameters(set)[nth("rate")] >= 0.0
+            );
+        }
+    }
+    let looked_for = run(&many().bounds("rate", 0.0, inf).unwrap());
+    for set in 0..10 {
+        let (one, other) = (looked_for.parameters(set)[nth("rate")], free.parameters(set)[2]);
+        assert!((one - other).abs() < 1e-6 * other, "{set}: {one} {other}");
+    }
+    let why = many().bounds("rate", inf, inf).unwrap_err().to_string();
+    assert!(why.contains("inf to inf for rate"), "{why}");
+}
+
 /// A first step that is cut off at a bound and refused promises nothing, and is not the end.
 #[test]
 fn a_descent_goes_on_where_its_first_step_is_cut_off() {
@@ -401,6 +445,47 @@ fn a_descent_goes_on_where_its_first_step_is_cut_off() {
         for (set, tau) in taus.iter().enumerate() {
             let found = fits.parameters(set)[1];
             assert!((found - tau).abs() < 1e-4, "{start}: {found}, not {tau}");
+        }
+    }
+}
+
+/// Of a formula's parameters nothing is known but the arguments: a peak's place is among them, and its width is a
+/// share of what they span.
+#[test]
+fn peaks_and_steps_are_found_wherever_the_arguments_lie() {
+    let peak: Formula = "a*exp(-(x-m)^2/(2*s^2)) + b".parse().unwrap();
+    let step: Formula = "a/(1 + exp(-(x-m)/s)) + b".parse().unwrap();
+    for (low, high) in [(5.0, 12.0), (-80.0, 40.0), (0.0, 1000.0), (400.0, 700.0), (1900.0, 2020.0)]
+    {
+        let (span, sets, rows) = (high - low, 20, 90);
+        let x: Vec<f64> = (0..rows).map(|i| low + span * f64::from(i) / 89.0).collect();
+        let place = |set: usize| low + span * (0.25 + 0.5 * set as f64 / 19.0);
+        let noise = |nth: usize| 0.05 * ((nth * 7919 % 101) as f64 / 50.0 - 1.0);
+        type Curve = fn(f64) -> f64;
+        let curves: [(&Formula, f64, Curve); 2] = [
+            (&peak, 0.06, |z| 5.0 * (-z * z / 2.0).exp() + 1.0),
+            (&step, 0.04, |z| 5.0 / (1.0 + (-z).exp()) + 1.0),
+        ];
+        for (formula, width, curve) in curves {
+            let y = (0..sets).flat_map(|set| {
+                let of = move |x: f64| curve((x - place(set)) / (width * span));
+                x.iter().map(move |&x| of(x))
+            });
+            let y: Vec<f64> = y.enumerate().map(|(nth, y)| y + noise(nth)).collect();
+            let stack = Stack::new(1, x.clone(), y).unwrap();
+            let fits = Many::from_formula(formula, stack).unwrap().run().unwrap();
+            let nth = fits.names().iter().position(|name| name == "m").unwrap();
+            for set in 0..sets {
+                let found = fits.parameters(set)[nth];
+                let apart = (found - place(set)).abs();
+                assert!(
+                    apart < 0.02 * span,
+                    "{}, {low} to {high}: {found} for {}",
+                    formula.text(),
+                    place(set)
+                );
+                assert_eq!(fits.end(set), End::Converged);
+            }
         }
     }
 }

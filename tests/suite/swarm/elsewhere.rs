@@ -333,6 +333,47 @@ fn a_saved_search_goes_on_where_it_was() {
     }
 }
 
+/// A closure that asks to be ended when it has been called so often, wherever that is.
+#[test]
+fn a_closure_that_ends_its_run_leaves_nothing_half_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    let problem = |most: usize| {
+        let mut calls = 0;
+        let call = move |points: &Points, values: &mut [f64]| {
+            calls += 1;
+            if calls > most {
+                // One of them is there, and better than any is.
+                values[0] = -1e9;
+                return Err(Error::Interrupted);
+            }
+            values.iter_mut().zip(points.rows()).for_each(|(value, x)| *value = wavy(x));
+            Ok(())
+        };
+        let problem = Problem::from_batch(vec![-4.0; 3], vec![5.0; 3], call).unwrap();
+        problem.called("wavy")
+    };
+    for nth in 0..searches(&elsewhere(3)).len() {
+        let search = |most: usize| searches(&problem(most)).swap_remove(nth);
+        let (name, whole) = search(usize::MAX);
+        let whole = whole.run().unwrap();
+        for most in [1, 2, 7] {
+            match search(most).1.run() {
+                Ok(part) => assert!(part.value > -1e8, "{name}: {}", part.value),
+                Err(error) => assert!(matches!(error, Error::Interrupted), "{name}: {error}"),
+            }
+            match search(most).1.save(&path, Duration::ZERO).run() {
+                Ok(part) if part.stopped != StopReason::Interrupted => continue,
+                Ok(_) | Err(Error::Interrupted) => {}
+                Err(error) => panic!("{name}: {error}"),
+            }
+            let checkpoint = Checkpoint::read(&path).unwrap();
+            let rest = checkpoint.resume(&problem(usize::MAX), &cpu(1), None, |_| {}).unwrap();
+            assert_eq!(told(&rest), told(&whole), "{name}, ended after {most} calls");
+        }
+    }
+}
+
 #[cfg(all(feature = "ndarray", feature = "nalgebra"))]
 #[test]
 fn points_are_matrices() {

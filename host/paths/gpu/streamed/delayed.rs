@@ -164,6 +164,10 @@ impl Machine for Delayed {
         unsafe { self.machine.read_write(buffer) }
     }
 
+    fn address<T: Pod>(&self, buffer: &HostBuffer<T>) -> u64 {
+        self.machine.address(buffer)
+    }
+
     fn memory(&self) -> Result<Option<u64>> {
         Ok(None)
     }
