@@ -46,7 +46,7 @@ pub(crate) mod whole;
 pub use begun_lanes::MakeLanes;
 pub use choice::{AnyBackend, Choice, Reason};
 pub use cpu::{Cpu, Simd};
-pub(crate) use cpu::{Evaluator, Judged, OnLanes, dispatched, narrow};
+pub(crate) use cpu::{Evaluator, Judged, OnLanes, baseline_lanes, dispatched, narrow};
 #[cfg(feature = "cuda")]
 pub use cuda::Cuda;
 pub use emulated::{Emulated, EmulatedWith};

@@ -262,7 +262,7 @@ impl<M: Model, T: Scalar> Evaluator<T> for OnRows<M, T> {
 dispatched! {
     /// The sum over an aligned group of rows for each of the tile's particles. Several rows at once
     /// if the model gains by it and there are enough registers.
-    fn group<M: Model, T: Scalar; const width>(
+    fn group<M: Model, T: Scalar; const width; lanes LANES>(
         model: &M,
         setup: &Setup<T>,
         parameters: &[T],
@@ -273,7 +273,7 @@ dispatched! {
 }
 
 #[inline(always)]
-fn group_inlined<M: Model, T: Scalar, const WIDTH: u8>(
+fn group_inlined<M: Model, T: Scalar, const WIDTH: u8, const N: usize>(
     model: &M,
     setup: &Setup<T>,
     parameters: &[T],
@@ -288,18 +288,16 @@ fn group_inlined<M: Model, T: Scalar, const WIDTH: u8>(
     let (shape, loss) = (&setup.shape, &setup.loss);
     if !M::SHARES {
         // As many as stay in registers; lanes without particles exist in memory only.
-        let passes = particles.div_ceil(LANES);
-        for (nth, sums) in sums.chunks_exact_mut(LANES).enumerate().take(passes) {
-            let point = Part { parameters, first: nth * LANES };
-            let sum: Lanes<T, LANES> = by_rows(model, (shape, loss), &point, &rows, (first, count));
+        let passes = particles.div_ceil(N);
+        for (nth, sums) in sums.chunks_exact_mut(N).enumerate().take(passes) {
+            let point = Part { parameters, first: nth * N };
+            let sum: Lanes<T, N> = by_rows(model, (shape, loss), &point, &rows, (first, count));
             sums.copy_from_slice(&sum.0);
         }
         return;
     }
-    // Each of these numbers takes the compiler as long as a whole model. Without AVX2 there is little to
-    // keep in registers.
-    let keeps = !cfg!(target_arch = "x86_64") || WIDTH != Simd::Baseline as u8;
-    if keeps && loss.kind == Kind::Squares && !rows.is_weighted() {
+    // Each of these numbers takes the compiler as long as a whole model.
+    if const { N > 1 } && loss.kind == Kind::Squares && !rows.is_weighted() {
         let (numbers, loss) = (rows.numbers, &Loss::SQUARES);
         macro_rules! known {
             ($($columns:literal)*) => {
@@ -308,7 +306,7 @@ fn group_inlined<M: Model, T: Scalar, const WIDTH: u8>(
                         let shape = &Shape { columns: $columns, ..*shape };
                         let rows = &Known::<T, $columns> { numbers };
                         let to_sum = (shape, loss);
-                        return in_lanes::<M, T, WIDTH>(
+                        return in_lanes::<M, T, WIDTH, N>(
                             model, to_sum, parameters, particles, rows, part, sums,
                         );
                     })*
@@ -318,7 +316,7 @@ fn group_inlined<M: Model, T: Scalar, const WIDTH: u8>(
         }
         known!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
-    in_lanes::<M, T, WIDTH>(model, (shape, loss), parameters, particles, &rows, part, sums);
+    in_lanes::<M, T, WIDTH, N>(model, (shape, loss), parameters, particles, &rows, part, sums);
 }
 
 /// [`evaluate::group`] without closures: the compiler leaves one around a whole model as a call, and
@@ -350,10 +348,10 @@ fn by_rows<M: Model, V: Real>(
     tree.finish()
 }
 
-/// The sum over a group of rows for the particles of a tile, [`LANES`] particles at a time, with a
+/// The sum over a group of rows for the particles of a tile, `N` particles at a time, with a
 /// pass over the rows for each. `after` are the numbers that follow the group.
 #[inline(always)]
-fn in_lanes<M: Model, T: Scalar, const WIDTH: u8>(
+fn in_lanes<M: Model, T: Scalar, const WIDTH: u8, const N: usize>(
     model: &M,
     to_sum: (&Shape, &Loss<T>),
     parameters: &[T],
@@ -363,13 +361,13 @@ fn in_lanes<M: Model, T: Scalar, const WIDTH: u8>(
     sums: &mut [T; TILE],
 ) {
     // Lanes without particles exist in memory only.
-    let passes = particles.div_ceil(LANES);
+    let passes = particles.div_ceil(N);
     let step = (to_sum.0.columns as usize + 1) * size_of::<T>() / passes.max(1);
-    for (nth, sums) in sums.chunks_exact_mut(LANES).enumerate().take(passes) {
-        let point = Part { parameters, first: nth * LANES };
+    for (nth, sums) in sums.chunks_exact_mut(N).enumerate().take(passes) {
+        let point = Part { parameters, first: nth * N };
         let next = after.as_ptr().cast::<u8>().wrapping_add(nth * count * step);
         let (some, next) = ((first, count), (next, step));
-        let sum: Lanes<T, LANES> = if WIDTH == Simd::Avx512 as u8 {
+        let sum: Lanes<T, N> = if WIDTH == Simd::Avx512 as u8 {
             pass::<M, _, AT_ONCE_WIDE>(model, to_sum, &point, rows, some, next)
         } else {
             pass::<M, _, AT_ONCE>(model, to_sum, &point, rows, some, next)

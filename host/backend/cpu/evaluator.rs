@@ -16,14 +16,34 @@ pub(super) type Row<T> = Lanes<T, TILE>;
 
 #[inline(always)]
 pub(super) fn row<T: Scalar>(rows: &[T], dimension: u32) -> Row<T> {
-    let start = dimension as usize * TILE;
-    Lanes(rows[start..start + TILE].try_into().expect("a row has TILE elements"))
+    some_of_row(rows, dimension, 0)
 }
 
 #[inline(always)]
 pub(super) fn set_row<T: Scalar>(rows: &mut [T], dimension: u32, values: Row<T>) {
-    let start = dimension as usize * TILE;
-    rows[start..start + TILE].copy_from_slice(&values.0);
+    set_some_of_row(rows, dimension, 0, values);
+}
+
+/// `N` lanes of a row, from the `first` on.
+#[inline(always)]
+pub(super) fn some_of_row<T: Scalar, const N: usize>(
+    rows: &[T],
+    dimension: u32,
+    first: usize,
+) -> Lanes<T, N> {
+    let start = dimension as usize * TILE + first;
+    Lanes(rows[start..start + N].try_into().expect("a row has TILE elements"))
+}
+
+#[inline(always)]
+pub(super) fn set_some_of_row<T: Scalar, const N: usize>(
+    rows: &mut [T],
+    dimension: u32,
+    first: usize,
+    values: Lanes<T, N>,
+) {
+    let start = dimension as usize * TILE + first;
+    rows[start..start + N].copy_from_slice(&values.0);
 }
 
 /// A tile to be evaluated.
@@ -85,7 +105,7 @@ impl<O: Objective, T: Scalar> Evaluator<T> for OnLanes<O> {
 
 dispatched! {
     /// Evaluates a tile.
-    fn evaluate_tile<O: Objective, T: Scalar>(
+    fn evaluate_tile<O: Objective, T: Scalar; lanes TILE>(
         objective: &O,
         view: &View<T>,
         tile: Judged<'_, T>,
@@ -93,38 +113,58 @@ dispatched! {
 }
 
 #[inline(always)]
-fn evaluate_inlined<O: Objective, T: Scalar>(objective: &O, view: &View<T>, tile: Judged<'_, T>) {
+fn evaluate_inlined<O: Objective, T: Scalar, const N: usize>(
+    objective: &O,
+    view: &View<T>,
+    tile: Judged<'_, T>,
+) {
     if view.is_rotated() {
         tile.image.resize(tile.positions.len(), T::ZERO);
     }
-    let (position, mut image) = (Rows(tile.positions), RowsMut(tile.image));
-    // SAFETY: the plan that the view was made from has bounds, variables and rotation rows for each
-    // dimension, aligned like `FourWords`.
-    let fitness = unsafe { view::evaluate(objective, view, &position, &mut image) };
-    *tile.fitness = fitness.0;
-}
-
-struct Rows<'a, T>(&'a [T]);
-
-impl<T: Scalar> Point<Row<T>> for Rows<'_, T> {
-    #[inline(always)]
-    fn at(&self, dimension: u32) -> Row<T> {
-        row(self.0, dimension)
+    for (nth, some) in tile.fitness.as_chunks_mut::<N>().0.iter_mut().enumerate() {
+        let first = nth * N;
+        // Lanes without particles exist in memory only.
+        if first >= tile.particles {
+            some.fill(T::INFINITY);
+            continue;
+        }
+        let position = Rows { rows: tile.positions, first };
+        let mut image = RowsMut { rows: tile.image, first };
+        // SAFETY: the plan that the view was made from has bounds, variables and rotation rows for each
+        // dimension, aligned like `FourWords`.
+        let fitness: Lanes<T, N> = unsafe { view::evaluate(objective, view, &position, &mut image) };
+        *some = fitness.0;
     }
 }
 
-struct RowsMut<'a, T>(&'a mut [T]);
+/// Some lanes of a tile, from the `first` on.
+struct Rows<'a, T> {
+    rows: &'a [T],
+    first: usize,
+}
 
-impl<T: Scalar> Point<Row<T>> for RowsMut<'_, T> {
+impl<T: Scalar, const N: usize> Point<Lanes<T, N>> for Rows<'_, T> {
     #[inline(always)]
-    fn at(&self, dimension: u32) -> Row<T> {
-        row(self.0, dimension)
+    fn at(&self, dimension: u32) -> Lanes<T, N> {
+        some_of_row(self.rows, dimension, self.first)
     }
 }
 
-impl<T: Scalar> Image<Row<T>> for RowsMut<'_, T> {
+struct RowsMut<'a, T> {
+    rows: &'a mut [T],
+    first: usize,
+}
+
+impl<T: Scalar, const N: usize> Point<Lanes<T, N>> for RowsMut<'_, T> {
     #[inline(always)]
-    fn set(&mut self, dimension: u32, value: Row<T>) {
-        set_row(self.0, dimension, value);
+    fn at(&self, dimension: u32) -> Lanes<T, N> {
+        some_of_row(self.rows, dimension, self.first)
+    }
+}
+
+impl<T: Scalar, const N: usize> Image<Lanes<T, N>> for RowsMut<'_, T> {
+    #[inline(always)]
+    fn set(&mut self, dimension: u32, value: Lanes<T, N>) {
+        set_some_of_row(self.rows, dimension, self.first, value);
     }
 }

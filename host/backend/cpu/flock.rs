@@ -12,7 +12,7 @@ use flockwork_device::{
 };
 
 use super::{
-    evaluator::{Row, row, set_row},
+    evaluator::{set_some_of_row, some_of_row},
     simd::dispatched,
 };
 
@@ -51,7 +51,7 @@ pub(super) enum Motion {
 
 dispatched! {
     /// Moves a tile.
-    fn move_dispatched<T: Scalar>(
+    fn move_dispatched<T: Scalar; lanes TILE>(
         settings: &Settings<T>,
         around: Surroundings<'_, T>,
         tile: Moved<'_, T>,
@@ -76,7 +76,7 @@ pub(super) fn move_tile<T: Scalar>(
 }
 
 #[inline(always)]
-fn move_inlined<T: Scalar>(
+fn move_inlined<T: Scalar, const N: usize>(
     settings: &Settings<T>,
     around: Surroundings<'_, T>,
     tile: Moved<'_, T>,
@@ -84,15 +84,19 @@ fn move_inlined<T: Scalar>(
     motion: Motion,
 ) {
     let mut flock =
-        TileFlock { settings, around, tile, first: by.first, neighbourhood_bests: None };
-    // SAFETY: the plan that the settings were made from has bounds for each dimension, and a key
-    // and coefficients for each swarm, aligned like `FourWords`.
-    unsafe {
-        match motion {
-            Motion::Scatter => rule::scatter::<Row<T>>(settings, &mut flock, by),
-            Motion::Advance => {
-                flock.find_neighbourhood_bests();
-                rule::advance::<Row<T>>(settings, &mut flock, by, 0..settings.dims);
+        SideBySide::<T, N> { settings, around, tile, lane: 0, first: by.first, neighbourhood_bests: None };
+    for lane in (0..TILE).step_by(N) {
+        let by = Move { first: by.first + lane as u32, ..by };
+        (flock.lane, flock.first) = (lane, by.first);
+        // SAFETY: the plan that the settings were made from has bounds for each dimension, and a key
+        // and coefficients for each swarm, aligned like `FourWords`.
+        unsafe {
+            match motion {
+                Motion::Scatter => rule::scatter::<Lanes<T, N>>(settings, &mut flock, by),
+                Motion::Advance => {
+                    flock.find_neighbourhood_bests();
+                    rule::advance::<Lanes<T, N>>(settings, &mut flock, by, 0..settings.dims);
+                }
             }
         }
     }
@@ -124,16 +128,20 @@ fn learn<T: Scalar>(
     }
 }
 
-struct TileFlock<'a, T> {
+/// Particles of a tile that move side by side.
+struct SideBySide<'a, T, const N: usize> {
     settings: &'a Settings<T>,
     around: Surroundings<'a, T>,
     tile: Moved<'a, T>,
+    /// Where they begin in the tile.
+    lane: usize,
+    /// The first one's number in the swarm.
     first: u32,
     /// The best informant of each particle, unless it is the global best for all.
-    neighbourhood_bests: Option<[u32; TILE]>,
+    neighbourhood_bests: Option<[u32; N]>,
 }
 
-impl<T: Scalar> TileFlock<'_, T> {
+impl<T: Scalar, const N: usize> SideBySide<'_, T, N> {
     /// The particle of a lane; for lanes beyond the last particle, the last one.
     #[inline(always)]
     fn particle(&self, lane: usize) -> u32 {
@@ -148,7 +156,7 @@ impl<T: Scalar> TileFlock<'_, T> {
         {
             return;
         }
-        let mut neighbourhood_bests = [0; TILE];
+        let mut neighbourhood_bests = [0; N];
         for (lane, neighbourhood_best) in neighbourhood_bests.iter_mut().enumerate() {
             let particle = self.particle(lane);
             let mut best = Candidate::NONE;
@@ -164,9 +172,9 @@ impl<T: Scalar> TileFlock<'_, T> {
 
     /// A coordinate of the personal best of one particle for each lane.
     #[inline(always)]
-    fn gather(&self, dimension: u32, particle: impl Fn(usize) -> u32) -> Row<T> {
+    fn gather(&self, dimension: u32, particle: impl Fn(usize) -> u32) -> Lanes<T, N> {
         let dims = self.settings.dims as usize;
-        let mut values = [T::ZERO; TILE];
+        let mut values = [T::ZERO; N];
         for (lane, value) in values.iter_mut().enumerate() {
             let slot = particle(lane) as usize;
             *value = self.around.personal_bests[layout::index(slot, dimension as usize, dims)];
@@ -175,29 +183,29 @@ impl<T: Scalar> TileFlock<'_, T> {
     }
 }
 
-impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
+impl<T: Scalar, const N: usize> Flock<Lanes<T, N>> for SideBySide<'_, T, N> {
     #[inline(always)]
-    fn position(&self, dimension: u32) -> Row<T> {
-        row(self.tile.positions, dimension)
+    fn position(&self, dimension: u32) -> Lanes<T, N> {
+        some_of_row(self.tile.positions, dimension, self.lane)
     }
     #[inline(always)]
-    fn velocity(&self, dimension: u32) -> Row<T> {
-        row(self.tile.velocities, dimension)
+    fn velocity(&self, dimension: u32) -> Lanes<T, N> {
+        some_of_row(self.tile.velocities, dimension, self.lane)
     }
     #[inline(always)]
-    fn personal_best(&self, dimension: u32) -> Row<T> {
-        row(self.tile.personal_bests, dimension)
+    fn personal_best(&self, dimension: u32) -> Lanes<T, N> {
+        some_of_row(self.tile.personal_bests, dimension, self.lane)
     }
     #[inline(always)]
-    fn neighbourhood_best(&self, dimension: u32) -> Row<T> {
+    fn neighbourhood_best(&self, dimension: u32) -> Lanes<T, N> {
         match &self.neighbourhood_bests {
-            None => Lanes([self.around.global_best[dimension as usize]; TILE]),
+            None => Lanes([self.around.global_best[dimension as usize]; N]),
             Some(particles) => self.gather(dimension, |lane| particles[lane]),
         }
     }
     #[inline(always)]
-    fn is_own_neighbourhood_best(&self) -> Row<T> {
-        let mut own = [T::ZERO; TILE];
+    fn is_own_neighbourhood_best(&self) -> Lanes<T, N> {
+        let mut own = [T::ZERO; N];
         for (lane, own) in own.iter_mut().enumerate() {
             let neighbourhood_best = self
                 .neighbourhood_bests
@@ -209,21 +217,21 @@ impl<T: Scalar> Flock<Row<T>> for TileFlock<'_, T> {
         Lanes(own)
     }
     #[inline(always)]
-    fn informant(&self, nth: u32, dimension: u32) -> Row<T> {
+    fn informant(&self, nth: u32, dimension: u32) -> Lanes<T, N> {
         let Settings { topology, .. } = self.settings;
         self.gather(dimension, |lane| {
             topology.informant(nth, self.particle(lane), self.around.graph)
         })
     }
     #[inline(always)]
-    fn exemplar(&self, dimension: u32) -> Row<T> {
-        let first = dimension as usize * TILE;
+    fn exemplar(&self, dimension: u32) -> Lanes<T, N> {
+        let first = dimension as usize * TILE + self.lane;
         self.gather(dimension, |lane| self.tile.exemplars[first + lane])
     }
     #[inline(always)]
-    fn set_motion(&mut self, dimension: u32, position: Row<T>, velocity: Row<T>) {
-        set_row(self.tile.positions, dimension, position);
-        set_row(self.tile.velocities, dimension, velocity);
+    fn set_motion(&mut self, dimension: u32, position: Lanes<T, N>, velocity: Lanes<T, N>) {
+        set_some_of_row(self.tile.positions, dimension, self.lane, position);
+        set_some_of_row(self.tile.velocities, dimension, self.lane, velocity);
         // The same row of the next tile, which follows in memory: it is fetched while this tile is
         // computed.
         let ahead = (self.settings.dims + dimension) as usize * TILE;

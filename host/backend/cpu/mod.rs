@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use evaluator::{Evaluator, Judged, OnLanes};
 pub(super) use lanes::CpuLanes;
 pub use simd::Simd;
-pub(crate) use simd::{dispatched, narrow};
+pub(crate) use simd::{baseline_lanes, dispatched, narrow};
 pub use swarm::CpuSwarm;
 
 use super::{

@@ -54,12 +54,20 @@ impl fmt::Display for Simd {
     }
 }
 
+/// How many of `lanes` to compute side by side with the baseline's instructions. On x86 these have no fused
+/// operation, so each is a call: vectors gain nothing, and a call for each of many lanes is most of what the
+/// compiler would have to do.
+pub(crate) const fn baseline_lanes(lanes: usize) -> usize {
+    if cfg!(target_arch = "x86_64") { 1 } else { lanes }
+}
+
 /// Defines a function that calls another, compiled for the given vector instructions; everything
 /// that is always inlined into it is compiled for them too. With `; const width` among the parameters the
-/// other one's last parameter is the [`Simd`] that it is compiled for, as a `u8`.
+/// other one's last parameter is the [`Simd`] that it is compiled for, as a `u8`; with `; lanes COUNT` how
+/// many of so many lanes it should compute side by side.
 macro_rules! dispatched {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident<
-        $($generic:ident: $bound:path),* $(; const $width:ident)?
+        $($generic:ident: $bound:path),* $(; const $width:ident)? $(; lanes $lanes:ident)?
     >($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
         $(#[$doc])*
         $visibility fn $name<$($generic: $bound),*>(
@@ -71,7 +79,8 @@ macro_rules! dispatched {
             fn avx2<$($generic: $bound),*>($($argument: $type),*) {
                 $inner::<
                     $($generic,)*
-                    $({ let $width = crate::backend::Simd::Avx2; $width as u8 })?
+                    $({ let $width = crate::backend::Simd::Avx2; $width as u8 },)?
+                    $($lanes)?
                 >($($argument),*)
             }
             #[cfg(target_arch = "x86_64")]
@@ -79,7 +88,8 @@ macro_rules! dispatched {
             fn avx512<$($generic: $bound),*>($($argument: $type),*) {
                 $inner::<
                     $($generic,)*
-                    $({ let $width = crate::backend::Simd::Avx512; $width as u8 })?
+                    $({ let $width = crate::backend::Simd::Avx512; $width as u8 },)?
+                    $($lanes)?
                 >($($argument),*)
             }
             match simd {
@@ -91,7 +101,8 @@ macro_rules! dispatched {
                 crate::backend::Simd::Avx2 => unsafe { avx2($($argument),*) },
                 _ => $inner::<
                     $($generic,)*
-                    $({ let $width = crate::backend::Simd::Baseline; $width as u8 })?
+                    $({ let $width = crate::backend::Simd::Baseline; $width as u8 },)?
+                    $({ crate::backend::baseline_lanes($lanes) })?
                 >($($argument),*),
             }
         }
@@ -100,10 +111,10 @@ macro_rules! dispatched {
 pub(crate) use dispatched;
 
 /// As [`dispatched`], compiled for AVX2 or the baseline: for what would not gain by wider vectors. After a
-/// semicolon a length may stand among the parameters.
+/// semicolon a length may stand among the parameters, or `lanes COUNT` as there.
 macro_rules! narrow {
     ($(#[$doc:meta])* $visibility:vis fn $name:ident<
-        $($generic:ident: $bound:path),* $(; const $length:ident)?
+        $($generic:ident: $bound:path),* $(; const $length:ident)? $(; lanes $lanes:ident)?
     >($($argument:ident: $type:ty),* $(,)?) => $inner:ident) => {
         $(#[$doc])*
         $visibility fn $name<$($generic: $bound,)* $(const $length: usize)?>(
@@ -113,7 +124,7 @@ macro_rules! narrow {
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma")]
             fn avx2<$($generic: $bound,)* $(const $length: usize)?>($($argument: $type),*) {
-                $inner::<$($generic,)* $($length)?>($($argument),*)
+                $inner::<$($generic,)* $($length)? $($lanes)?>($($argument),*)
             }
             match simd {
                 // SAFETY: a `Cpu` has a width only if the processor has the instructions, and the
@@ -122,7 +133,9 @@ macro_rules! narrow {
                 crate::backend::Simd::Avx2 | crate::backend::Simd::Avx512 => unsafe {
                     avx2::<$($generic,)* $($length)?>($($argument),*)
                 },
-                _ => $inner::<$($generic,)* $($length)?>($($argument),*),
+                _ => $inner::<
+                    $($generic,)* $($length)? $({ crate::backend::baseline_lanes($lanes) })?
+                >($($argument),*),
             }
         }
     };

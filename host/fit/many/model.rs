@@ -102,52 +102,72 @@ impl<T: Scalar> Rows<T> for Held<'_, T> {
     }
 }
 
-/// Parameters, of which `D` from `first` on have directions.
-struct Directed<'a, V, const D: usize> {
-    point: &'a [V],
+/// Some lanes of parameters, of which `D` from `first` on have directions.
+struct Directed<'a, T, const D: usize> {
+    point: &'a [Side<T>],
+    lane: usize,
     first: usize,
 }
 
-impl<V: Real, const D: usize> Point<Dual<V, D>> for Directed<'_, V, D> {
+impl<T: Number, const N: usize, const D: usize> Point<Dual<Lanes<T, N>, D>>
+    for Directed<'_, T, D>
+{
     #[inline(always)]
-    fn at(&self, parameter: u32) -> Dual<V, D> {
+    fn at(&self, parameter: u32) -> Dual<Lanes<T, N>, D> {
         let index = parameter as usize;
-        let value = self.point.get(index).copied().unwrap_or(V::of(f64::NAN));
+        let value = self.point.get(index).map_or(Lanes::of(f64::NAN), |side| {
+            Lanes(std::array::from_fn(|nth| side.0[self.lane + nth]))
+        });
         Dual::along(value, index.wrapping_sub(self.first))
     }
 }
 
 // Dual numbers of so many lanes fill no registers anyway.
-narrow! { fn linearise<M: Model, T: Number>(model: &M, pass: Pass<'_, T>) => linearise_inlined }
+narrow! {
+    fn linearise<M: Model, T: Number; lanes WIDE>(
+        model: &M,
+        pass: Pass<'_, T>,
+    ) => linearise_inlined
+}
 
 #[inline(always)]
-fn linearise_inlined<M: Model, T: Number>(model: &M, pass: Pass<'_, T>) {
+fn linearise_inlined<M: Model, T: Number, const N: usize>(model: &M, pass: Pass<'_, T>) {
     // One of them, by a constant.
     match M::MOST_PARAMETERS {
-        1 => in_directions::<M, T, 1>(model, pass),
-        2 => in_directions::<M, T, 2>(model, pass),
-        3 => in_directions::<M, T, 3>(model, pass),
-        4 => in_directions::<M, T, 4>(model, pass),
-        5 => in_directions::<M, T, 5>(model, pass),
-        6 => in_directions::<M, T, 6>(model, pass),
-        7 => in_directions::<M, T, 7>(model, pass),
-        _ => in_directions::<M, T, 8>(model, pass),
+        1 => in_directions::<M, T, N, 1>(model, pass),
+        2 => in_directions::<M, T, N, 2>(model, pass),
+        3 => in_directions::<M, T, N, 3>(model, pass),
+        4 => in_directions::<M, T, N, 4>(model, pass),
+        5 => in_directions::<M, T, N, 5>(model, pass),
+        6 => in_directions::<M, T, N, 6>(model, pass),
+        7 => in_directions::<M, T, N, 7>(model, pass),
+        _ => in_directions::<M, T, N, 8>(model, pass),
     }
 }
 
 #[inline(always)]
-fn in_directions<M: Model, T: Number, const D: usize>(model: &M, pass: Pass<'_, T>) {
+fn in_directions<M: Model, T: Number, const N: usize, const D: usize>(
+    model: &M,
+    pass: Pass<'_, T>,
+) {
     let Pass { shape, rows, arguments, point, block, .. } = pass;
     let columns = shape.columns as usize;
     let held = Held { columns, numbers: arguments };
-    for first in (0..point.len()).step_by(D) {
-        let directed = Directed::<_, D> { point, first };
-        let some = D.min(point.len() - first);
-        for (row, block) in block.chunks_exact_mut(point.len() + 1).take(rows).enumerate() {
-            let prediction: Dual<Side<T>, D> =
-                model.predict(&directed, Row::new(&held, row), shape);
-            block[0] = prediction.value;
-            block[1 + first..][..some].copy_from_slice(&prediction.slope[..some]);
+    for lane in (0..WIDE).step_by(N) {
+        for first in (0..point.len()).step_by(D) {
+            let directed = Directed::<_, D> { point, lane, first };
+            let some = D.min(point.len() - first);
+            for (row, block) in block.chunks_exact_mut(point.len() + 1).take(rows).enumerate() {
+                let prediction: Dual<Lanes<T, N>, D> =
+                    model.predict(&directed, Row::new(&held, row), shape);
+                let mut set = |to: &mut Side<T>, of: Lanes<T, N>| {
+                    to.0[lane..lane + N].copy_from_slice(&of.0);
+                };
+                set(&mut block[0], prediction.value);
+                for (to, slope) in block[1 + first..].iter_mut().zip(&prediction.slope[..some]) {
+                    set(to, *slope);
+                }
+            }
         }
     }
 }
