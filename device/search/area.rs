@@ -68,12 +68,14 @@ impl<'a> Area<'a> {
         let above = (place - (lower - margin)).greatest(0.0);
         let below = ((upper + margin) - place).greatest(0.0);
         // What differs from a side by rounding is the side.
+        let from = |side: f64, distance: f64| {
+            let inside = distance * (distance / (4.0 * margin));
+            if inside > ROUNDING * side.abs() { inside } else { 0.0 }
+        };
         if above < margin + margin {
-            let inside = above * (above / (4.0 * margin));
-            lower + if inside > ROUNDING * lower.abs() { inside } else { 0.0 }
+            lower + from(lower, above)
         } else if below < margin + margin {
-            let inside = below * (below / (4.0 * margin));
-            upper - if inside > ROUNDING * upper.abs() { inside } else { 0.0 }
+            upper - from(upper, below)
         } else {
             place
         }

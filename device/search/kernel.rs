@@ -38,23 +38,25 @@ pub struct Arguments<O, T> {
     pub schedule: Schedule,
     /// How far the lanes go.
     pub limits: Limits,
-    /// Where each lane's numbers begin, in ascending order.
+    /// The first lane of this launch: others may run elsewhere.
+    pub first: u32,
+    /// Where the numbers of each of its lanes begin, in ascending order.
     pub starts: ReadOnly<u64>,
-    /// The numbers of all lanes: see [`Layout`].
+    /// The numbers of its lanes: see [`Layout`].
     pub memory: ReadWrite<f64>,
-    /// Receives of each lane the first [`Layout::head`] numbers.
+    /// Receives of each of its lanes the first [`Layout::head`] numbers.
     pub heads: ReadWrite<f64>,
 }
 
 impl<T> Arguments<(), T> {
     /// The same for a function.
     pub fn of<O>(self, objective: O) -> Arguments<O, T> {
-        let Self { view, schedule, limits, starts, memory, heads, .. } = self;
-        Arguments { objective, view, schedule, limits, starts, memory, heads }
+        let Self { view, schedule, limits, first, starts, memory, heads, .. } = self;
+        Arguments { objective, view, schedule, limits, first, starts, memory, heads }
     }
 }
 
-/// Runs all lanes, a block each: there are as many blocks as lanes.
+/// Runs lanes, a block each.
 pub struct Searches<O, T>(PhantomData<(O, T)>);
 
 impl<O: Objective> Kernel for Searches<O, f64> {
@@ -74,10 +76,12 @@ impl<O: Objective> Kernel for Searches<O, f64> {
 
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
-        let Arguments { objective, view, schedule, limits, starts, memory, heads } = arguments;
-        let lane = thread::block_index();
+        let Arguments { objective, view, schedule, limits, first, starts, memory, heads } =
+            arguments;
+        let block = thread::block_index();
+        let lane = first + block;
         // SAFETY: there are as many starts as blocks.
-        let start = unsafe { starts.at(lane as usize) };
+        let start = unsafe { starts.at(block as usize) };
         // SAFETY: the lane's numbers lie there, this block's own, and the view is as documented.
         let (words, area) = unsafe { (Owned::new(memory.skip(start as usize)), Area::new(view)) };
         let layout = Layout::new(view.dims, schedule.lanes, lane);
@@ -90,8 +94,8 @@ impl<O: Objective> Kernel for Searches<O, f64> {
         // The lane ended with a barrier.
         let head = layout.head();
         Block.each(head, |place| {
-            // SAFETY: there are as many heads as lanes.
-            unsafe { heads.store((lane * head + place) as usize, state.get(place)) };
+            // SAFETY: there are as many heads as blocks.
+            unsafe { heads.store((block * head + place) as usize, state.get(place)) };
         });
     }
 }

@@ -1,5 +1,7 @@
 //! The choice of a run's back end, and the reason for it.
 
+use std::{fmt, str::FromStr};
+
 #[cfg(feature = "cuda")]
 use super::Cuda;
 use super::{
@@ -27,6 +29,129 @@ named! {
         /// CPU.
         #[default]
         Auto = "auto",
+    }
+}
+
+/// Which of a machine's GPUs to use, by their numbers in the list of `flockwork devices`.
+///
+/// ```
+/// use flockwork::backend::Gpus;
+///
+/// assert_eq!("all".parse::<Gpus>()?, Gpus::All);
+/// assert_eq!("0,2".parse::<Gpus>()?, Gpus::These(vec![0, 2]));
+/// assert!("0,0".parse::<Gpus>().is_err());
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Gpus {
+    /// The first.
+    #[default]
+    First,
+    /// All.
+    All,
+    /// These: at least one, and none twice.
+    These(Vec<u32>),
+}
+
+impl Gpus {
+    /// An error if it names none, or one of them twice.
+    pub(crate) fn check(&self) -> Result<()> {
+        let Self::These(ordinals) = self else { return Ok(()) };
+        let twice = (1..ordinals.len()).any(|nth| ordinals[..nth].contains(&ordinals[nth]));
+        if ordinals.is_empty() || twice {
+            return Err(not_gpus(&self.to_string()));
+        }
+        Ok(())
+    }
+}
+
+/// The error for text that stands for no GPUs.
+fn not_gpus(text: &str) -> Error {
+    Error::Option {
+        option: "gpus",
+        value: format!("{text:?}"),
+        accepted: "all, or numbers of different GPUs separated by commas, such as 0,1".to_owned(),
+    }
+}
+
+impl FromStr for Gpus {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "all" {
+            return Ok(Self::All);
+        }
+        let ordinals = text.split(',').map(|ordinal| ordinal.trim().parse());
+        let gpus = Self::These(ordinals.collect::<Result<_, _>>().map_err(|_| not_gpus(text))?);
+        gpus.check()?;
+        Ok(gpus)
+    }
+}
+
+impl fmt::Display for Gpus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::First => f.pad("0"),
+            Self::All => f.pad("all"),
+            Self::These(ordinals) => {
+                f.pad(&ordinals.iter().map(u32::to_string).collect::<Vec<_>>().join(","))
+            }
+        }
+    }
+}
+
+/// Where to run: on which back end, and if that is a GPU, on which. A [`Choice`] is one too, with the
+/// first GPU.
+///
+/// As text it is the name of a choice, or `cuda:` and the GPUs: `cuda:0,1`, `cuda:all`.
+///
+/// ```
+/// use flockwork::{backend::{Choice, Devices, Gpus}, objective::Sphere, swarm::Problem};
+///
+/// assert_eq!("cuda:0,1".parse::<Devices>()?, Devices::cuda(Gpus::These(vec![0, 1])));
+/// assert_eq!("auto".parse::<Devices>()?, Choice::Auto.into());
+/// let all = Problem::new(Sphere, 2)?.select(Devices::cuda(Gpus::All), 0);
+/// // An error where there is no GPU.
+/// println!("{:?}", all.map(|backend| backend.reason().to_owned()));
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Devices {
+    choice: Choice,
+    gpus: Gpus,
+}
+
+impl Devices {
+    /// These GPUs; where they are not, that is an error.
+    pub fn cuda(gpus: Gpus) -> Self {
+        Self { choice: Choice::Cuda, gpus }
+    }
+
+    /// The back end.
+    pub fn choice(&self) -> Choice {
+        self.choice
+    }
+
+    /// Which GPUs, where it is on GPUs.
+    pub fn gpus(&self) -> &Gpus {
+        &self.gpus
+    }
+}
+
+impl From<Choice> for Devices {
+    fn from(choice: Choice) -> Self {
+        Self { choice, gpus: Gpus::First }
+    }
+}
+
+impl FromStr for Devices {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split_once(':') {
+            Some(("cuda", gpus)) => Ok(Self::cuda(gpus.parse()?)),
+            _ => Ok(text.parse::<Choice>()?.into()),
+        }
     }
 }
 
@@ -58,8 +183,8 @@ impl Reason {
     }
 }
 
-impl std::fmt::Display for Reason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.text)
     }
 }
@@ -88,16 +213,20 @@ pub enum AnyBackend {
 }
 
 impl AnyBackend {
-    /// The back end for a choice; `threads` is the number of CPU threads, 0 for one per core.
+    /// The back end for a [`Choice`], or for named [`Devices`]; `threads` is the number of CPU threads, 0
+    /// for one per core.
     ///
     /// ```
-    /// use flockwork::backend::{AnyBackend, Backend};
+    /// use flockwork::backend::{AnyBackend, Backend, Choice};
     ///
-    /// let backend = AnyBackend::select("cpu".parse()?, 3)?;
+    /// let backend = AnyBackend::select(Choice::Cpu, 3)?;
     /// assert!(backend.description().starts_with("3 threads"));
     /// # Ok::<(), flockwork::Error>(())
     /// ```
-    pub fn select(choice: Choice, threads: usize) -> Result<Self> {
+    pub fn select(devices: impl Into<Devices>, threads: usize) -> Result<Self> {
+        let Devices { choice, gpus } = devices.into();
+        #[cfg(not(feature = "cuda"))]
+        let _ = gpus;
         match choice {
             Choice::Cpu => {
                 Ok(Self::Cpu(Cpu::new(threads)?, Reason::new(choice, "asked for".to_owned())))
@@ -108,11 +237,11 @@ impl AnyBackend {
             Choice::Auto => Self::cpu(threads, "this build has no GPU support"),
             #[cfg(feature = "cuda")]
             Choice::Cuda => {
-                let cuda = Cuda::open(0)?.with_cpu_threads(threads);
+                let cuda = Cuda::open_several(&gpus)?.with_cpu_threads(threads);
                 Ok(Self::Cuda(cuda, Reason::new(choice, "asked for".to_owned())))
             }
             #[cfg(feature = "cuda")]
-            Choice::Auto => match Cuda::open(0) {
+            Choice::Auto => match Cuda::open_several(&gpus) {
                 Ok(cuda) => {
                     let reason = Reason::new(choice, "a GPU was found".to_owned());
                     let cuda = cuda.with_cpu_threads(threads).beginning_on_cpu();

@@ -13,11 +13,10 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Cpu, Function, Lanes, Number, Plan, SearchSchedule, Swarm,
+    Backend, Cpu, Function, Gpus, Lanes, Number, Plan, SearchSchedule, Swarm,
     begun_lanes::{BegunLanes, MakeLanes},
-    check_name,
+    check_name, dealt_lanes,
     function::why_no_kernels,
-    kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -25,7 +24,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    cuda::{Batch, Buffer, Capability, Event, Filling, Gpu, LoadedKernel, Pinned, Replays, Stream},
+    cuda::{
+        Batch, Buffer, Capability, CudaError, Event, Filling, Gpu, LoadedKernel, Pinned, Replays,
+        Stream, count,
+    },
     kernel_images,
 };
 
@@ -43,7 +45,10 @@ const MOST_ON_CPU: u32 = 64;
 /// The fewest threads per block, for small swarms: so more multiprocessors share the work.
 const FEWEST_THREADS: u32 = 64;
 
-/// A GPU as a back end.
+/// A GPU as a back end, or several of one machine.
+///
+/// Several share searches and many fits. A swarm, a fit of one data set and shortest paths run on one: with
+/// several they are an error.
 ///
 /// ```
 /// use flockwork::{backend::{Backend, Cuda}, objective::Rastrigin, swarm::{Problem, Search}};
@@ -60,7 +65,8 @@ const FEWEST_THREADS: u32 = 64;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Cuda {
-    gpu: Gpu,
+    /// At least one.
+    gpus: Vec<Gpu>,
     asked: Asked,
     memory: Option<u64>,
     cpu_threads: usize,
@@ -70,9 +76,44 @@ pub struct Cuda {
 impl Cuda {
     /// Opens the GPU with this number, from 0.
     pub fn open(ordinal: u32) -> Result<Self> {
-        let gpu = Gpu::open(ordinal, kernel_images())?;
+        Self::of(vec![Gpu::open(ordinal, kernel_images())?])
+    }
+
+    /// Opens several GPUs as one back end. Searches and many fits are dealt out to all; a swarm, a fit
+    /// of one data set and shortest paths are an error unless there is only one. Does not change a bit of the
+    /// result.
+    ///
+    /// ```
+    /// use flockwork::{backend::{Cuda, Gpus}, objective::Rastrigin, swarm::{Problem, Search}};
+    ///
+    /// if let (Ok(all), Ok(one)) = (Cuda::open_several(&Gpus::All), Cuda::open(0)) {
+    ///     println!("{} GPUs", all.gpus().len());
+    ///     let search = Search::new(Problem::new(Rastrigin, 4)?).searches();
+    ///     let found = search.run_on(&all, |_| {})?;
+    ///     assert_eq!(found.position, search.run_on(&one, |_| {})?.position);
+    /// }
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Cuda::open`], of any of them; or if a GPU is named twice, or none is.
+    pub fn open_several(gpus: &Gpus) -> Result<Self> {
+        let ordinals = match gpus {
+            Gpus::First => vec![0],
+            Gpus::All => (0..count()?).collect(),
+            Gpus::These(ordinals) => ordinals.clone(),
+        };
+        gpus.check()?;
+        let open = |ordinal| Ok(Gpu::open(ordinal, kernel_images())?);
+        Self::of(ordinals.into_iter().map(open).collect::<Result<_>>()?)
+    }
+
+    fn of(gpus: Vec<Gpu>) -> Result<Self> {
+        if gpus.is_empty() {
+            return Err(CudaError::NoDevice.into());
+        }
         let (asked, memory) = (Asked::default(), None);
-        Ok(Self { gpu, asked, memory, cpu_threads: 0, begins_on_cpu: false })
+        Ok(Self { gpus, asked, memory, cpu_threads: 0, begins_on_cpu: false })
     }
 
     /// Sets the threads per block, a multiple of 32, instead of a number that suits the swarm. Does
@@ -170,18 +211,23 @@ impl Cuda {
         numbers: &mut [T],
     ) -> Result<()> {
         if let Some(stream) = stream {
-            let event = self.gpu.event()?;
+            let event = self.gpu().event()?;
             // SAFETY: the stream exists, as the caller promised.
             unsafe { event.record_in(stream)? };
             event.synchronize()?;
         }
         // SAFETY: the caller's promise.
-        Ok(unsafe { self.gpu.read_there(address, bytemuck::cast_slice_mut(numbers)) }?)
+        Ok(unsafe { self.gpu().read_there(address, bytemuck::cast_slice_mut(numbers)) }?)
     }
 
-    /// The GPU.
+    /// The GPU; of several, the first.
     pub fn gpu(&self) -> &Gpu {
-        &self.gpu
+        &self.gpus[0]
+    }
+
+    /// All its GPUs.
+    pub fn gpus(&self) -> &[Gpu] {
+        &self.gpus
     }
 
     pub(crate) fn strategy(&self) -> Option<Strategy> {
@@ -194,13 +240,41 @@ impl Cuda {
 
     /// A machine that writes this into kernels with a function or a model inside.
     pub(crate) fn filled_machine(&self, filling: Option<Arc<dyn Filling>>) -> Result<GpuMachine> {
-        Ok(GpuMachine { memory: self.memory, filling, ..GpuMachine::new(&self.gpu)? })
+        self.machine_of(self.only()?, filling)
+    }
+
+    /// The GPU for what cannot use several.
+    fn only(&self) -> Result<&Gpu> {
+        match &self.gpus[..] {
+            [only] => Ok(only),
+            several => {
+                let ordinals = several.iter().map(|gpu| gpu.device().ordinal).collect();
+                Err(Error::Option {
+                    option: "gpus",
+                    value: Gpus::These(ordinals).to_string(),
+                    accepted: "one GPU: only searches by CMA-ES and many fits use several"
+                        .to_owned(),
+                })
+            }
+        }
+    }
+
+    /// All its GPUs, as [`Self::filled_machine`] is the first.
+    pub(crate) fn filled_machines(
+        &self,
+        filling: Option<&Arc<dyn Filling>>,
+    ) -> Result<Vec<GpuMachine>> {
+        self.gpus.iter().map(|gpu| self.machine_of(gpu, filling.cloned())).collect()
+    }
+
+    fn machine_of(&self, gpu: &Gpu, filling: Option<Arc<dyn Filling>>) -> Result<GpuMachine> {
+        Ok(GpuMachine { memory: self.memory, filling, ..GpuMachine::new(gpu)? })
     }
 
     fn block_threads(&self, particles: u32) -> u32 {
         self.asked.threads.unwrap_or_else(|| {
             // The largest block with which every multiprocessor still gets one.
-            let multiprocessors = self.gpu.device().multiprocessors;
+            let multiprocessors = self.gpu().device().multiprocessors;
             let mut threads = MOST_THREADS;
             while threads > FEWEST_THREADS && particles.div_ceil(threads) < multiprocessors {
                 threads /= 2;
@@ -216,8 +290,18 @@ impl Backend for Cuda {
     }
 
     fn description(&self) -> String {
-        let device = self.gpu.device();
-        format!("{}, compute capability {}", device.name, device.capability)
+        let named = |gpu: &Gpu| {
+            let device = gpu.device();
+            format!("{}, compute capability {}", device.name, device.capability)
+        };
+        let first = named(self.gpu());
+        match self.gpus.len() {
+            1 => first,
+            count if self.gpus.iter().all(|gpu| named(gpu) == first) => {
+                format!("{count} x {first}")
+            }
+            _ => self.gpus.iter().map(named).collect::<Vec<_>>().join("; "),
+        }
     }
 
     fn swarm<T: Number>(
@@ -279,11 +363,9 @@ impl Cuda {
         plan: Plan<f64>,
         schedule: SearchSchedule,
     ) -> Result<MakeLanes> {
-        let machine = self.filled_machine(filling)?;
+        let machines = self.filled_machines(filling.as_ref())?;
         let threads = self.asked.threads;
-        Ok(Box::new(move || {
-            Ok(Box::new(KernelLanes::new(machine, objective, plan, schedule, threads)?))
-        }))
+        Ok(Box::new(move || dealt_lanes::on_machines(machines, objective, plan, schedule, threads)))
     }
 
     /// A swarm for a function of this type.
@@ -305,7 +387,7 @@ impl Cuda {
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
         let threads = self.block_threads(plan.particles);
-        let machine = GpuMachine { filling, ..GpuMachine::new(&self.gpu)? };
+        let machine = GpuMachine { filling, ..GpuMachine::new(self.only()?)? };
         Ok(Box::new(KernelSwarm::new(machine, objective, plan, threads, self.asked)?))
     }
 
@@ -318,7 +400,7 @@ impl Cuda {
         let threads = self.block_threads(plan.particles);
         // Whoever evaluates the points is mostly in that stream: then nobody waits for another one.
         let machine =
-            GpuMachine { stream: self.gpu.default_stream(), ..GpuMachine::new(&self.gpu)? };
+            GpuMachine { stream: self.gpu().default_stream(), ..GpuMachine::new(self.only()?)? };
         Ok(Box::new(KernelSwarm::of_kernels(
             machine,
             Box::new(kernels),

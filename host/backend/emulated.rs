@@ -13,9 +13,8 @@ use flockwork_device::{
 };
 
 use super::{
-    Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function,
+    Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function, dealt_lanes,
     function::misnamed,
-    kernel_lanes::KernelLanes,
     kernel_swarm::KernelSwarm,
     machine::{Machine, Queue},
     strategy::{Asked, Capacity, Cooperation, Strategy},
@@ -51,6 +50,7 @@ pub struct Emulated {
     memory: Option<u64>,
     shared_bytes: u32,
     matrices: bool,
+    gpus: u32,
 }
 
 impl Emulated {
@@ -63,6 +63,7 @@ impl Emulated {
             memory: None,
             shared_bytes: SHARED_BYTES,
             matrices: true,
+            gpus: 1,
         }
     }
 
@@ -147,9 +148,33 @@ impl Emulated {
         self
     }
 
+    /// Emulates so many GPUs, each with memory and a schedule of its own: see [`Devices`](super::Devices).
+    /// Does not change a bit of the result.
+    ///
+    /// ```
+    /// use flockwork::{backend::Emulated, objective::Sphere, swarm::{Problem, Search}};
+    ///
+    /// let problem = Problem::new(Sphere, 2)?.shifted(1)?;
+    /// let search = Search::new(problem).searches().with(|o| (o.lanes, o.evaluations) = (4, 2000));
+    /// let one = search.run_on(&Emulated::new(7, 32).with(Sphere), |_| {})?;
+    /// let three = search.run_on(&Emulated::new(7, 32).with_gpus(3).with(Sphere), |_| {})?;
+    /// assert_eq!(one.position, three.position);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn with_gpus(mut self, gpus: u32) -> Self {
+        self.gpus = gpus.max(1);
+        self
+    }
+
     pub(crate) fn machine(&self) -> EmulatorMachine {
         let Self { seed, memory, shared_bytes, matrices, .. } = *self;
         EmulatorMachine { emulator: Emulator::new(seed), memory, shared_bytes, matrices }
+    }
+
+    /// All its GPUs, the first of which is [`Self::machine`].
+    pub(crate) fn machines(&self) -> Vec<EmulatorMachine> {
+        let seed = |nth: u32| self.seed.wrapping_add(u64::from(nth));
+        (0..self.gpus).map(|nth| Self { seed: seed(nth), ..*self }.machine()).collect()
     }
 
     /// The seed of its lane schedule.
@@ -218,8 +243,8 @@ impl<O: Objective> Backend for EmulatedWith<O> {
     ) -> Result<Box<dyn Lanes>> {
         check_function(&plan, function)?;
         let threads = Some(self.emulated.threads);
-        let machine = self.emulated.machine();
-        Ok(Box::new(KernelLanes::new(machine, self.objective, plan, schedule, threads)?))
+        let machines = self.emulated.machines();
+        Ok(dealt_lanes::on_machines(machines, self.objective, plan, schedule, threads)?)
     }
 }
 

@@ -19,6 +19,7 @@ mod choice;
 mod cpu;
 #[cfg(feature = "cuda")]
 mod cuda;
+mod dealt_lanes;
 pub(crate) mod emulated;
 pub(crate) mod feasible;
 mod fixed;
@@ -44,7 +45,7 @@ pub(crate) mod whole;
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub use begun_lanes::MakeLanes;
-pub use choice::{AnyBackend, Choice, Reason};
+pub use choice::{AnyBackend, Choice, Devices, Gpus, Reason};
 pub use cpu::{Cpu, Simd};
 pub(crate) use cpu::{Evaluator, Judged, OnLanes, baseline_lanes, dispatched, narrow};
 #[cfg(feature = "cuda")]

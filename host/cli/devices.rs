@@ -17,12 +17,12 @@ fn gpus() -> String {
 
 #[cfg(feature = "cuda")]
 fn gpus() -> String {
-    use flockwork::cuda::{Availability, availability};
+    use flockwork::cuda::{Availability, availability, link};
 
     let mut lines = String::new();
     match availability() {
         Availability::Available { driver, devices } => {
-            for device in devices {
+            for device in &devices {
                 lines += &format!(
                     "cuda  GPU {}: {}, compute capability {}, {:.1} GiB, {} multiprocessors, \
                      driver for CUDA {driver}\n",
@@ -32,6 +32,13 @@ fn gpus() -> String {
                     device.memory as f64 / (1_u64 << 30) as f64,
                     device.multiprocessors
                 );
+            }
+            for (nth, one) in devices.iter().enumerate() {
+                for other in &devices[nth + 1..] {
+                    let (one, other) = (one.ordinal, other.ordinal);
+                    let joined = link(one, other).map_or_else(|e| e.to_string(), |l| l.to_string());
+                    lines += &format!("      GPU {one} and GPU {other}: {joined}\n");
+                }
             }
         }
         Availability::Unavailable { reason, .. } => lines += &format!("cuda  none: {reason}\n"),

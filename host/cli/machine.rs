@@ -1,11 +1,12 @@
 //! The machine that a run uses, and how.
 
+use anyhow::bail;
 use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use flockwork::{
-    backend::{AnyBackend, Choice, Cooperation, Number, Strategy},
+    backend::{AnyBackend, Choice, Cooperation, Devices, Gpus, Number, Strategy},
     fit::{Fit, Many},
     swarm::Problem,
 };
@@ -27,11 +28,27 @@ pub struct Device {
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     pub threads: usize,
+    /// The NVIDIA GPUs to use, by their numbers in `flockwork devices`: one, several such as 0,1, or all
+    /// [default: the first]. Several share searches (--method cmaes) and many fits; the rest runs on one.
+    /// The result is the same, bit for bit.
+    #[arg(long, value_name = "LIST")]
+    gpus: Option<Gpus>,
 }
 
 impl Device {
-    pub fn select(&self) -> flockwork::Result<AnyBackend> {
-        AnyBackend::select(self.backend, self.threads)
+    /// Where to run.
+    pub fn devices(&self) -> anyhow::Result<Devices> {
+        match &self.gpus {
+            None => Ok(self.backend.into()),
+            Some(gpus) if self.backend == Choice::Cpu => {
+                bail!("--gpus {gpus} names GPUs, and --backend cpu asks for none: leave one out")
+            }
+            Some(gpus) => Ok(Devices::cuda(gpus.clone())),
+        }
+    }
+
+    pub fn select(&self) -> anyhow::Result<AnyBackend> {
+        Ok(AnyBackend::select(self.devices()?, self.threads)?)
     }
 }
 
@@ -112,20 +129,17 @@ impl Machine {
 
     /// The back end that suits a problem.
     pub fn select_for_problem(&self, problem: &Problem) -> anyhow::Result<AnyBackend> {
-        let Device { backend, threads } = self.device;
-        Ok(self.settled(problem.select(backend, threads)?))
+        Ok(self.settled(problem.select(self.device.devices()?, self.device.threads)?))
     }
 
     /// The back end that suits a fit.
     pub fn select_for_fit(&self, fit: &Fit) -> anyhow::Result<AnyBackend> {
-        let Device { backend, threads } = self.device;
-        Ok(self.settled(fit.select(backend, threads)?))
+        Ok(self.settled(fit.select(self.device.devices()?, self.device.threads)?))
     }
 
     /// The back end that suits many fits.
     pub fn select_for_many<T: Number>(&self, many: &Many<T>) -> anyhow::Result<AnyBackend> {
-        let Device { backend, threads } = self.device;
-        Ok(self.settled(many.select(backend, threads)?))
+        Ok(self.settled(many.select(self.device.devices()?, self.device.threads)?))
     }
 
     fn settled(&self, backend: AnyBackend) -> AnyBackend {

@@ -222,9 +222,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         };
         queries.push((find(from)?, find(to)?));
     }
-    let Device { backend, threads } = arguments.device;
+    let (devices, threads) = (arguments.device.devices()?, arguments.device.threads);
     let cpu = Cpu::new(threads)?;
-    let backend = arguments.gpu_memory.limit(graph.select(backend, threads)?);
+    let backend = arguments.gpu_memory.limit(graph.select(devices, threads)?);
     let options =
         PathOptions { paths: arguments.predecessors.is_some() || !arguments.query.is_empty() };
     interrupt::listen()?;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::driver::{self, call};
 use super::error::{Bytes, CudaError, Result};
-use super::sys::{self, CUdevice_attribute as Attribute};
+use super::sys::{self, CUdevice_P2PAttribute as PeerAttribute, CUdevice_attribute as Attribute};
 use super::version::{Capability, Version};
 
 /// Whether this machine has usable GPUs, and if not, why.
@@ -65,8 +65,61 @@ pub fn devices() -> Result<Vec<Device>> {
     }
 }
 
+/// How two GPUs are joined.
+///
+/// ```
+/// use flockwork::cuda::{Availability, Link, availability, link};
+///
+/// if let Availability::Available { devices, .. } = availability()
+///     && let [one, other, ..] = &devices[..]
+/// {
+///     let through_memory = link(one.ordinal, other.ordinal)? == Link::Host;
+///     println!("{}", if through_memory { "through main memory" } else { "directly" });
+/// }
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// Each reads and writes the other's memory, with atomic operations: so it is with NVLink.
+    Atomic,
+    /// Each reads and writes the other's memory: so it is on one PCI Express bus.
+    Direct,
+    /// What passes between them goes through main memory.
+    Host,
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Atomic => "each other's memory, with atomic operations",
+            Self::Direct => "each other's memory",
+            Self::Host => "through main memory",
+        })
+    }
+}
+
+/// How two different GPUs are joined.
+///
+/// # Errors
+/// [`CudaError::NoSuchDevice`], or the driver's error.
+pub fn link(one: u32, other: u32) -> crate::Result<Link> {
+    let (from, to) = (raw(one)?, raw(other)?);
+    let has = |attribute: PeerAttribute| {
+        let mut value = 0;
+        // SAFETY: `value` is written before the call returns; the devices came from the driver.
+        unsafe { call!(cuDeviceGetP2PAttribute(&mut value, attribute, from, to)) }
+            .map_err(CudaError::from)?;
+        Ok::<bool, CudaError>(value != 0)
+    };
+    if !has(PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED)? {
+        return Ok(Link::Host);
+    }
+    let atomic = has(PeerAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)?;
+    Ok(if atomic { Link::Atomic } else { Link::Direct })
+}
+
 /// The number of GPUs visible to this program.
-pub(super) fn count() -> Result<u32> {
+pub fn count() -> Result<u32> {
     driver::start()?;
     let mut count = 0;
     // SAFETY: `count` is written before the call returns.

@@ -48,7 +48,8 @@ mod text;
 mod version;
 
 pub use buffer::{LiveAllocations, live_allocations};
-pub use device::{Availability, Device, availability};
+pub(crate) use device::count;
+pub use device::{Availability, Device, Link, availability, link};
 pub use error::{Code, CudaError, DriverError, LaunchError};
 pub use module::Image;
 pub use version::{Capability, Version};

@@ -106,6 +106,12 @@ macro_rules! enums {
                 CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
             }
 
+            /// A property of a pair of GPUs.
+            CUdevice_P2PAttribute {
+                CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED = 2,
+                CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED = 3,
+            }
+
             /// A property of a kernel.
             CUfunction_attribute {
                 CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
@@ -161,6 +167,12 @@ macro_rules! functions {
                 fn cuDeviceGetCount(count: *mut c_int);
                 fn cuDeviceGetName(name: *mut c_char, length: c_int, device: CUdevice);
                 fn cuDeviceTotalMem_v2(bytes: *mut usize, device: CUdevice);
+                fn cuDeviceGetP2PAttribute(
+                    value: *mut c_int,
+                    attribute: CUdevice_P2PAttribute,
+                    from: CUdevice,
+                    to: CUdevice,
+                );
 
                 fn cuDevicePrimaryCtxRetain(context: *mut CUcontext, device: CUdevice);
                 fn cuDevicePrimaryCtxRelease_v2(device: CUdevice);
@@ -342,7 +354,7 @@ mod tests {
         )* };
     }
     by_name! {
-        CUresult CUdevice_attribute CUfunction_attribute CUjit_option CUDA_KERNEL_NODE_PARAMS
+        CUresult CUdevice_attribute CUdevice_P2PAttribute CUfunction_attribute CUjit_option CUDA_KERNEL_NODE_PARAMS
         CUctx_st CUmod_st CUfunc_st CUstream_st CUevent_st CUgraph_st CUgraphNode_st CUgraphExec_st
     }
 

@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{
     Error, Result, Verdict,
-    backend::{AnyBackend, Backend, Choice, Cpu, Simd},
+    backend::{AnyBackend, Backend, Choice, Cpu, Devices, Simd},
     points,
     swarm::{
         Checkpoint, Mode, Neighbourhood, Options, Outcome, PersonalBest, Precision, Problem,
@@ -799,15 +799,16 @@ impl Fit {
     ///
     /// # Errors
     /// As for [`AnyBackend::select`]; and if a GPU is asked for and the model has no kernels.
-    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
+    pub fn select(&self, devices: impl Into<Devices>, threads: usize) -> Result<AnyBackend> {
+        let devices = devices.into();
         let on_cpu = |why: &str| AnyBackend::cpu(threads, why);
         let why_none = self.model.why_no_kernels();
-        match choice {
-            Choice::Cpu => AnyBackend::select(choice, threads),
+        match devices.choice() {
+            Choice::Cpu => AnyBackend::select(devices, threads),
             Choice::Cuda if let Some(reason) = why_none => {
                 Err(Error::ModelOnGpu { model: self.model_name().to_owned(), reason })
             }
-            Choice::Cuda => AnyBackend::select(choice, threads),
+            Choice::Cuda => AnyBackend::select(devices, threads),
             Choice::Auto if self.gram => on_cpu("a Gram matrix needs no GPU"),
             Choice::Auto if why_none.is_some() => on_cpu("the model has no GPU kernels"),
             Choice::Auto if self.options.mode == Mode::Asynchronous => {
@@ -819,7 +820,7 @@ impl Fit {
             Choice::Auto if self.operations() < WORTH_A_GPU => {
                 on_cpu("the fit is too small to gain from a GPU")
             }
-            Choice::Auto => AnyBackend::select(choice, threads),
+            Choice::Auto => AnyBackend::select(devices, threads),
         }
     }
 

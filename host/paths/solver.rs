@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Result, Verdict,
-    backend::{AnyBackend, Choice, Cpu, Emulated},
+    backend::{AnyBackend, Choice, Cpu, Devices, Emulated},
 };
 
 /// A matrix whose min-plus closure (all shortest distances) is to be computed.
@@ -137,10 +137,11 @@ impl Graph {
     ///
     /// # Errors
     /// As for [`AnyBackend::select`].
-    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
-        if choice == Choice::Auto && self.vertices() < WORTH_A_GPU {
+    pub fn select(&self, devices: impl Into<Devices>, threads: usize) -> Result<AnyBackend> {
+        let devices = devices.into();
+        if devices.choice() == Choice::Auto && self.vertices() < WORTH_A_GPU {
             return AnyBackend::cpu(threads, "the graph is too small to gain from a GPU");
         }
-        AnyBackend::select(choice, threads)
+        AnyBackend::select(devices, threads)
     }
 }

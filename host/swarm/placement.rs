@@ -3,17 +3,17 @@
 use super::Problem;
 use crate::{
     Result,
-    backend::{AnyBackend, Choice, Reason},
+    backend::{AnyBackend, Choice, Devices, Reason},
 };
 
 impl AnyBackend {
     /// As [`AnyBackend::select`], for this problem: does not look for a GPU if the function has no
     /// kernels.
-    pub(crate) fn select_for(problem: &Problem, choice: Choice, threads: usize) -> Result<Self> {
-        if choice == Choice::Auto && !problem.function().has_kernels() {
+    pub(crate) fn select_for(problem: &Problem, devices: &Devices, threads: usize) -> Result<Self> {
+        if devices.choice() == Choice::Auto && !problem.function().has_kernels() {
             return Self::cpu(threads, &no_kernels(problem));
         }
-        Self::select(choice, threads)
+        Self::select(devices.clone(), threads)
     }
 
     /// The back end that runs this problem, and why: this one, or the CPU if [`Choice::Auto`] found

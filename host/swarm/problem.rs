@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::constraints::{Constrained, Constraints};
 use crate::backend::{
-    AnyBackend, Choice,
+    AnyBackend, Choice, Devices,
     function::{Batch, Closure, Function, Named, Typed, constraints_of},
     whole::{Batched, Points, Whole},
 };
@@ -425,7 +425,7 @@ impl Problem {
         Ok(self)
     }
 
-    /// The back end for a choice; `threads` as for [`AnyBackend::select`]. A function without GPU kernels
+    /// The back end for a choice; both as for [`AnyBackend::select`]. A function without GPU kernels
     /// is left to the CPU unless a GPU is asked for.
     ///
     /// ```
@@ -438,12 +438,17 @@ impl Problem {
     ///
     /// # Errors
     /// If a GPU is asked for and there is none, or the function has no kernels for it.
-    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
-        if choice == Choice::Cpu || self.function.has_kernels() {
-            return AnyBackend::select(choice, threads);
+    pub fn select(&self, devices: impl Into<Devices>, threads: usize) -> Result<AnyBackend> {
+        let devices = devices.into();
+        if devices.choice() == Choice::Cpu || self.function.has_kernels() {
+            return AnyBackend::select(devices, threads);
         }
         let (reason, refused) = self.function.why_on_cpu();
-        if choice == Choice::Auto { AnyBackend::cpu(threads, reason) } else { Err(refused) }
+        if devices.choice() == Choice::Auto {
+            AnyBackend::cpu(threads, reason)
+        } else {
+            Err(refused)
+        }
     }
 
     /// The command and its variables, if the function is one.

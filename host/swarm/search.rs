@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result, Verdict,
-    backend::{AnyBackend, Backend, Choice},
+    backend::{AnyBackend, Backend, Devices},
 };
 
 /// A search: built step by step, then run.
@@ -44,7 +44,7 @@ pub struct Search {
     is_replaced: bool,
     /// The options set by explicit steps, which override both.
     chosen: Chosen,
-    choice: Choice,
+    devices: Devices,
     saved: Option<Saved>,
 }
 
@@ -52,9 +52,9 @@ impl Search {
     /// A search with the default options on the first GPU, or on the CPU if there is none. A
     /// function without GPU kernels (a closure, your own objective type) always runs on the CPU.
     pub fn new(problem: Problem) -> Self {
-        let (base, choice) = (Options::default(), Choice::Auto);
+        let (base, devices) = (Options::default(), Devices::default());
         let (published, is_replaced, chosen) = (None, false, Chosen::default());
-        Self { problem, base, published, is_replaced, chosen, choice, saved: None }
+        Self { problem, base, published, is_replaced, chosen, devices, saved: None }
     }
 
     /// Replaces the default options. Options set by other steps stay.
@@ -303,9 +303,9 @@ impl Search {
         self
     }
 
-    /// Chooses the CPU or a GPU.
-    pub fn on(mut self, choice: Choice) -> Self {
-        self.choice = choice;
+    /// Chooses the CPU or a GPU, or several: see [`Devices`].
+    pub fn on(mut self, devices: impl Into<Devices>) -> Self {
+        self.devices = devices.into();
         self
     }
 
@@ -396,7 +396,7 @@ impl Search {
     /// # Errors
     /// As [`minimize`](super::minimize).
     pub fn run_watched<V: Verdict>(self, observe: impl FnMut(&Progress) -> V) -> Result<Outcome> {
-        let backend = AnyBackend::select_for(&self.problem, self.choice, 0)?;
+        let backend = AnyBackend::select_for(&self.problem, &self.devices, 0)?;
         self.run_on(&backend, observe)
     }
 
@@ -418,6 +418,7 @@ impl Search {
 mod tests {
     use super::*;
     use crate::{
+        backend::Choice,
         objective::Sphere,
         swarm::{Method, Preset, Stop},
     };
@@ -484,7 +485,7 @@ mod tests {
                 |s| s.with(|o| o.stop.patience = Some(40)),
                 |_, o| o.stop.patience == Some(40),
             ),
-            ("on", |s| s.on(Choice::Cpu), |s, _| s.choice == Choice::Cpu),
+            ("on", |s| s.on(Choice::Cpu), |s, _| s.devices == Choice::Cpu.into()),
             (
                 "save",
                 |s| s.save("file", Duration::from_secs(1)),

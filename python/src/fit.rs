@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use flockwork::{
-    backend::Choice,
+    backend::Devices,
     fit::{self, Data, Loss},
     formula::Formula,
 };
@@ -87,9 +87,9 @@ impl Fit {
 
     /// Fits it.
     fn run(&self, py: Python<'_>, device: &str, threads: usize) -> PyResult<Fitted> {
-        let choice: Choice = device.parse().map_err(raised)?;
+        let devices: Devices = device.parse().map_err(raised)?;
         let fitted = interruptible(py, |link| {
-            let backend = self.0.select(choice, threads)?;
+            let backend = self.0.select(devices, threads)?;
             self.0.run_on(&backend, |_| link.verdict())
         })?;
         Ok(Fitted(fitted.map_err(raised)?))

@@ -49,7 +49,7 @@ mod _native {
         problem::Problem,
         search::{Asking, minimize, resume, saved},
     };
-    use flockwork::backend::{AnyBackend, Backend, Choice};
+    use flockwork::backend::{AnyBackend, Backend, Devices};
     use pyo3::prelude::*;
 
     /// The version.
@@ -59,9 +59,9 @@ mod _native {
 
     /// What computes with this choice of a device, and why.
     #[pyfunction]
-    fn device(choice: &str, threads: usize) -> PyResult<(String, String)> {
-        let choice: Choice = choice.parse().map_err(super::error::raised)?;
-        let backend = AnyBackend::select(choice, threads).map_err(super::error::raised)?;
+    fn device(device: &str, threads: usize) -> PyResult<(String, String)> {
+        let devices: Devices = device.parse().map_err(super::error::raised)?;
+        let backend = AnyBackend::select(devices, threads).map_err(super::error::raised)?;
         Ok((format!("{}: {}", backend.name(), backend.description()), backend.reason().to_owned()))
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::ControlFlow};
 
 use flockwork::{
-    backend::Choice,
+    backend::Devices,
     fit::{Loss, Many, Stack},
     formula::Formula,
 };
@@ -108,13 +108,13 @@ macro_rules! in_type {
                 observe: Option<Py<PyAny>>,
             ) -> PyResult<Bound<'py, PyDict>> {
                 let many = self.$many(model)?;
-                let choice: Choice = self.device.parse().map_err(raised)?;
+                let devices: Devices = self.device.parse().map_err(raised)?;
                 let threads = self.threads;
                 let is_watched = observe.is_some();
                 let fits = attended(
                     py,
                     |link| {
-                        let backend = many.select(choice, threads)?;
+                        let backend = many.select(devices, threads)?;
                         many.run_on(&backend, |done, all| match is_watched {
                             true => link.tell((done, all)),
                             false => link.verdict(),

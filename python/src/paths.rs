@@ -1,7 +1,7 @@
 //! Shortest paths.
 
 use flockwork::{
-    backend::{Choice, Cpu},
+    backend::{Cpu, Devices},
     paths::{AnyDistances, Distances, Edge, Graph, PathOptions, Weight, Weights},
 };
 use numpy::{
@@ -127,11 +127,11 @@ pub fn distances<'py>(
 ) -> PyResult<Found<'py>> {
     let graph = given.graph(directed)?;
     let weights: Weights = weights.parse().map_err(raised)?;
-    let choice: Choice = device.parse().map_err(raised)?;
+    let devices: Devices = device.parse().map_err(raised)?;
     let cpu = Cpu::new(threads).map_err(raised)?;
     let options = PathOptions { paths: predecessors };
     let found = interruptible(py, |link| {
-        let backend = graph.select(choice, threads)?;
+        let backend = graph.select(devices, threads)?;
         AnyDistances::compute(&graph, weights, &backend, options, |_, _| link.verdict())
     })?;
     match found.map_err(raised)? {

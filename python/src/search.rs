@@ -4,7 +4,7 @@ use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
 use flockwork::{
     Error,
-    backend::{AnyBackend, Choice},
+    backend::{AnyBackend, Devices},
     command::Tally,
     swarm::{
         self, AskTell, Checkpoint, Options, Outcome, Precision, Preset, Progress, Restart, Rule,
@@ -112,11 +112,11 @@ fn run(
     ) -> flockwork::Result<Outcome>
     + Send,
 ) -> PyResult<String> {
-    let choice: Choice = device.0.parse().map_err(raised)?;
+    let devices: Devices = device.0.parse().map_err(raised)?;
     if let Some(called) = called {
         called.begin(problem, observe);
         let outcome = py.detach(|| {
-            let backend = problem.select(choice, device.1)?;
+            let backend = problem.select(devices, device.1)?;
             go(&backend, &mut |_| match called.is_stopped() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -128,7 +128,7 @@ fn run(
     let outcome = attended(
         py,
         |link| {
-            let backend = problem.select(choice, device.1)?;
+            let backend = problem.select(devices, device.1)?;
             let mut last: Option<f64> = None;
             go(&backend, &mut |progress| {
                 let now = progress.elapsed.as_secs_f64();

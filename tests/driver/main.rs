@@ -48,11 +48,12 @@ mod driver {
         unsafe {
             env::set_var("FLOCKWORK_LIBCUDA", library);
             env::set_var("STAND_IN_LOG", log.path());
+            env::set_var("STAND_IN_GPUS", "3");
         }
         let mut arguments = Arguments::from_args();
         // A test's calls are what it adds to the log.
         arguments.test_threads = Some(1);
-        let trials: [Named; 15] = [
+        let trials: [Named; 16] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
@@ -63,6 +64,7 @@ mod driver {
             ("what_a_kernel_does_is_constant_in_it", constants),
             ("restarts_and_histories_are_those_of_the_cpu", restarts),
             ("searches_are_those_of_the_cpu", searches),
+            ("several_gpus_share_searches", several),
             ("told_swarms_are_those_of_the_cpu", told),
             ("whole_fits_are_those_of_the_cpu", fits),
             ("shortest_paths_in_one_launch_and_in_strips", paths),
@@ -243,7 +245,12 @@ mod driver {
     /// Runs the program on the CPU and with the driver, compares the results, and returns the
     /// driver's log.
     fn same(line: &str, on_gpu: &str) -> Result<Vec<String>, Failed> {
-        let (found, log) = log_of(|| json(&format!("{line} {on_gpu} --backend cuda")));
+        same_on(line, &format!("{on_gpu} --backend cuda"))
+    }
+
+    /// As [`same`], where the options ask for a GPU.
+    fn same_on(line: &str, on_gpu: &str) -> Result<Vec<String>, Failed> {
+        let (found, log) = log_of(|| json(&format!("{line} {on_gpu}")));
         let expected = json(&format!("{line} --backend cpu"));
         let (found, expected) = (numbers(found), numbers(expected));
         if found == expected {
@@ -327,6 +334,31 @@ mod driver {
     fn searches() -> Done {
         let log = same("optimize rastrigin --dims 3 --lanes 3 --evaluations 4000 --history 1", "")?;
         check(count(&log, "load search_cmaes_rastrigin_f64") == 1, "its kernel", &log)
+    }
+
+    /// Lanes on each, with their kernels and streams; and what is said of it.
+    fn several() -> Done {
+        let line = "optimize rastrigin --dims 3 --lanes 5 --evaluations 6000 --history 1";
+        for (gpus, count_of) in [("0,2", 2), ("all", 3), ("1", 1)] {
+            let log = same_on(line, &format!("--gpus {gpus}"))?;
+            let loads = count(&log, "load search_cmaes_rastrigin_f64");
+            check(loads == count_of, "its kernel on each", &log)?;
+            let launches = count(&log, "launch search_cmaes_rastrigin_f64");
+            check(launches > 0 && launches.is_multiple_of(count_of), "a launch on each", &log)?;
+        }
+        let devices = program().arg("devices").output()?;
+        let said = text(&devices.stdout);
+        check(said.contains("GPU 1 and GPU 2: each other's memory"), &said, &[])?;
+        let refused = |arguments: &str, what: &str| -> Done {
+            let output = program().args(arguments.split_whitespace()).output()?;
+            let why = text(&output.stderr);
+            check(!output.status.success() && why.contains(what), &why, &[])
+        };
+        let swarm = "optimize rastrigin --dims 3 --particles 50";
+        refused(&format!("{swarm} --gpus all"), "gpus is 0,1,2; it must be one GPU")?;
+        refused(&format!("{line} --gpus 3"), "3")?;
+        refused(&format!("{line} --gpus 0,0"), "numbers of different GPUs")?;
+        refused(&format!("{line} --gpus 1 --backend cpu"), "leave one out")
     }
 
     /// The driver's memory is the processor's, so that a test can evaluate points there.

@@ -3,11 +3,13 @@
 //! kernels that `main.rs` uses.
 //!
 //! Environment variables: `STAND_IN_LOG` names a file that gets a line for each operation;
-//! `STAND_IN_WITHOUT_GRAPHS` makes a driver without graphs.
+//! `STAND_IN_WITHOUT_GRAPHS` makes a driver without graphs; `STAND_IN_GPUS` is how many GPUs it has, or 1.
+//! A kernel runs only in a stream of the GPU that it was loaded for.
 
 #![allow(non_snake_case, reason = "the driver's names")]
 
 use std::{
+    cell::Cell,
     env,
     ffi::{CStr, c_char, c_int, c_uint, c_void},
     fs::{File, OpenOptions},
@@ -125,6 +127,8 @@ struct Loaded {
     kernel: &'static Known,
     /// The most threads of a block, as declared in its text.
     most_threads: u32,
+    /// The GPU that it was loaded for.
+    gpu: usize,
 }
 
 /// The parameters of cuLaunchKernel, except the stream.
@@ -141,7 +145,7 @@ impl Launch {
     /// The arguments' buffers are as the kernel documents them.
     unsafe fn run(&self, how: &str) -> Answer {
         // SAFETY: it stays loaded while it is launched.
-        let Loaded { kernel, most_threads } = unsafe { &*self.function };
+        let Loaded { kernel, most_threads, .. } = unsafe { &*self.function };
         log(&format!("{how} {}", kernel.name));
         if self.threads > *most_threads {
             return INVALID_VALUE;
@@ -173,10 +177,37 @@ macro_rules! driver {
     )* };
 }
 
-/// A handle for an object without state.
+thread_local! {
+    /// The GPU whose context is current.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The most GPUs.
+const GPUS: usize = 8;
+
+/// A handle for an object of the current GPU without other state.
 fn some() -> *mut c_void {
     static NEXT: AtomicUsize = AtomicUsize::new(1);
-    ptr::without_provenance_mut(NEXT.fetch_add(1, Ordering::Relaxed))
+    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+    ptr::without_provenance_mut(nth * GPUS + CURRENT.get())
+}
+
+/// The GPU of a stream; the default streams, which are small numbers, are those of the current one.
+fn gpu_of(stream: *mut c_void) -> usize {
+    if stream.addr() < GPUS { CURRENT.get() } else { stream.addr() % GPUS }
+}
+
+/// Whether a kernel was loaded for the GPU of a stream.
+///
+/// # Safety
+/// The kernel is loaded.
+unsafe fn is_there(function: *const Loaded, stream: *mut c_void) -> bool {
+    // SAFETY: the caller's promise.
+    let there = unsafe { (*function).gpu } == gpu_of(stream);
+    if !there {
+        eprintln!("a kernel was launched on a GPU that it was not loaded for");
+    }
+    there
 }
 
 driver! {
@@ -184,8 +215,12 @@ driver! {
     fn cuInit(_flags: c_uint) { DONE }
     /// CUDA 13.0.
     fn cuDriverGetVersion(version: *mut c_int) { *version = 13_000; DONE }
-    /// One.
-    fn cuDeviceGetCount(count: *mut c_int) { *count = 1; DONE }
+    /// One, or as many as it is told.
+    fn cuDeviceGetCount(count: *mut c_int) {
+        let told = env::var("STAND_IN_GPUS").ok().and_then(|gpus| gpus.parse().ok());
+        *count = told.unwrap_or(1).clamp(1, GPUS as c_int);
+        DONE
+    }
     /// Its number.
     fn cuDeviceGet(device: *mut c_int, ordinal: c_int) { *device = ordinal; DONE }
     /// Its name.
@@ -227,9 +262,14 @@ driver! {
         };
         DONE
     }
-    /// A context.
-    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, _device: c_int) {
-        *context = some();
+    /// The same memory for all.
+    fn cuDeviceGetP2PAttribute(value: *mut c_int, _attribute: c_int, _from: c_int, _to: c_int) {
+        *value = 1;
+        DONE
+    }
+    /// A GPU's context.
+    fn cuDevicePrimaryCtxRetain(context: *mut *mut c_void, device: c_int) {
+        *context = ptr::without_provenance_mut(1 + device as usize);
         DONE
     }
     /// Releases it.
@@ -237,7 +277,10 @@ driver! {
     /// None, so it is set each time.
     fn cuCtxGetCurrent(context: *mut *mut c_void) { *context = ptr::null_mut(); DONE }
     /// Sets it.
-    fn cuCtxSetCurrent(_context: *mut c_void) { DONE }
+    fn cuCtxSetCurrent(context: *mut c_void) {
+        CURRENT.set(context.addr().saturating_sub(1));
+        DONE
+    }
     /// Everything runs at once.
     fn cuCtxSynchronize() { DONE }
     /// The range of stream priorities.
@@ -366,7 +409,7 @@ driver! {
         // Halves of 64-bit words that were arguments.
         let constants = if text.contains("mov.b32 flockwork_low, ") { " constants" } else { "" };
         log(&format!("load {name} {most_threads}{constants}"));
-        *module = Box::into_raw(Box::new(Loaded { kernel, most_threads })).cast();
+        *module = Box::into_raw(Box::new(Loaded { kernel, most_threads, gpu: CURRENT.get() })).cast();
         DONE
     }
     /// Unloads it.
@@ -423,10 +466,13 @@ driver! {
         block_y: c_uint,
         block_z: c_uint,
         shared: c_uint,
-        _stream: *mut c_void,
+        stream: *mut c_void,
         parameters: *mut *mut c_void,
         extra: *mut *mut c_void,
     ) {
+        if !is_there(function.cast(), stream) {
+            return INVALID_VALUE;
+        }
         let (grid, block) = ([x, y, z], [block_x, block_y, block_z]);
         Described { function, grid, block, shared, parameters, extra }.launch().run("launch")
     }
@@ -440,9 +486,12 @@ driver! {
         block_y: c_uint,
         block_z: c_uint,
         shared: c_uint,
-        _stream: *mut c_void,
+        stream: *mut c_void,
         parameters: *mut *mut c_void,
     ) {
+        if !is_there(function.cast(), stream) {
+            return INVALID_VALUE;
+        }
         let (grid, block, extra) = ([x, y, z], [block_x, block_y, block_z], ptr::null_mut());
         let launch = Described { function, grid, block, shared, parameters, extra }.launch();
         if launch.blocks > (MULTIPROCESSORS * BLOCKS) as u32 {
@@ -502,8 +551,11 @@ driver! {
         DONE
     }
     /// Runs the launches one after the other.
-    fn cuGraphLaunch(executable: *mut Graph, _stream: *mut c_void) {
+    fn cuGraphLaunch(executable: *mut Graph, stream: *mut c_void) {
         let launches = &(*executable).0;
+        if !launches.iter().all(|launch| is_there(launch.function, stream)) {
+            return INVALID_VALUE;
+        }
         log(&format!("graph of {}", launches.len()));
         for launch in launches {
             let answer = launch.run("graph's launch");

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use flockwork::{
-    backend::{Cpu, Cuda},
+    backend::{Cpu, Cuda, Gpus},
     cuda::live_allocations,
     fit::{self, MODELS},
     swarm::{Precision, Progress},
@@ -40,6 +40,15 @@ const MANY_FORMULAS: [(&str, &str, u32); 7] = [
     ("turns", "a*sinpi(b*x) + cospi(c)*tan(x/8) + asin(b/9)*acos(c/9) + atan(a)*cosh(c)", 1),
     ("once", "exp(-a)*sqrt(b^2 + 1)*x", 1),
 ];
+
+/// More than a piece for each GPU, and little memory.
+fn in_pieces(gpu: Cuda) -> Result<(), Failed> {
+    let case = ManyCase { weights: Weights::Own, ..ManyCase::of(200_000, 9, 0) };
+    same_many_named("michaelis_menten", &case, &gpu)?;
+    let case = ManyCase { own_arguments: true, missing: true, ..ManyCase::of(30_000, 20, 2) };
+    same_many_named("michaelis_menten", &case, &gpu.with_memory(4_000_000))?;
+    Ok(())
+}
 
 pub fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
@@ -87,14 +96,9 @@ pub fn trials() -> Vec<Trial> {
             other => Err(format!("{other:?}").into()),
         }
     }));
-    trials.push(Trial::test("same_many_as_cpu::in_pieces", || {
-        let gpu = Cuda::open(0)?;
-        // More than a piece, and little memory.
-        let case = ManyCase { weights: Weights::Own, ..ManyCase::of(200_000, 9, 0) };
-        same_many_named("michaelis_menten", &case, &gpu)?;
-        let case = ManyCase { own_arguments: true, missing: true, ..ManyCase::of(30_000, 20, 2) };
-        same_many_named("michaelis_menten", &case, &gpu.with_memory(4_000_000))?;
-        Ok(())
+    trials.push(Trial::test("same_many_as_cpu::in_pieces", || in_pieces(Cuda::open(0)?)));
+    trials.push(Trial::test("same_many_as_cpu::in_pieces_on_all_gpus", || {
+        in_pieces(Cuda::open_several(&Gpus::All)?)
     }));
     for (name, formula, columns) in FORMULAS {
         trials.push(Trial::test(format!("same_fits_as_cpu::formula_{name}"), move || {

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use flockwork::{
-    backend::Cuda,
+    backend::{Cuda, Gpus},
     registry::OBJECTIVES,
     swarm::{Checkpoint, Outcome, Problem, Progress, Search, Searches},
 };
@@ -24,6 +24,7 @@ pub fn trials() -> Vec<Trial> {
         same(&problem, 256, 600_000)
     }));
     trials.push(Trial::test("searches_resume_on_the_other_machine", resumed));
+    trials.push(Trial::test("same_searches_on_all_gpus", on_all));
     trials
 }
 
@@ -53,6 +54,26 @@ fn same(problem: &Problem, lanes: u32, evaluations: u64) -> Result<(), Failed> {
         equal(&search.clone().run_on(&cpu(), go)?, &search.clone().run_on(&gpu, go)?)?;
     }
     Ok(())
+}
+
+/// Dealt out to all GPUs, whole or begun on one of them; and what cannot be is refused.
+fn on_all() -> Result<(), Failed> {
+    let problem = Problem::named("rastrigin", 24)?.shifted(1)?.rotated(2)?;
+    let (one, all) = (Cuda::open(0)?, Cuda::open_several(&Gpus::All)?);
+    for lanes in [3, 256] {
+        let search = of(&problem, lanes, 600_000);
+        equal(&search.clone().run_on(&one, go)?, &search.clone().run_on(&all, go)?)?;
+    }
+    let swarm = Search::new(problem).with(|o| o.iterations = 3).run_on(&all, go);
+    match (all.gpus().len(), swarm.map_err(|error| error.to_string())) {
+        (1, Ok(_)) => {}
+        (2.., Err(why)) if why.contains("it must be one GPU") => {}
+        (gpus, other) => return Err(format!("{gpus} GPUs: {:?}", other.map(|_| ())).into()),
+    }
+    let formula = "sum(i in 0..n-1: (x[i]-0.3)^4 - cos(9*x[i]))".parse()?;
+    let problem = Problem::from_formula_of_x(&formula, vec![-2.0; 6], vec![3.0; 6])?;
+    let search = of(&problem, 64, 300_000);
+    equal(&search.clone().run_on(&one, go)?, &search.run_on(&all, go)?)
 }
 
 /// Interrupted on one machine after a few rounds, and resumed on the other.

@@ -132,7 +132,8 @@ fn evaluate_inlined<O: Objective, T: Scalar, const N: usize>(
         let mut image = RowsMut { rows: tile.image, first };
         // SAFETY: the plan that the view was made from has bounds, variables and rotation rows for each
         // dimension, aligned like `FourWords`.
-        let fitness: Lanes<T, N> = unsafe { view::evaluate(objective, view, &position, &mut image) };
+        let fitness: Lanes<T, N> =
+            unsafe { view::evaluate(objective, view, &position, &mut image) };
         *some = fitness.0;
     }
 }

@@ -83,8 +83,14 @@ fn move_inlined<T: Scalar, const N: usize>(
     by: Move<T>,
     motion: Motion,
 ) {
-    let mut flock =
-        SideBySide::<T, N> { settings, around, tile, lane: 0, first: by.first, neighbourhood_bests: None };
+    let mut flock = SideBySide::<T, N> {
+        settings,
+        around,
+        tile,
+        lane: 0,
+        first: by.first,
+        neighbourhood_bests: None,
+    };
     for lane in (0..TILE).step_by(N) {
         let by = Move { first: by.first + lane as u32, ..by };
         (flock.lane, flock.first) = (lane, by.first);

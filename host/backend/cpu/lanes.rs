@@ -42,7 +42,7 @@ impl CpuLanes {
         schedule: Schedule,
     ) -> Result<Self> {
         check_function(&plan, function)?;
-        memory::check(numbers(&schedule) * size_of::<f64>() as u128)?;
+        memory::check(numbers(&schedule, 0..schedule.lanes) * size_of::<f64>() as u128)?;
         let lanes = (0..schedule.lanes)
             .map(|lane| memory::zeroed(layout(&schedule, lane).length() as usize))
             .collect::<Result<_>>()?;

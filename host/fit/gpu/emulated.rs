@@ -47,8 +47,8 @@ pub struct EmulatedFit<M> {
 }
 
 impl<M> EmulatedFit<M> {
-    pub(in crate::fit) fn machine(&self) -> EmulatorMachine {
-        self.emulated.machine()
+    pub(in crate::fit) fn machines(&self) -> Vec<EmulatorMachine> {
+        self.emulated.machines()
     }
 }
 

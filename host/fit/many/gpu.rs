@@ -1,5 +1,5 @@
-//! Many fits by a GPU's kernel: in pieces, so that copies overlap with the work and data larger than the
-//! GPU's memory pass through it.
+//! Many fits by the kernel of one or several GPUs: in pieces, so that copies overlap with the work and data
+//! larger than a GPU's memory pass through it.
 
 #[cfg(feature = "cuda")]
 use std::ops::ControlFlow;
@@ -26,11 +26,13 @@ use crate::{
     },
 };
 
-/// Pieces that the data sets are cut into, if they are large enough.
+/// Pieces for each GPU that the data sets are cut into, if they are large enough.
 const PIECES: usize = 8;
 /// The fewest data sets of a piece: enough for all lanes of a GPU, several times.
 const FEWEST: usize = 1 << 16;
-/// Pieces that are in memory at once.
+/// Fewer data sets than this are left to one GPU.
+const WORTH_DEALING: usize = 1 << 13;
+/// Pieces that are in a GPU's memory at once.
 const SLOTS: usize = 2;
 
 /// The shortest time of some repetitions with everything in a machine's memory.
@@ -45,7 +47,7 @@ pub(super) fn timed<Mo: Model, M: Machine, T: Number>(
     let sets = job.stack.sets();
     let numbers = Held::zeroed(sets * job.width())?;
     let room = &mut Room { numbers, words: Held::zeroed(sets * WORDS)? };
-    of_model::<Mo, M, T>(machine, job, room, watch, Some((times, &mut least)))?;
+    of_model::<Mo, M, T>(&[machine], job, room, watch, Some((times, &mut least)))?;
     Ok(least)
 }
 
@@ -69,26 +71,30 @@ struct Slot<M: Machine, T: Number> {
     fitted: Option<M::Mark>,
 }
 
-/// Fits them on a machine that has kernels of this model.
-pub(super) fn on_machine<Mo: Model, M: Machine, T: Number>(
-    machine: &M,
+/// Fits them on machines that have kernels of this model: at least one.
+pub(super) fn on_machines<Mo: Model, M: Machine, T: Number>(
+    machines: &[M],
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
 ) -> Result<()> {
-    of_model::<Mo, M, T>(machine, job, room, watch, None)
+    let machines: Vec<&M> = machines.iter().collect();
+    of_model::<Mo, M, T>(&machines, job, room, watch, None)
 }
 
 /// The same, and timed if that is asked for.
 fn of_model<Mo: Model, M: Machine, T: Number>(
-    machine: &M,
+    machines: &[&M],
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
     timed: Option<(u32, &mut Duration)>,
 ) -> Result<()> {
-    let kernel = Tailored::<M, Many<Mo, T>>::new();
-    in_pieces(machine, &mut Loaded(machine, kernel), job, room, watch, timed)
+    let mut loaded: Vec<_> =
+        machines.iter().map(|&m| Loaded(m, Tailored::<M, Many<Mo, T>>::new())).collect();
+    let mut on: Vec<On<'_, M, T>> =
+        loaded.iter_mut().map(|kernel| On { machine: kernel.0, kernel }).collect();
+    in_pieces(&mut on, job, room, watch, timed)
 }
 
 /// The kernel of some model, so that the rest is compiled once and not for each model.
@@ -112,11 +118,25 @@ impl<T, M: Machine, K: Kernel<Arguments = Arguments<T>>> Fitting<T> for Loaded<'
     }
 }
 
+/// A machine, and the kernel there.
+struct On<'a, M, T> {
+    machine: &'a M,
+    kernel: &'a mut dyn Fitting<T>,
+}
+
+/// What all data sets share, in a machine's memory: nothing where each has its own.
+struct Shared<M: Machine, T: Number> {
+    bounds: M::Buffer<T>,
+    arguments: Option<M::Buffer<T>>,
+    weights: Option<M::Buffer<T>>,
+    boxes: Option<M::Buffer<T>>,
+    begin: Option<M::Buffer<T>>,
+}
+
 /// The same for any model; if `timed` is given, all in one piece, whose launch is repeated as often and
 /// timed.
 fn in_pieces<M: Machine, T: Number>(
-    machine: &M,
-    kernel: &mut dyn Fitting<T>,
+    machines: &mut [On<'_, M, T>],
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
@@ -139,28 +159,48 @@ fn in_pieces<M: Machine, T: Number>(
     ];
     let shared = shared.into_iter().filter(|&(own, _)| own == 0).map(|(_, length)| length);
     let shared = (shared.sum::<usize>() + job.bounds.len()) * size_of::<T>();
-    let free = machine.memory()?.map_or(u64::MAX, |free| free.saturating_sub(shared as u64));
-    let most = usize::try_from(free / (SLOTS * bytes) as u64).unwrap_or(usize::MAX);
-    if most == 0 {
-        let (needed, available) = ((shared + SLOTS * bytes) as u128, machine.memory()?);
-        return Err(Error::Memory { needed, available });
+    let mut most = usize::MAX;
+    for On { machine, .. } in &*machines {
+        let memory = machine.memory()?;
+        let free = memory.map_or(u64::MAX, |free| free.saturating_sub(shared as u64));
+        most = most.min(usize::try_from(free / (SLOTS * bytes) as u64).unwrap_or(usize::MAX));
+        if most == 0 {
+            return Err(Error::Memory {
+                needed: (shared + SLOTS * bytes) as u128,
+                available: memory,
+            });
+        }
     }
+    // Few data sets that fit into one memory are fitted before another GPU has begun.
+    let dealt = machines.len().min(sets.div_ceil(WORTH_DEALING.min(most)));
+    let machines = &mut machines[..dealt];
     let piece = match timed {
         Some(_) => sets.min(most),
-        None => sets.div_ceil(PIECES).max(FEWEST).min(sets).min(most),
+        None => {
+            let largest = sets.div_ceil(PIECES * dealt).max(FEWEST).min(sets.div_ceil(dealt));
+            // As many for each machine, of the same size.
+            let rounds = sets.div_ceil(largest.min(most) * dealt);
+            sets.div_ceil(rounds * dealt)
+        }
     };
-    let slots = SLOTS.min(sets.div_ceil(piece));
+    let slots = (SLOTS * dealt).min(sets.div_ceil(piece));
 
-    let upload = |is_shared: bool, numbers: &[T]| match is_shared && !numbers.is_empty() {
-        true => machine.upload(numbers).map(Some),
-        false => Ok(None),
+    let on_each = |On { machine, .. }: &On<'_, M, T>| -> Result<Shared<M, T>> {
+        let upload = |is_shared: bool, numbers: &[T]| match is_shared && !numbers.is_empty() {
+            true => machine.upload(numbers).map(Some),
+            false => Ok(None),
+        };
+        Ok(Shared {
+            bounds: machine.upload(&job.bounds)?,
+            arguments: upload(own_arguments == 0, &stack.arguments)?,
+            weights: upload(own_weights == 0, &stack.weights)?,
+            boxes: upload(own_boxes == 0, &job.boxes)?,
+            begin: upload(own_begin == 0, job.begin.numbers())?,
+        })
     };
-    let bounds = machine.upload(&job.bounds)?;
-    let arguments = upload(own_arguments == 0, &stack.arguments)?;
-    let weights = upload(own_weights == 0, &stack.weights)?;
-    let boxes = upload(own_boxes == 0, &job.boxes)?;
-    let begin = upload(own_begin == 0, job.begin.numbers())?;
-    let slot = |_| -> Result<Slot<M, T>> {
+    let shared: Vec<Shared<M, T>> = machines.iter().map(on_each).collect::<Result<_>>()?;
+    let slot = |nth: usize| -> Result<Slot<M, T>> {
+        let machine = machines[nth % dealt].machine;
         let own = |each: usize| match each {
             0 => Ok(None),
             each => machine.zeroed::<T>(piece * each).map(Some),
@@ -178,10 +218,12 @@ fn in_pieces<M: Machine, T: Number>(
         })
     };
     let mut slots: Vec<Slot<M, T>> = (0..slots).map(slot).collect::<Result<_>>()?;
-    stack.targets.pin(machine);
-    job.begin.pin(machine);
-    room.numbers.pin(machine);
-    room.words.pin(machine);
+    // For all of them.
+    let first = machines[0].machine;
+    stack.targets.pin(first);
+    job.begin.pin(first);
+    room.numbers.pin(first);
+    room.words.pin(first);
     let (results, words) = (room.numbers.numbers_mut(), room.words.numbers_mut());
 
     let firsts: Vec<usize> = (0..sets).step_by(piece).collect();
@@ -190,7 +232,8 @@ fn in_pieces<M: Machine, T: Number>(
         for (nth, &first) in firsts.iter().enumerate() {
             let count = piece.min(sets - first);
             let length = slots.len();
-            let slot = &mut slots[nth % length];
+            let (slot, shared) = (&mut slots[nth % length], &shared[nth % length % dealt]);
+            let On { machine, kernel } = &mut machines[nth % length % dealt];
             if let Some(copied) = &slot.copied {
                 machine.reach(copied)?;
                 let done = firsts[nth - length] + piece;
@@ -237,12 +280,12 @@ fn in_pieces<M: Machine, T: Number>(
                     own_begin: u32::from(own_begin > 0),
                     rows: rows as u32,
                     fits: count as u32,
-                    arguments: reads(&slot.arguments, &arguments),
+                    arguments: reads(&slot.arguments, &shared.arguments),
                     targets: machine.read_only(&slot.targets),
-                    weights: reads(&slot.weights, &weights),
-                    bounds: machine.read_only(&bounds),
-                    boxes: reads(&slot.boxes, &boxes),
-                    begin: reads(&slot.begin, &begin),
+                    weights: reads(&slot.weights, &shared.weights),
+                    bounds: machine.read_only(&shared.bounds),
+                    boxes: reads(&slot.boxes, &shared.boxes),
+                    begin: reads(&slot.begin, &shared.begin),
                     results: machine.read_write(&slot.results),
                     words: machine.read_write(&slot.words),
                 };
@@ -270,7 +313,7 @@ fn in_pieces<M: Machine, T: Number>(
     };
     let made = queued();
     // Whatever happened: what is copied to must not be freed before.
-    let finished = machine.finish();
+    let finished = machines.iter().map(|on| on.machine.finish()).fold(Ok(()), Result::and);
     made.and(finished)?;
     results[ended * width..].fill(T::nearest(f64::NAN));
     words[ended * WORDS..].fill(End::NotFitted as u32);

@@ -44,7 +44,7 @@ use super::{
 };
 use crate::{
     Error, Result, Verdict,
-    backend::{AnyBackend, Choice, Number, Simd, in_each},
+    backend::{AnyBackend, Choice, Devices, Number, Simd, in_each},
     formula::Formula,
 };
 
@@ -580,10 +580,11 @@ impl<T: Number> Many<T> {
     ///
     /// # Errors
     /// As [`AnyBackend::select`], and if a GPU is asked for that cannot fit this model.
-    pub fn select(&self, choice: Choice, threads: usize) -> Result<AnyBackend> {
+    pub fn select(&self, devices: impl Into<Devices>, threads: usize) -> Result<AnyBackend> {
+        let devices = devices.into();
         let why = self.model.why_no_kernels(self.sought.len());
-        match (choice, why) {
-            (Choice::Cpu, _) | (_, None) => AnyBackend::select(choice, threads),
+        match (devices.choice(), why) {
+            (Choice::Cpu, _) | (_, None) => AnyBackend::select(devices, threads),
             (Choice::Auto, Some(why)) => AnyBackend::cpu(threads, &why),
             (Choice::Cuda, Some(reason)) => {
                 Err(Error::ModelOnGpu { model: self.name.clone(), reason })

@@ -109,9 +109,7 @@ struct Directed<'a, T, const D: usize> {
     first: usize,
 }
 
-impl<T: Number, const N: usize, const D: usize> Point<Dual<Lanes<T, N>, D>>
-    for Directed<'_, T, D>
-{
+impl<T: Number, const N: usize, const D: usize> Point<Dual<Lanes<T, N>, D>> for Directed<'_, T, D> {
     #[inline(always)]
     fn at(&self, parameter: u32) -> Dual<Lanes<T, N>, D> {
         let index = parameter as usize;
@@ -160,7 +158,7 @@ fn in_directions<M: Model, T: Number, const N: usize, const D: usize>(
             for (row, block) in block.chunks_exact_mut(point.len() + 1).take(rows).enumerate() {
                 let prediction: Dual<Lanes<T, N>, D> =
                     model.predict(&directed, Row::new(&held, row), shape);
-                let mut set = |to: &mut Side<T>, of: Lanes<T, N>| {
+                let set = |to: &mut Side<T>, of: Lanes<T, N>| {
                     to.0[lane..lane + N].copy_from_slice(&of.0);
                 };
                 set(&mut block[0], prediction.value);
@@ -192,12 +190,12 @@ impl<M: Model, T: Number> ManyModel<T> for Typed<M> {
         room: &mut Room<T>,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        gpu::on_machine::<M, _, T>(&gpu.machine()?, job, room, watch)
+        gpu::on_machines::<M, _, T>(&gpu.filled_machines(None)?, job, room, watch)
     }
 
     #[cfg(feature = "cuda")]
     fn timed_on_gpu(&self, gpu: &Cuda, job: &Job<'_, T>, times: u32) -> Result<Duration> {
-        gpu::timed::<M, _, T>(&gpu.machine()?, job, times)
+        gpu::timed::<M, _, T>(&gpu.filled_machines(None)?[0], job, times)
     }
 }
 
@@ -322,14 +320,14 @@ impl<T: Number> ManyModel<T> for Written<T> {
         room: &mut Room<T>,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let filling = Arc::new(Filling::of_slopes(&self.layout()?));
-        let machine = gpu.filled_machine(Some(filling))?;
-        gpu::on_machine::<FormulaRow, _, T>(&machine, job, room, watch)
+        let filling: Arc<dyn crate::cuda::Filling> = Arc::new(Filling::of_slopes(&self.layout()?));
+        let machines = gpu.filled_machines(Some(&filling))?;
+        gpu::on_machines::<FormulaRow, _, T>(&machines, job, room, watch)
     }
 
     #[cfg(feature = "cuda")]
     fn timed_on_gpu(&self, gpu: &Cuda, job: &Job<'_, T>, times: u32) -> Result<Duration> {
-        let filling = Arc::new(Filling::of_slopes(&self.layout()?));
-        gpu::timed::<FormulaRow, _, T>(&gpu.filled_machine(Some(filling))?, job, times)
+        let filling: Arc<dyn crate::cuda::Filling> = Arc::new(Filling::of_slopes(&self.layout()?));
+        gpu::timed::<FormulaRow, _, T>(&gpu.filled_machines(Some(&filling))?[0], job, times)
     }
 }

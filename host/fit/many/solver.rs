@@ -110,7 +110,7 @@ impl<M: Model> Solves for EmulatedFit<M> {
         if let Some(reason) = job.model.why_no_kernels(job.settings.parameters as usize) {
             return Err(Error::ModelOnGpu { model: job.name.to_owned(), reason });
         }
-        gpu::on_machine::<M, _, T>(&self.machine(), job, room, watch)
+        gpu::on_machines::<M, _, T>(&self.machines(), job, room, watch)
     }
 
     fn describe(&self) -> String {

@@ -45,8 +45,9 @@ def device(device: str = "auto", *, threads: int = 0) -> str:
 
     Parameters
     ----------
-    device : {"auto", "cpu", "cuda"}
-        The first NVIDIA GPU if there is one; the CPU; the GPU or an error.
+    device : str
+        ``"auto"``: the first NVIDIA GPU if there is one; ``"cpu"``; ``"cuda"``: that GPU or an error;
+        ``"cuda:0,1"`` or ``"cuda:all"``: these GPUs.
     threads : int
         Threads on a CPU, 0 for one for each core.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -95,10 +96,13 @@ def number(name: str, value: Any) -> float:
     return found
 
 
+_DEVICE = re.compile(r"auto|cpu|cuda(:(all|\d+(,\d+)*))?")
+
+
 def device_and_threads(device: Any, threads: Any) -> tuple[str, int]:
     """Where to calculate."""
-    if device not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"device is {device!r}; it must be auto, cpu or cuda")
+    if not isinstance(device, str) or not _DEVICE.fullmatch(device):
+        raise ValueError(f"device is {device!r}; it must be auto, cpu, cuda, or GPUs as in cuda:0,1 or cuda:all")
     return device, whole("threads", threads)
 
 

@@ -705,8 +705,9 @@ def fit(
         Whether there are many fits; without it, whether y has two dimensions.
     y_name : str
         The name of y, for pictures.
-    device : {"auto", "cpu", "cuda"}
-        Where to calculate.
+    device : str
+        Where to calculate: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as in
+        ``"cuda:0,1"`` or ``"cuda:all"``, which share many fits.
     threads : int
         On a CPU, 0 for one for each core. No bit of the result depends on it.
     progress : bool

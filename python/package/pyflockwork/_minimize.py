@@ -412,8 +412,10 @@ def minimize(
         Any other option, by its name in the library: ``{"stop": {"patience": 50}}`` with
         ``method="swarm"``. Searches have only those of `seed`, `stop` (evaluations, target, seconds)
         and `searches`.
-    device : {"auto", "cpu", "cuda"}
-        Where a formula is evaluated.
+    device : str
+        Where a formula is evaluated: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as in
+        ``"cuda:0,1"`` or ``"cuda:all"``, which share a search (``method="cmaes"``). No bit of the result depends
+        on it.
     threads : int
         On a CPU, 0 for one for each core. No bit of the result depends on it.
     save : path, optional
@@ -467,7 +469,7 @@ def minimize(
                 raise ValueError(f"{name} is for Python functions, not for {of}{hint}")
     if is_function and vectorized and workers != 1:
         warnings.warn("vectorized: all points are passed at once, and workers have none", stacklevel=2)
-    if is_function and device == "cuda":
+    if is_function and str(device).startswith("cuda"):
         raise ValueError("a Python function is evaluated on the CPU: leave device out, or pass a formula")
     given: dict[str, Any] = {"particles": particles, "maxiter": maxiter, "rule": rule, "precision": precision}
     saved = None if save is None else os.fspath(save)

@@ -66,8 +66,9 @@ def shortest_paths(
     dtype : {None, "float64", "float32", "int32", "uint16"}
         What to calculate in and to return. Without it, what holds whole weights exactly, or float64;
         the result is then float64, as SciPy's.
-    device : {"auto", "cpu", "cuda"}
-        Where to calculate: a GPU from some thousand vertices on.
+    device : str
+        Where to calculate: ``"auto"`` (a GPU from some thousand vertices on), ``"cpu"``, ``"cuda"`` (the first
+        GPU) or one by number as in ``"cuda:1"``.
     threads : int
         On a CPU, 0 for one for each core.
 

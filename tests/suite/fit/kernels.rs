@@ -50,6 +50,10 @@ fn many_fits_pass_through_little_memory() {
     for bytes in [4_000, 12_000] {
         let emulated = Emulated::new(3, 32).with_memory(bytes);
         same_many_named("logistic", &case, &emulated).unwrap();
+        // Dealt out to several GPUs, each with as little.
+        for gpus in [2, 3] {
+            same_many_named("logistic", &case, &emulated.with_gpus(gpus)).unwrap();
+        }
     }
     let many = many::<f64>("logistic", &case);
     let refused =

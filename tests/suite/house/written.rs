@@ -87,6 +87,8 @@ fn cargo(crate_folder: &Path, arguments: &[&str]) -> Output {
         .arg("--offline")
         .current_dir(crate_folder)
         .env("CARGO_TARGET_DIR", here().join("target/outside"))
+        // Nobody debugs them.
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env_remove("FLOCKWORK_DEVICE_RUSTC")
         .output()
         .unwrap()
@@ -166,6 +168,7 @@ fn crates_of_ones_own_have_kernels() {
         .args(["run", "--offline"])
         .current_dir(&bowl)
         .env("CARGO_TARGET_DIR", here().join("target/outside"))
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("FLOCKWORK_DEVICE_RUSTC", "none")
         .output()
         .unwrap();

@@ -161,6 +161,9 @@ fn the_kernel_in_the_emulator_gives_the_bits_of_the_cpu() {
                 let emulated = Emulated::new(seed, threads).with(objective);
                 assert_same(&whole, &run_on(&search, &emulated), O::INFO.name);
             }
+            // Dealt out, also to more GPUs than there are lanes.
+            let several = Emulated::new(3, 32).with_gpus(3).with(objective);
+            assert_same(&whole, &run_on(&search, &several), O::INFO.name);
         }
     }
     same(Sphere, 1, 2, 4000);
