@@ -259,6 +259,8 @@ def test_more_mistakes_are_told():
     for match, more in (
         ("method is", {"method": "annealing"}),
         ("device is", {"device": "tpu"}),
+        ("device is", {"device": "cuda:one"}),
+        ("numbers of different GPUs", {"device": "cuda:0,0"}),
         ("threads is", {"threads": -1}),
         ("workers is", {"workers": 0}),
         ("option of swarms", {"method": "cmaes", "particles": 10}),

@@ -73,3 +73,28 @@ pub fn listens(child: &mut Child) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
 }
+
+/// cargo, in a crate outside the workspace: no variable says where CUDA is or what compiles kernels. What is
+/// compiled is kept from run to run, and shared by all such crates.
+pub fn cargo(crate_folder: &Path, arguments: &[&str]) -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    // What the tests' own cargo has set must not reach it.
+    for (name, _) in env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_") && name != "CARGO_HOME" {
+            cargo.env_remove(name);
+        }
+    }
+    cargo
+        .args(arguments)
+        .arg("--offline")
+        .current_dir(crate_folder)
+        .env("CARGO_TARGET_DIR", Path::new(env!("CARGO_MANIFEST_DIR")).join("target/outside"))
+        // It is compiled once, nobody debugs it, and what it runs is little.
+        .env("CARGO_INCREMENTAL", "0")
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+        .env_remove("FLOCKWORK_DEVICE_RUSTC")
+        .env_remove("RUST_MIN_STACK");
+    cargo
+}

@@ -3,10 +3,10 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::Output,
 };
 
-use crate::common::program::{fails, succeeds, text};
+use crate::common::program::{cargo, fails, succeeds, text};
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -72,28 +72,6 @@ fn the_example_is_what_is_written() {
     }
 }
 
-/// cargo, in a crate of its own: what is compiled is kept from run to run.
-fn cargo(crate_folder: &Path, arguments: &[&str]) -> Output {
-    let mut cargo = Command::new(env!("CARGO"));
-    // What the tests' own cargo has set must not reach it.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if name.starts_with("CARGO_") && name != "CARGO_HOME" {
-            cargo.env_remove(name);
-        }
-    }
-    cargo
-        .args(arguments)
-        .arg("--offline")
-        .current_dir(crate_folder)
-        .env("CARGO_TARGET_DIR", here().join("target/outside"))
-        // Nobody debugs them.
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env_remove("FLOCKWORK_DEVICE_RUSTC")
-        .output()
-        .unwrap()
-}
-
 #[track_caller]
 fn good(output: &Output) -> (String, String) {
     let (said, complaint) = (text(&output.stdout), text(&output.stderr));
@@ -110,9 +88,9 @@ fn crates_of_ones_own_have_kernels() {
         let own = folder.path().join(name);
         // The versions already present here.
         fs::copy(here().join("Cargo.lock"), own.join("Cargo.lock")).unwrap();
-        let (said, complaint) = good(&cargo(&own, &["run"]));
+        let (said, complaint) = good(&cargo(&own, &["run"]).output().unwrap());
         assert!(said.contains("back end") && !complaint.contains("no GPU kernels"), "{complaint}");
-        let (said, _) = good(&cargo(&own, &["test"]));
+        let (said, _) = good(&cargo(&own, &["test"]).output().unwrap());
         assert!(said.contains("test result: ok. 2 passed"), "{said}");
     }
 
@@ -143,14 +121,14 @@ fn crates_of_ones_own_have_kernels() {
         )
         .replacen("    let problem", &format!("{shown}    let problem"), 1);
     fs::write(bowl.join("src/main.rs"), main).unwrap();
-    let (said, _) = good(&cargo(&bowl, &["run"]));
+    let (said, _) = good(&cargo(&bowl, &["run"]).output().unwrap());
     for name in ["Bowl: 1", "Basin: 1", "Leak: 1"] {
         assert!(said.contains(name), "{said}");
     }
 
     // A mistake is the compiler's message, with its place.
     fs::write(bowl.join("src/leak.rs"), "pub struct Leek;\n").unwrap();
-    let output = cargo(&bowl, &["build"]);
+    let output = cargo(&bowl, &["build"]).output().unwrap();
     let complaint = text(&output.stderr);
     assert!(!output.status.success());
     assert!(complaint.contains("the GPU kernels of Bowl, Basin, Leak: rustc 1."), "{complaint}");
@@ -164,14 +142,7 @@ fn crates_of_ones_own_have_kernels() {
     let main = read(bowl.join("src/main.rs"));
     let main = main.replace("mod leak;\n", "").replace(shown, "").replace("    fit::Model,\n", "");
     fs::write(bowl.join("src/main.rs"), main).unwrap();
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--offline"])
-        .current_dir(&bowl)
-        .env("CARGO_TARGET_DIR", here().join("target/outside"))
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .env("FLOCKWORK_DEVICE_RUSTC", "none")
-        .output()
-        .unwrap();
+    let output = cargo(&bowl, &["run"]).env("FLOCKWORK_DEVICE_RUSTC", "none").output().unwrap();
     let (said, complaint) = good(&output);
     assert!(complaint.contains("no GPU kernels of Bowl, Basin: FLOCKWORK_DEVICE_RUSTC=none"));
     assert!(said.contains("the function has no GPU kernels"), "{said}");

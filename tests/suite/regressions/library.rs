@@ -14,6 +14,8 @@ use flockwork::{
     swarm::{Checkpoint, Options, Precision, Preset, Problem, Search, minimize},
 };
 
+use crate::common::program::cargo;
+
 /// The programs in Rust of README and of the book: those with a `main`.
 fn programs_of_documents() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -98,9 +100,9 @@ fn packages(folder: &Path) -> [PathBuf; 4] {
     })
 }
 
-/// A crate outside the workspace that depends on the package. It compiles with the default features, as `cargo
-/// add` leaves it: no variable says where CUDA is or what compiles kernels. Without, it runs in cargo's own
-/// profile for development: nothing is optimised, and a thread's usual stack is 2 MiB.
+/// A crate outside the workspace. With the packages of a registry it compiles, with the default features, as
+/// `cargo add` leaves it, and without. With this folder it runs in cargo's own profile for development: nothing is
+/// optimised, and a thread's usual stack is 2 MiB.
 #[test]
 #[ignore = "builds all dependencies once more; .ci/run runs it"]
 fn a_crate_of_ones_own_runs_unoptimised() {
@@ -123,13 +125,14 @@ fn a_crate_of_ones_own_runs_unoptimised() {
     let target = here.join("target/outside");
     fs::create_dir_all(&target).unwrap();
     let [library, device, build, archive] = packages(&target);
-    let manifest = |features: &str| {
+    let patches = format!(
+        "[patch.crates-io]\nflockwork-device = {{ path = {device:?} }}\n\
+         flockwork-build = {{ path = {build:?} }}\nflockwork-archive = {{ path = {archive:?} }}\n"
+    );
+    let manifest = |library: &Path, features: &str, patches: &str| {
         format!(
             "[package]\nname = \"outside\"\nedition = \"2024\"\n\
-             [dependencies]\nflockwork = {{ path = {library:?}{features} }}\n\
-             [patch.crates-io]\nflockwork-device = {{ path = {device:?} }}\n\
-             flockwork-build = {{ path = {build:?} }}\nflockwork-archive = {{ path = {archive:?} }}\n\
-             [profile.dev]\ndebug = false\n[workspace]\n"
+             [dependencies]\nflockwork = {{ path = {library:?}{features} }}\n{patches}[workspace]\n"
         )
     };
     fs::create_dir(folder.path().join("src")).unwrap();
@@ -137,15 +140,16 @@ fn a_crate_of_ones_own_runs_unoptimised() {
     // The versions already present here.
     fs::copy(here.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
     let few = ", default-features = false";
-    for (features, command, ends) in [("", "check", ""), (few, "run", "all ran\n")] {
-        fs::write(folder.path().join("Cargo.toml"), manifest(features)).unwrap();
-        let out = Command::new(env!("CARGO"))
-            .args([command, "--offline", "--quiet"])
-            .current_dir(folder.path())
-            .env("CARGO_TARGET_DIR", &target)
-            .env_remove("RUST_MIN_STACK")
+    // As the crates that `flockwork new` writes, so that it is compiled once for all of them.
+    let cuda = ", default-features = false, features = [\"cuda\"]";
+    for (library, features, patches, command, ends) in [
+        (&library, "", &*patches, "check", ""),
+        (&library, few, &patches, "check", ""),
+        (&here, cuda, "", "run", "all ran\n"),
+    ] {
+        fs::write(folder.path().join("Cargo.toml"), manifest(library, features, patches)).unwrap();
+        let out = cargo(folder.path(), &[command, "--quiet"])
             .env_remove("CUDA_LIBRARY_PATH")
-            .env_remove("FLOCKWORK_DEVICE_RUSTC")
             .output()
             .unwrap();
         let (said, complaint) =
