@@ -32,7 +32,7 @@ named! {
     }
 }
 
-/// Which of a machine's GPUs to use, by their numbers in the list of `flockwork devices`.
+/// Which of a computer's GPUs to use, by their numbers in the list of `flockwork devices`.
 ///
 /// ```
 /// use flockwork::backend::Gpus;
@@ -81,8 +81,11 @@ impl FromStr for Gpus {
         if text == "all" {
             return Ok(Self::All);
         }
-        let ordinals = text.split(',').map(|ordinal| ordinal.trim().parse());
-        let gpus = Self::These(ordinals.collect::<Result<_, _>>().map_err(|_| not_gpus(text))?);
+        let ordinal = |ordinal: &str| match ordinal.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => ordinal.parse().map_err(|_| not_gpus(text)),
+            false => Err(not_gpus(text)),
+        };
+        let gpus = Self::These(text.split(',').map(ordinal).collect::<Result<_>>()?);
         gpus.check()?;
         Ok(gpus)
     }
@@ -148,9 +151,22 @@ impl FromStr for Devices {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text.split_once(':') {
-            Some(("cuda", gpus)) => Ok(Self::cuda(gpus.parse()?)),
-            _ => Ok(text.parse::<Choice>()?.into()),
+        if let Some(("cuda", gpus)) = text.split_once(':') {
+            return Ok(Self::cuda(gpus.parse()?));
+        }
+        text.parse::<Choice>().map(Self::from).map_err(|_| Error::Option {
+            option: "device",
+            value: format!("{text:?}"),
+            accepted: "auto, cpu, cuda, or GPUs as in cuda:0,1 or cuda:all".to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Devices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.choice, &self.gpus) {
+            (Choice::Cuda, gpus) if *gpus != Gpus::First => f.pad(&format!("cuda:{gpus}")),
+            (choice, _) => fmt::Display::fmt(&choice, f),
         }
     }
 }
@@ -207,7 +223,7 @@ impl fmt::Display for Reason {
 pub enum AnyBackend {
     /// The CPU, and the reason for it.
     Cpu(Cpu, Reason),
-    /// A GPU, and the reason for it.
+    /// A GPU or several, and the reason for it.
     #[cfg(feature = "cuda")]
     Cuda(Cuda, Reason),
 }

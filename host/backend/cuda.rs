@@ -136,7 +136,7 @@ impl Cuda {
         self
     }
 
-    /// Limits the bytes of the GPU's memory for shortest paths and many fits; the default is all free
+    /// Limits the bytes of a GPU's memory for shortest paths and many fits; the default is all free
     /// memory. A larger matrix, or more data sets, stay in the host's memory and pass through the GPU's
     /// in parts. Does not change a bit of the result.
     ///
@@ -259,7 +259,7 @@ impl Cuda {
         }
     }
 
-    /// All its GPUs, as [`Self::filled_machine`] is the first.
+    /// As [`Self::filled_machine`], for each of its GPUs.
     pub(crate) fn filled_machines(
         &self,
         filling: Option<&Arc<dyn Filling>>,
@@ -295,12 +295,17 @@ impl Backend for Cuda {
             format!("{}, compute capability {}", device.name, device.capability)
         };
         let first = named(self.gpu());
-        match self.gpus.len() {
-            1 => first,
-            count if self.gpus.iter().all(|gpu| named(gpu) == first) => {
-                format!("{count} x {first}")
+        let ordinals: Vec<u32> = self.gpus.iter().map(|gpu| gpu.device().ordinal).collect();
+        match &ordinals[..] {
+            [0] => first,
+            [ordinal] => format!("GPU {ordinal}: {first}"),
+            _ if self.gpus.iter().all(|gpu| named(gpu) == first) => {
+                format!("GPUs {}: {first}", Gpus::These(ordinals))
             }
-            _ => self.gpus.iter().map(named).collect::<Vec<_>>().join("; "),
+            _ => {
+                let each = |gpu| format!("GPU {}: {}", Gpu::device(gpu).ordinal, named(gpu));
+                self.gpus.iter().map(each).collect::<Vec<_>>().join("; ")
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lanes dealt out to several machines.
+//! Lanes dealt out to several GPUs.
 //!
 //! A lane depends on nothing but the schedule, its own numbers and the limits of a round, so where it runs
 //! changes no bit.
@@ -60,7 +60,8 @@ where
     Ok(Box::new(DealtLanes { parts: made }))
 }
 
-/// The lanes of each of so many machines: neighbours, whose populations differ as those of all lanes do.
+/// The lanes of each of so many machines. They are neighbours: of eight or more, the populations differ as those
+/// of all lanes do.
 fn shares(lanes: u32, machines: usize) -> impl Iterator<Item = Range<u32>> {
     let machines = (machines as u32).clamp(1, lanes.max(1));
     let end = move |nth: u32| (u64::from(lanes) * u64::from(nth) / u64::from(machines)) as u32;
@@ -69,7 +70,7 @@ fn shares(lanes: u32, machines: usize) -> impl Iterator<Item = Range<u32>> {
 
 /// The lanes of a run, some on each of several machines, in order.
 struct DealtLanes {
-    /// How many they are, and they.
+    /// The number of lanes in each part, and the part.
     parts: Vec<(usize, Box<dyn Lanes + Send>)>,
 }
 

@@ -53,7 +53,7 @@ impl<M: Machine, O: Objective> KernelLanes<M, O> {
                 option: "lanes",
                 value: schedule.lanes.to_string(),
                 accepted: format!(
-                    "fewer: {} lanes in {} dimensions take {bytes} bytes, and the GPU has \
+                    "fewer: {} lanes in {} dimensions take {bytes} bytes, and their GPU has \
                      {available} free",
                     lanes.len(),
                     schedule.dims

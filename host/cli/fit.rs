@@ -234,6 +234,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return list(arguments.json);
     }
     let Some(file) = &arguments.data else { bail!("a data file is needed") };
+    arguments.machine.check()?;
     if arguments.of_many.are_meant() {
         return many::run(arguments, file);
     }

@@ -28,9 +28,9 @@ pub struct Device {
     /// CPU threads [default: one per core].
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     pub threads: usize,
-    /// The NVIDIA GPUs to use, by their numbers in `flockwork devices`: one, several such as 0,1, or all
-    /// [default: the first]. Several share searches (--method cmaes) and many fits; the rest runs on one.
-    /// The result is the same, bit for bit.
+    /// Run on these NVIDIA GPUs, by their numbers in `flockwork devices`: one, several such as 0,1, or all.
+    /// Several share searches by CMA-ES and many fits; everything else takes one. The result is the same,
+    /// bit for bit.
     #[arg(long, value_name = "LIST")]
     gpus: Option<Gpus>,
 }
@@ -121,6 +121,11 @@ impl Machine {
             return Some("--strategy");
         }
         (self.cooperation != Cooperation::default()).then_some("--cooperation")
+    }
+
+    /// An error if options contradict each other.
+    pub fn check(&self) -> anyhow::Result<()> {
+        self.device.devices().map(|_| ())
     }
 
     pub fn select(&self) -> anyhow::Result<AnyBackend> {

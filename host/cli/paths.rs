@@ -190,6 +190,7 @@ impl Labels {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    let devices = arguments.device.devices()?;
     outputs::check(
         &[("the graph", Some(&arguments.graph))],
         &[
@@ -222,7 +223,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
         };
         queries.push((find(from)?, find(to)?));
     }
-    let (devices, threads) = (arguments.device.devices()?, arguments.device.threads);
+    let threads = arguments.device.threads;
     let cpu = Cpu::new(threads)?;
     let backend = arguments.gpu_memory.limit(graph.select(devices, threads)?);
     let options =

@@ -91,9 +91,9 @@ pub enum Link {
 impl fmt::Display for Link {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::Atomic => "each other's memory, with atomic operations",
-            Self::Direct => "each other's memory",
-            Self::Host => "through main memory",
+            Self::Atomic => "read and write each other's memory, also atomically",
+            Self::Direct => "read and write each other's memory",
+            Self::Host => "copy through main memory",
         })
     }
 }

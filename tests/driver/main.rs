@@ -348,7 +348,11 @@ mod driver {
         }
         let devices = program().arg("devices").output()?;
         let said = text(&devices.stdout);
-        check(said.contains("GPU 1 and GPU 2: each other's memory"), &said, &[])?;
+        check(
+            said.contains("GPU 1 and GPU 2: read and write each other's memory, also atomically"),
+            &said,
+            &[],
+        )?;
         let refused = |arguments: &str, what: &str| -> Done {
             let output = program().args(arguments.split_whitespace()).output()?;
             let why = text(&output.stderr);

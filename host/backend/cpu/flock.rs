@@ -91,7 +91,9 @@ fn move_inlined<T: Scalar, const N: usize>(
         first: by.first,
         neighbourhood_bests: None,
     };
-    for lane in (0..TILE).step_by(N) {
+    // Lanes without particles exist in memory only.
+    let lanes = settings.particles.saturating_sub(by.first).min(TILE as u32) as usize;
+    for lane in (0..lanes).step_by(N) {
         let by = Move { first: by.first + lane as u32, ..by };
         (flock.lane, flock.first) = (lane, by.first);
         // SAFETY: the plan that the settings were made from has bounds for each dimension, and a key
@@ -238,6 +240,9 @@ impl<T: Scalar, const N: usize> Flock<Lanes<T, N>> for SideBySide<'_, T, N> {
     fn set_motion(&mut self, dimension: u32, position: Lanes<T, N>, velocity: Lanes<T, N>) {
         set_some_of_row(self.tile.positions, dimension, self.lane, position);
         set_some_of_row(self.tile.velocities, dimension, self.lane, velocity);
+        if self.lane > 0 {
+            return;
+        }
         // The same row of the next tile, which follows in memory: it is fetched while this tile is
         // computed.
         let ahead = (self.settings.dims + dimension) as usize * TILE;

@@ -64,7 +64,7 @@ pub fn run(command: &Command) -> anyhow::Result<()> {
     }
 }
 
-/// The GPU's current clocks, as reported by nvidia-smi.
+/// The current clocks of all GPUs, as reported by nvidia-smi.
 fn clocks(backend: &AnyBackend) -> Option<String> {
     if backend.name() == "cpu" {
         return None;
@@ -79,6 +79,6 @@ fn clocks(backend: &AnyBackend) -> Option<String> {
         return Some("clocks: unknown, as nvidia-smi is missing".to_owned());
     };
     let text = String::from_utf8_lossy(&answer.stdout);
-    let first = text.lines().next()?;
-    Some(format!("clocks of multiprocessors and memory, power, temperature: {first}"))
+    let each: Vec<&str> = text.lines().collect();
+    Some(format!("clocks of multiprocessors and memory, power, temperature: {}", each.join("; ")))
 }

@@ -123,8 +123,8 @@ impl Cuda {
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
         check_function(&plan, fit)?;
-        let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;
         let (machine, strategy) = (self.filled_machine(filling)?, self.strategy());
+        let numbers = fit.data.on_gpu(self.gpu(), &setup.numbers)?;
         Ok(Box::new(swarm::<M, _, T>(machine, setup, numbers, plan, strategy)?))
     }
 }

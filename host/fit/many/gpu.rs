@@ -93,9 +93,8 @@ fn of_model<Mo: Model, M: Machine, T: Number>(
 ) -> Result<()> {
     let mut loaded: Vec<_> =
         machines.iter().map(|&m| Loaded(m, Tailored::<M, Many<Mo, T>>::new())).collect();
-    let mut on: Vec<On<'_, M, T>> =
-        loaded.iter_mut().map(|kernel| On { machine: kernel.0, kernel }).collect();
-    in_pieces(&mut on, job, room, watch, timed)
+    let on = loaded.iter_mut().map(|kernel| Place { machine: kernel.0, kernel }).collect();
+    in_pieces(on, job, room, watch, timed)
 }
 
 /// The kernel of some model, so that the rest is compiled once and not for each model.
@@ -119,8 +118,8 @@ impl<T, M: Machine, K: Kernel<Arguments = Arguments<T>>> Fitting<T> for Loaded<'
     }
 }
 
-/// A machine, and the kernel there.
-struct On<'a, M, T> {
+/// A machine with its kernel.
+struct Place<'a, M, T> {
     machine: &'a M,
     kernel: &'a mut dyn Fitting<T>,
 }
@@ -137,7 +136,7 @@ struct Shared<M: Machine, T: Number> {
 /// The same for any model; if `timed` is given, all in one piece, whose launch is repeated as often and
 /// timed.
 fn in_pieces<M: Machine, T: Number>(
-    machines: &mut [On<'_, M, T>],
+    mut places: Vec<Place<'_, M, T>>,
     job: &Job<'_, T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
@@ -160,22 +159,30 @@ fn in_pieces<M: Machine, T: Number>(
     ];
     let shared = shared.into_iter().filter(|&(own, _)| own == 0).map(|(_, length)| length);
     let shared = (shared.sum::<usize>() + job.bounds.len()) * size_of::<T>();
-    let mut most = usize::MAX;
-    for On { machine, .. } in &*machines {
+    // Data sets that each has room for, in a slot.
+    let mut rooms = Vec::new();
+    for Place { machine, .. } in &places {
         let memory = machine.memory()?;
         let free = memory.map_or(u64::MAX, |free| free.saturating_sub(shared as u64));
-        most = most.min(usize::try_from(free / (SLOTS * bytes) as u64).unwrap_or(usize::MAX));
-        if most == 0 {
-            return Err(Error::Memory {
-                needed: (shared + SLOTS * bytes) as u128,
-                available: memory,
-            });
-        }
+        rooms.push(usize::try_from(free / (SLOTS * bytes) as u64).unwrap_or(usize::MAX));
     }
-    // Few data sets that fit into one memory are fitted before another GPU has begun.
+    let largest = rooms.iter().copied().max().unwrap_or(0);
+    if largest == 0 {
+        let mut available = 0;
+        for Place { machine, .. } in &places {
+            available = available.max(machine.memory()?.unwrap_or(0));
+        }
+        return Err(Error::GpuMemory { needed: (shared + SLOTS * bytes) as u128, available });
+    }
+    // Few data sets are fitted before another GPU has begun, and one that is nearly full only delays the others.
     let worth = if job.searches { WORTH_DEALING / 8 } else { WORTH_DEALING };
-    let dealt = machines.len().min(sets.div_ceil(worth.min(most)));
-    let machines = &mut machines[..dealt];
+    let useful = worth.min(largest);
+    let mut of = rooms.iter();
+    places.retain(|_| of.next().is_some_and(|&room| room >= useful));
+    rooms.retain(|&room| room >= useful);
+    let dealt = places.len().min(sets.div_ceil(useful));
+    places.truncate(dealt);
+    let most = rooms[..dealt].iter().copied().min().unwrap_or(largest);
     let piece = match timed {
         Some(_) => sets.min(most),
         None => {
@@ -187,7 +194,7 @@ fn in_pieces<M: Machine, T: Number>(
     };
     let slots = (SLOTS * dealt).min(sets.div_ceil(piece));
 
-    let on_each = |On { machine, .. }: &On<'_, M, T>| -> Result<Shared<M, T>> {
+    let on_each = |Place { machine, .. }: &Place<'_, M, T>| -> Result<Shared<M, T>> {
         let upload = |is_shared: bool, numbers: &[T]| match is_shared && !numbers.is_empty() {
             true => machine.upload(numbers).map(Some),
             false => Ok(None),
@@ -200,9 +207,9 @@ fn in_pieces<M: Machine, T: Number>(
             begin: upload(own_begin == 0, job.begin.numbers())?,
         })
     };
-    let shared: Vec<Shared<M, T>> = machines.iter().map(on_each).collect::<Result<_>>()?;
+    let shared: Vec<Shared<M, T>> = places.iter().map(on_each).collect::<Result<_>>()?;
     let slot = |nth: usize| -> Result<Slot<M, T>> {
-        let machine = machines[nth % dealt].machine;
+        let machine = places[nth % dealt].machine;
         let own = |each: usize| match each {
             0 => Ok(None),
             each => machine.zeroed::<T>(piece * each).map(Some),
@@ -220,8 +227,8 @@ fn in_pieces<M: Machine, T: Number>(
         })
     };
     let mut slots: Vec<Slot<M, T>> = (0..slots).map(slot).collect::<Result<_>>()?;
-    // For all of them.
-    let first = machines[0].machine;
+    // What one pins, all copy from.
+    let first = places[0].machine;
     stack.targets.pin(first);
     job.begin.pin(first);
     room.numbers.pin(first);
@@ -235,7 +242,7 @@ fn in_pieces<M: Machine, T: Number>(
             let count = piece.min(sets - first);
             let length = slots.len();
             let (slot, shared) = (&mut slots[nth % length], &shared[nth % length % dealt]);
-            let On { machine, kernel } = &mut machines[nth % length % dealt];
+            let Place { machine, kernel } = &mut places[nth % length % dealt];
             if let Some(copied) = &slot.copied {
                 machine.reach(copied)?;
                 let done = firsts[nth - length] + piece;
@@ -315,7 +322,7 @@ fn in_pieces<M: Machine, T: Number>(
     };
     let made = queued();
     // Whatever happened: what is copied to must not be freed before.
-    let finished = machines.iter().map(|on| on.machine.finish()).fold(Ok(()), Result::and);
+    let finished = places.iter().map(|place| place.machine.finish()).fold(Ok(()), Result::and);
     made.and(finished)?;
     results[ended * width..].fill(T::nearest(f64::NAN));
     words[ended * WORDS..].fill(End::NotFitted as u32);

@@ -707,7 +707,7 @@ def fit(
         The name of y, for pictures.
     device : str
         Where to calculate: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as in
-        ``"cuda:0,1"`` or ``"cuda:all"``, which share many fits.
+        ``"cuda:0,1"`` or ``"cuda:all"``, which share many fits; of one fit they are an error.
     threads : int
         On a CPU, 0 for one for each core. No bit of the result depends on it.
     progress : bool

@@ -414,8 +414,8 @@ def minimize(
         and `searches`.
     device : str
         Where a formula is evaluated: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as in
-        ``"cuda:0,1"`` or ``"cuda:all"``, which share a search (``method="cmaes"``). No bit of the result depends
-        on it.
+        ``"cuda:0,1"`` or ``"cuda:all"``, which share a search; for a swarm they are an error. No bit of the
+        result depends on it.
     threads : int
         On a CPU, 0 for one for each core. No bit of the result depends on it.
     save : path, optional

@@ -58,7 +58,7 @@ fn many_fits_pass_through_little_memory() {
     let many = many::<f64>("logistic", &case);
     let refused =
         many.run_on(&Emulated::new(3, 32).with_memory(100).with_model(Logistic), |_, _| {});
-    assert!(matches!(refused, Err(Error::Memory { .. })));
+    assert!(matches!(refused, Err(Error::GpuMemory { .. })));
     let other = many.run_on(&Emulated::new(3, 32).with_model(Linear), |_, _| {});
     assert!(other.unwrap_err().to_string().contains("logistic"));
 }

@@ -46,6 +46,8 @@ const _: () = {
     named::<backend::Choice>();
     named::<backend::Cooperation>();
     held::<Cpu>();
+    value::<backend::Devices>();
+    value::<backend::Gpus>();
     value::<Emulated>();
     held::<backend::EmulatedWith<Sphere>>();
     value::<backend::Plan<f32>>();

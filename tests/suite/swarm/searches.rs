@@ -166,6 +166,25 @@ fn the_kernel_in_the_emulator_gives_the_bits_of_the_cpu() {
             assert_same(&whole, &run_on(&search, &several), O::INFO.name);
         }
     }
+    // Begun on the CPU, resumed on several GPUs, and the reverse.
+    let problem = Problem::new(Ackley, 3).unwrap().shifted(1).unwrap();
+    let search = of(&problem, 5, 3000).history(1);
+    let whole = run_on(&search, &cpu(2));
+    let several = Emulated::new(5, 32).with_gpus(2).with(Ackley);
+    let folder = tempfile::tempdir().unwrap();
+    for there_first in [false, true] {
+        let path = folder.path().join(format!("{there_first}"));
+        let saving = search.clone().save(&path, Duration::from_secs(3600));
+        let rest = if there_first {
+            saving.run_on(&several, until(1000)).unwrap();
+            Checkpoint::read(&path).unwrap().resume(&problem, &cpu(1), None, watch)
+        } else {
+            saving.run_on(&cpu(1), until(1000)).unwrap();
+            Checkpoint::read(&path).unwrap().resume(&problem, &several, None, watch)
+        };
+        assert_same(&whole, &rest.unwrap(), "resumed elsewhere");
+    }
+
     same(Sphere, 1, 2, 4000);
     same(Ellipsoid, 2, 1, 3000);
     same(Rosenbrock, 3, 3, 4000);

@@ -13,7 +13,7 @@ algorithm, negative cycles for that of Floyd and Warshall.
 
 It takes n**2 numbers of memory and time proportional to n**3, whatever the number of edges. So a call
 that did not ask for it gets it only in graphs with an edge for every 10,000 pairs of nodes.
-``nx.config.backends.flockwork.device`` ("auto", "cpu", "cuda") and ``.threads`` are as of
+``nx.config.backends.flockwork.device`` ("auto", "cpu", "cuda", "cuda:1") and ``.threads`` are as of
 `shortest_paths`.
 
 Examples
