@@ -84,12 +84,13 @@ impl Cuda {
     /// result.
     ///
     /// ```
-    /// use flockwork::{backend::{Cuda, Gpus}, objective::Rastrigin, swarm::{Problem, Search}};
+    /// use flockwork::{backend::{Cuda, Gpus}, objective::Rastrigin};
+    /// use flockwork::swarm::{Problem, Search, Searches};
     ///
     /// if let (Ok(all), Ok(one)) = (Cuda::open_several(&Gpus::All), Cuda::open(0)) {
     ///     println!("{} GPUs", all.gpus().len());
-    ///     let search = Search::new(Problem::new(Rastrigin, 4)?).searches();
-    ///     let found = search.run_on(&all, |_| {})?;
+    ///     let search = Search::new(Problem::new(Rastrigin, 4)?).searches(Searches::default());
+    ///     let found = search.clone().run_on(&all, |_| {})?;
     ///     assert_eq!(found.position, search.run_on(&one, |_| {})?.position);
     /// }
     /// # Ok::<(), flockwork::Error>(())

@@ -152,11 +152,12 @@ impl Emulated {
     /// Does not change a bit of the result.
     ///
     /// ```
-    /// use flockwork::{backend::Emulated, objective::Sphere, swarm::{Problem, Search}};
+    /// use flockwork::{backend::Emulated, objective::Sphere, swarm::{Problem, Search, Searches}};
     ///
     /// let problem = Problem::new(Sphere, 2)?.shifted(1)?;
-    /// let search = Search::new(problem).searches().with(|o| (o.lanes, o.evaluations) = (4, 2000));
-    /// let one = search.run_on(&Emulated::new(7, 32).with(Sphere), |_| {})?;
+    /// let searches = Searches { lanes: Some(4), ..Searches::default() };
+    /// let search = Search::new(problem).searches(searches).evaluations(2000);
+    /// let one = search.clone().run_on(&Emulated::new(7, 32).with(Sphere), |_| {})?;
     /// let three = search.run_on(&Emulated::new(7, 32).with_gpus(3).with(Sphere), |_| {})?;
     /// assert_eq!(one.position, three.position);
     /// # Ok::<(), flockwork::Error>(())

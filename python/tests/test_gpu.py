@@ -316,3 +316,20 @@ def test_data_of_pytorch() -> None:
     assert all(np.array_equal(here.params[name], there.params[name]) for name in here.params)
     graph = np.array([[0, 1, 9.0], [0, 0, 2], [0, 0, 0]])
     assert np.array_equal(fw.shortest_paths(torch.tensor(graph).cuda()), fw.shortest_paths(graph))
+
+
+@on_real_gpu
+def test_all_gpus_give_the_bits_of_one() -> None:
+    wave = "sum(i in 0..n-1: x[i]^2 + 1 - cos(5*x[i]))"
+
+    def found(device: str) -> Any:
+        return fw.minimize(wave, BOX, method="cmaes", lanes=32, maxfun=60_000, device=device)
+
+    same(found("cuda:all"), found("cuda:0"))
+    same(found("cuda:all"), found("cpu"))
+    x = np.linspace(0.0, 3.0, 12)
+    y = (1.0 + np.arange(20_000)[:, None] % 7) * np.exp(-x) + 0.1
+    one, several = (fw.fit(x, y, "a*exp(-b*x) + c", device=device) for device in ("cuda:0", "cuda:all"))
+    assert all(np.array_equal(one.params[name], several.params[name]) for name in "abc")
+    with pytest.raises(fw.CudaError, match="99"):
+        fw.minimize(wave, BOX, device="cuda:99")
