@@ -260,7 +260,6 @@ def test_more_mistakes_are_told():
         ("method is", {"method": "annealing"}),
         ("device is", {"device": "tpu"}),
         ("device is", {"device": "cuda:one"}),
-        ("numbers of different GPUs", {"device": "cuda:0,0"}),
         ("threads is", {"threads": -1}),
         ("workers is", {"workers": 0}),
         ("option of swarms", {"method": "cmaes", "particles": 10}),
@@ -276,6 +275,8 @@ def test_more_mistakes_are_told():
     ):
         with pytest.raises((ValueError, TypeError), match=match):
             fw.minimize(valley, box, **more)
+    with pytest.raises(ValueError, match="numbers of different GPUs"):
+        fw.minimize(VALLEY, box, device="cuda:0,0")
     with pytest.raises(ValueError, match="a value for each column"):
         fw.minimize(lambda x: x, box, vectorized=True)
     with pytest.raises(TypeError, match="constraint 1 is 3"):

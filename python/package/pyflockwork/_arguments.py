@@ -102,7 +102,9 @@ _DEVICE = re.compile(r"auto|cpu|cuda(:(all|\d+(,\d+)*))?")
 def device_and_threads(device: Any, threads: Any) -> tuple[str, int]:
     """Where to calculate."""
     if not isinstance(device, str) or not _DEVICE.fullmatch(device):
-        raise ValueError(f"device is {device!r}; it must be auto, cpu, cuda, or GPUs as in cuda:0,1 or cuda:all")
+        raise ValueError(
+            f"device is {device!r}; it must be auto, cpu, cuda, or GPUs as in cuda:0,1 or cuda:all"
+        )
     return device, whole("threads", threads)
 
 

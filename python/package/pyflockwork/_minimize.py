@@ -413,9 +413,9 @@ def minimize(
         ``method="swarm"``. Searches have only those of `seed`, `stop` (evaluations, target, seconds)
         and `searches`.
     device : str
-        Where a formula is evaluated: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as in
-        ``"cuda:0,1"`` or ``"cuda:all"``, which share a search; for a swarm they are an error. No bit of the
-        result depends on it.
+        Where a formula is evaluated: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as
+        in ``"cuda:0,1"`` or ``"cuda:all"``, which share a search; for a swarm they are an error. No bit of
+        the result depends on it.
     threads : int
         On a CPU, 0 for one for each core. No bit of the result depends on it.
     save : path, optional

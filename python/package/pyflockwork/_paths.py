@@ -67,8 +67,8 @@ def shortest_paths(
         What to calculate in and to return. Without it, what holds whole weights exactly, or float64;
         the result is then float64, as SciPy's.
     device : str
-        Where to calculate: ``"auto"`` (a GPU from some thousand vertices on), ``"cpu"``, ``"cuda"`` (the first
-        GPU) or one by number as in ``"cuda:1"``.
+        Where to calculate: ``"auto"`` (a GPU from some thousand vertices on), ``"cpu"``, ``"cuda"`` (the
+        first GPU) or one by number as in ``"cuda:1"``.
     threads : int
         On a CPU, 0 for one for each core.
 
