@@ -70,7 +70,7 @@ impl<O: Objective> Kernel for Searches<O, f64> {
         threads: Some(THREADS),
         blocks: Some(2),
         // The numbers of a search, which its loops over points do not need.
-        local: O::HINTS.local(Self::NAME, Local { stack: 384, hot: 8 }),
+        local: O::HINTS.local(Self::NAME, Local { stack: 384, hot: 10 }),
         ..Launch::DEFAULT
     };
 
