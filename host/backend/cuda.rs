@@ -18,7 +18,7 @@ use super::{
     check_name, dealt_lanes,
     function::why_no_kernels,
     kernel_swarm::KernelSwarm,
-    machine::{Machine, Queue},
+    machine::{Machine, Queue, Rows},
     strategy::{Asked, Capacity, Cooperation, Strategy},
     told_kernels::ToldKernels,
 };
@@ -47,7 +47,7 @@ const FEWEST_THREADS: u32 = 64;
 
 /// A GPU as a back end, or several of one machine.
 ///
-/// Several share searches and many fits. A swarm, a fit of one data set and shortest paths run on one: with
+/// Several share searches, many fits and shortest paths. A swarm and a fit of one data set run on one: with
 /// several they are an error.
 ///
 /// ```
@@ -79,9 +79,9 @@ impl Cuda {
         Self::of(vec![Gpu::open(ordinal, kernel_images())?])
     }
 
-    /// Opens several GPUs as one back end. Searches and many fits are dealt out to all; a swarm, a fit
-    /// of one data set and shortest paths are an error unless there is only one. Does not change a bit of the
-    /// result.
+    /// Opens several GPUs as one back end. Searches, many fits and shortest paths are dealt out to
+    /// all; a swarm and a fit of one data set are an error unless there is only one. Does not change a
+    /// bit of the result.
     ///
     /// ```
     /// use flockwork::{backend::{Cuda, Gpus}, objective::Rastrigin};
@@ -253,7 +253,7 @@ impl Cuda {
                 Err(Error::Option {
                     option: "gpus",
                     value: Gpus::These(ordinals).to_string(),
-                    accepted: "one GPU: only searches by CMA-ES and many fits use several"
+                    accepted: "one GPU: only searches by CMA-ES, many fits and paths use several"
                         .to_owned(),
                 })
             }
@@ -266,6 +266,11 @@ impl Cuda {
         filling: Option<&Arc<dyn Filling>>,
     ) -> Result<Vec<GpuMachine>> {
         self.gpus.iter().map(|gpu| self.machine_of(gpu, filling.cloned())).collect()
+    }
+
+    /// A machine for each of its GPUs.
+    pub(crate) fn machines(&self) -> Result<Vec<GpuMachine>> {
+        self.filled_machines(None)
     }
 
     fn machine_of(&self, gpu: &Gpu, filling: Option<Arc<dyn Filling>>) -> Result<GpuMachine> {
@@ -597,6 +602,22 @@ impl Machine for GpuMachine {
     ) -> Result<()> {
         // SAFETY: the caller's promise.
         Ok(unsafe { self.queue(Queue::Out)?.copy_out(buffer, memory, bytes) }?)
+    }
+
+    fn meet(&self, other: &Self) -> Result<()> {
+        Ok(self.gpu.meet(&other.gpu)?)
+    }
+
+    unsafe fn copy_rows<T: Pod>(
+        &self,
+        source: &Buffer<T>,
+        buffer: &Buffer<T>,
+        rows: Rows,
+    ) -> Result<()> {
+        let Rows { start, width, pitch, height } = rows;
+        let stream = self.queue(Queue::Beside)?;
+        // SAFETY: the caller's promise.
+        Ok(unsafe { stream.copy_rows(source, buffer, [start, width, pitch, height]) }?)
     }
 
     fn mark(&self, queue: Queue) -> Result<Event> {

@@ -16,7 +16,7 @@ use super::{
     Backend, Function, Lanes, Number, Plan, SearchSchedule, Swarm, check_function, dealt_lanes,
     function::misnamed,
     kernel_swarm::KernelSwarm,
-    machine::{Machine, Queue},
+    machine::{Machine, Queue, Rows},
     strategy::{Asked, Capacity, Cooperation, Strategy},
 };
 use crate::{Error, Result};
@@ -364,6 +364,25 @@ impl Machine for EmulatorMachine {
         assert!(bytes <= buffer.length * size_of::<T>(), "{bytes} bytes of {}", buffer.length);
         // SAFETY: both places have this many bytes, and nobody else uses them meanwhile.
         unsafe { memory.copy_from_nonoverlapping(buffer.pointer().cast(), bytes) };
+        Ok(())
+    }
+
+    unsafe fn copy_rows<T: Pod>(
+        &self,
+        source: &HostBuffer<T>,
+        buffer: &HostBuffer<T>,
+        rows: Rows,
+    ) -> Result<()> {
+        let (end, length) = (rows.end(), source.length.min(buffer.length));
+        assert!(end <= length, "elements to {end} of {length}");
+        for row in 0..rows.height {
+            let at = rows.start + row * rows.pitch;
+            // SAFETY: both have these elements, and nobody else uses them meanwhile.
+            unsafe {
+                let (from, to) = (source.pointer().add(at), buffer.pointer().add(at));
+                to.copy_from_nonoverlapping(from, rows.width);
+            }
+        }
         Ok(())
     }
 

@@ -24,6 +24,26 @@ pub enum Queue {
     Out,
 }
 
+/// Rows of elements in a buffer, evenly spaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rows {
+    /// The first element.
+    pub start: usize,
+    /// Elements in a row.
+    pub width: usize,
+    /// Elements from the start of a row to that of the next.
+    pub pitch: usize,
+    /// How many rows.
+    pub height: usize,
+}
+
+impl Rows {
+    /// The end of the last row.
+    pub fn end(self) -> usize {
+        if self.height == 0 { 0 } else { self.start + (self.height - 1) * self.pitch + self.width }
+    }
+}
+
 /// Keeps buffers and launches kernels on them, in order.
 pub trait Machine {
     /// Memory that kernels access.
@@ -126,6 +146,25 @@ pub trait Machine {
         bytes: usize,
     ) -> Result<()>;
 
+    /// Lets this machine copy directly from another one's memory, if the two are joined so.
+    fn meet(&self, other: &Self) -> Result<()> {
+        let _ = other;
+        Ok(())
+    }
+
+    /// Queues a copy of rows of `source`, a buffer of any machine of this kind, to the same place in a
+    /// buffer of this machine, in [`Queue::Beside`].
+    ///
+    /// # Safety
+    /// Until the copy is done nobody may write these rows of `source` or use those of `buffer`, and
+    /// both buffers must outlive it.
+    unsafe fn copy_rows<T: Pod>(
+        &self,
+        source: &Self::Buffer<T>,
+        buffer: &Self::Buffer<T>,
+        rows: Rows,
+    ) -> Result<()>;
+
     /// Marks the end of a queue's work so far.
     fn mark(&self, queue: Queue) -> Result<Self::Mark>;
 
@@ -135,7 +174,7 @@ pub trait Machine {
         self.mark(queue)
     }
 
-    /// Makes later work in a queue wait for a mark.
+    /// Makes later work in a queue wait for a mark, of this machine or of another one.
     fn wait(&self, queue: Queue, mark: &Self::Mark) -> Result<()>;
 
     /// Waits until a mark is reached.

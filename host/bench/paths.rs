@@ -292,7 +292,7 @@ fn search<W: Weight>(n: usize, weights: &[W], from: usize) -> Vec<f64> {
     distances
 }
 
-/// Like [`ceiling`], for any back end. On a GPU it is for non-negative weights.
+/// Like [`ceiling`], for any back end. On GPUs it is for non-negative weights, of all of them together.
 ///
 /// ```
 /// use flockwork::{backend::{AnyBackend, Choice}, bench::paths, paths::Weights};
@@ -308,12 +308,16 @@ pub fn ceiling_on(weights: Weights, backend: &AnyBackend) -> Result<f64> {
     match backend {
         AnyBackend::Cpu(cpu, _) => Ok(ceiling(weights, cpu)),
         #[cfg(feature = "cuda")]
-        AnyBackend::Cuda(cuda, _) => match weights {
-            Weights::F32 => f32::ceiling_on(cuda.machine()?),
-            Weights::F64 => f64::ceiling_on(cuda.machine()?),
-            Weights::I32 => i32::ceiling_on(cuda.machine()?),
-            Weights::U16 | Weights::Auto => u16::ceiling_on(cuda.machine()?),
-        },
+        AnyBackend::Cuda(cuda, _) => {
+            let machines = cuda.machines()?;
+            let each = machines.iter().map(|machine| match weights {
+                Weights::F32 => f32::ceiling_on(machine),
+                Weights::F64 => f64::ceiling_on(machine),
+                Weights::I32 => i32::ceiling_on(machine),
+                Weights::U16 | Weights::Auto => u16::ceiling_on(machine),
+            });
+            each.sum()
+        }
     }
 }
 

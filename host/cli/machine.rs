@@ -29,8 +29,8 @@ pub struct Device {
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     pub threads: usize,
     /// Run on these NVIDIA GPUs, by their numbers in `flockwork devices`: one, several such as 0,1, or all.
-    /// Several share searches by CMA-ES and many fits; everything else takes one. The result is the same,
-    /// bit for bit.
+    /// Several share searches by CMA-ES, many fits and shortest paths; everything else takes one. The
+    /// result is the same, bit for bit.
     #[arg(long, value_name = "LIST")]
     gpus: Option<Gpus>,
 }

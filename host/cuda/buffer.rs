@@ -130,7 +130,6 @@ impl Gpu {
         Ok(Pinned { memory: if bytes == 0 { ptr::null_mut() } else { memory }, context })
     }
 
-    /// A buffer with undefined contents.
     /// Copies what another library has in this GPU's memory, after earlier work of the default stream.
     ///
     /// # Safety
@@ -147,6 +146,7 @@ impl Gpu {
         Ok(unsafe { call!(cuMemcpyDtoH_v2(bytes.as_mut_ptr().cast(), address, bytes.len())) }?)
     }
 
+    /// A buffer with undefined contents.
     fn alloc<T: Pod>(&self, length: usize) -> Result<Buffer<T>> {
         let context = self.context().clone();
         let bytes = size::<T>(length)?;

@@ -4,7 +4,7 @@ use std::ptr;
 
 use super::device;
 use super::driver::call;
-use super::error::Result;
+use super::error::{Code, Result};
 use super::sys;
 
 /// Free and total bytes of the current context's GPU.
@@ -40,6 +40,31 @@ impl Context {
     pub(super) fn make_current(&self) -> Result<()> {
         // SAFETY: the context lives as long as `self`.
         Ok(unsafe { call!(cuCtxSetCurrent(self.raw)) }?)
+    }
+
+    /// Lets this GPU read and write the other's memory, if both are joined so.
+    pub(super) fn meet(&self, other: &Self) -> Result<()> {
+        self.make_current()?;
+        // SAFETY: both contexts live.
+        match unsafe { call!(cuCtxEnablePeerAccess(other.raw, 0)) } {
+            Ok(()) => Ok(()),
+            // Somebody else of this process did it.
+            Err(error) if error.code == Code::PEER_ACCESS_ALREADY_ENABLED => Ok(()),
+            // Copies between them go through the host's memory.
+            Err(error)
+                if matches!(
+                    error.code,
+                    Code::PEER_ACCESS_UNSUPPORTED | Code::TOO_MANY_PEERS | Code::NOT_SUPPORTED
+                ) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn raw(&self) -> sys::CUcontext {
+        self.raw
     }
 
     /// Whether both are the context of the same GPU.

@@ -72,6 +72,15 @@ impl Gpu {
         Ok(unsafe { call!(cuCtxSynchronize()) }?)
     }
 
+    /// Lets it read and write another GPU's memory, if the two are joined so: then copies between them
+    /// do not go through the host's memory.
+    ///
+    /// # Errors
+    /// An error from the driver.
+    pub fn meet(&self, other: &Self) -> Result<()> {
+        self.context().meet(other.context())
+    }
+
     /// Creates an event, not recorded yet.
     ///
     /// # Errors

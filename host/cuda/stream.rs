@@ -120,6 +120,62 @@ impl Stream {
         Ok(unsafe { call!(cuMemcpyDtoDAsync_v2(to, from, source.bytes(), self.raw)) }?)
     }
 
+    /// Starts to copy rows of elements of `source`, which may be in another GPU's memory, to the same
+    /// place in `destination`: `width` of each of `height` rows that begin `pitch` elements after each
+    /// other, the first at the element `start`.
+    ///
+    /// # Safety
+    /// Until the copy is over nobody writes these elements of `source` or uses those of `destination`,
+    /// and neither is dropped.
+    ///
+    /// # Errors
+    /// [`CudaError::OutOfBounds`], or an error from the driver.
+    pub unsafe fn copy_rows<T>(
+        &self,
+        source: &Buffer<T>,
+        destination: &Buffer<T>,
+        [start, width, pitch, height]: [usize; 4],
+    ) -> Result<()> {
+        self.owns(destination.context(), "the buffer")?;
+        let each = size_of::<T>();
+        if width == 0 || height == 0 || each == 0 {
+            return Ok(());
+        }
+        let end = start + (height - 1) * pitch + width;
+        source.check_bytes(end * each)?;
+        destination.check_bytes(end * each)?;
+        let copy = sys::CUDA_MEMCPY3D_PEER {
+            srcXInBytes: 0,
+            srcY: 0,
+            srcZ: 0,
+            srcLOD: 0,
+            srcMemoryType: sys::CU_MEMORYTYPE_DEVICE,
+            srcHost: ptr::null(),
+            srcDevice: source.address() + (start * each) as u64,
+            srcArray: ptr::null_mut(),
+            srcContext: source.context().raw(),
+            srcPitch: pitch * each,
+            srcHeight: height,
+            dstXInBytes: 0,
+            dstY: 0,
+            dstZ: 0,
+            dstLOD: 0,
+            dstMemoryType: sys::CU_MEMORYTYPE_DEVICE,
+            dstHost: ptr::null_mut(),
+            dstDevice: destination.address() + (start * each) as u64,
+            dstArray: ptr::null_mut(),
+            dstContext: destination.context().raw(),
+            dstPitch: pitch * each,
+            dstHeight: height,
+            WidthInBytes: width * each,
+            Height: height,
+            Depth: 1,
+        };
+        self.context.make_current()?;
+        // SAFETY: both places have these rows; the rest is the caller's promise.
+        Ok(unsafe { call!(cuMemcpy3DPeerAsync(&raw const copy, self.raw)) }?)
+    }
+
     /// Starts to copy `bytes` bytes from the host to the start of `buffer`. If the memory is not
     /// pinned, this is slow and returns only when the bytes have been read.
     ///

@@ -21,6 +21,9 @@ pub const CU_MEMHOSTREGISTER_PORTABLE: c_uint = 1;
 /// A flag of `cuEventCreate`: it records no times.
 pub const CU_EVENT_DISABLE_TIMING: c_uint = 2;
 
+/// Memory of a GPU, in [`CUDA_MEMCPY3D_PEER`].
+pub const CU_MEMORYTYPE_DEVICE: c_uint = 2;
+
 /// The handle of the default stream.
 pub const CU_STREAM_LEGACY: usize = 1;
 
@@ -87,6 +90,61 @@ pub struct CUDA_KERNEL_NODE_PARAMS {
     pub kernelParams: *mut *mut c_void,
     /// Another way to pass them.
     pub extra: *mut *mut c_void,
+}
+
+/// A copy between the memories of two GPUs, of bytes in rows in layers.
+#[repr(C)]
+pub struct CUDA_MEMCPY3D_PEER {
+    /// Where in a row it begins.
+    pub srcXInBytes: usize,
+    /// The first row.
+    pub srcY: usize,
+    /// The first layer.
+    pub srcZ: usize,
+    /// Zero.
+    pub srcLOD: usize,
+    /// Which of the next three is meant.
+    pub srcMemoryType: c_uint,
+    /// An address in the host's memory.
+    pub srcHost: *const c_void,
+    /// An address in the GPU's memory.
+    pub srcDevice: CUdeviceptr,
+    /// An array of textures.
+    pub srcArray: *mut c_void,
+    /// The context that the memory belongs to.
+    pub srcContext: CUcontext,
+    /// Bytes from one row to the next.
+    pub srcPitch: usize,
+    /// Rows from one layer to the next.
+    pub srcHeight: usize,
+    /// The same of where it goes to.
+    pub dstXInBytes: usize,
+    /// The first row.
+    pub dstY: usize,
+    /// The first layer.
+    pub dstZ: usize,
+    /// Zero.
+    pub dstLOD: usize,
+    /// Which of the next three is meant.
+    pub dstMemoryType: c_uint,
+    /// An address in the host's memory.
+    pub dstHost: *mut c_void,
+    /// An address in the GPU's memory.
+    pub dstDevice: CUdeviceptr,
+    /// An array of textures.
+    pub dstArray: *mut c_void,
+    /// The context that the memory belongs to.
+    pub dstContext: CUcontext,
+    /// Bytes from one row to the next.
+    pub dstPitch: usize,
+    /// Rows from one layer to the next.
+    pub dstHeight: usize,
+    /// Bytes of a row that are copied.
+    pub WidthInBytes: usize,
+    /// Rows that are copied.
+    pub Height: usize,
+    /// Layers that are copied.
+    pub Depth: usize,
 }
 
 /// Calls the macro `$with` with the enums, each with those of its values that are used.
@@ -179,6 +237,7 @@ macro_rules! functions {
                 fn cuCtxGetCurrent(context: *mut CUcontext);
                 fn cuCtxSetCurrent(context: CUcontext);
                 fn cuCtxSynchronize();
+                fn cuCtxEnablePeerAccess(other: CUcontext, flags: c_uint);
 
                 fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
                 fn cuMemAlloc_v2(address: *mut CUdeviceptr, bytes: usize);
@@ -206,6 +265,7 @@ macro_rules! functions {
                     bytes: usize,
                     stream: CUstream,
                 );
+                fn cuMemcpy3DPeerAsync(copy: *const CUDA_MEMCPY3D_PEER, stream: CUstream);
 
                 fn cuStreamCreate(stream: *mut CUstream, flags: c_uint);
                 fn cuStreamCreateWithPriority(
@@ -355,6 +415,7 @@ mod tests {
     }
     by_name! {
         CUresult CUdevice_attribute CUdevice_P2PAttribute CUfunction_attribute CUjit_option CUDA_KERNEL_NODE_PARAMS
+        CUDA_MEMCPY3D_PEER
         CUctx_st CUmod_st CUfunc_st CUstream_st CUevent_st CUgraph_st CUgraphNode_st CUgraphExec_st
     }
 
@@ -399,6 +460,9 @@ mod tests {
 
     const _: () = assert!(CU_MEMHOSTREGISTER_PORTABLE == theirs::CU_MEMHOSTREGISTER_PORTABLE);
 
+    const _: () =
+        assert!(CU_MEMORYTYPE_DEVICE == theirs::CUmemorytype_enum::CU_MEMORYTYPE_DEVICE as c_uint);
+
     macro_rules! compare_fields {
         ($name:ident { $($field:ident)* }) => {
             const _: () = {
@@ -415,6 +479,13 @@ mod tests {
         CUDA_KERNEL_NODE_PARAMS {
             func gridDimX gridDimY gridDimZ blockDimX blockDimY blockDimZ sharedMemBytes kernelParams
             extra
+        }
+    }
+    compare_fields! {
+        CUDA_MEMCPY3D_PEER {
+            srcXInBytes srcY srcZ srcLOD srcMemoryType srcHost srcDevice srcArray srcContext srcPitch
+            srcHeight dstXInBytes dstY dstZ dstLOD dstMemoryType dstHost dstDevice dstArray dstContext
+            dstPitch dstHeight WidthInBytes Height Depth
         }
     }
 

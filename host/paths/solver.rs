@@ -76,14 +76,14 @@ impl Closes for Cpu {
 
 impl Closes for Emulated {
     fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>> {
-        W::close_on(self.machine(), self.strategy(), closing, watch)
+        W::close_on(self.machines(), self.strategy(), closing, watch)
     }
 }
 
 #[cfg(feature = "cuda")]
 impl Closes for crate::backend::Cuda {
     fn close<W: Kernels>(&self, closing: Closing<W>, watch: &mut Watch<'_>) -> Result<Closed<W>> {
-        W::close_on(self.machine()?, self.strategy(), closing, watch)
+        W::close_on(self.machines()?, self.strategy(), closing, watch)
     }
 }
 

@@ -275,7 +275,7 @@ impl Drop for AskingOnGpu {
 #[pymethods]
 impl AskingOnGpu {
     #[new]
-    #[pyo3(signature = (problem, preset, changes, save, save_every))]
+    #[pyo3(signature = (problem, preset, changes, save, save_every, gpu))]
     fn new(
         py: Python<'_>,
         problem: &Problem,
@@ -283,14 +283,15 @@ impl AskingOnGpu {
         changes: &str,
         save: Option<PathBuf>,
         save_every: f64,
+        gpu: u32,
     ) -> PyResult<Self> {
         let search = stated(&problem.stated, preset, changes, saved_to(save, save_every)?)?;
-        Self::of(py.detach(|| AskTellOnGpu::new(search, &Cuda::open(0)?)))
+        Self::of(py.detach(|| AskTellOnGpu::new(search, &Cuda::open(gpu)?)))
     }
 
     /// Goes on with a saved one.
     #[staticmethod]
-    #[pyo3(signature = (problem, path, limits, save, save_every))]
+    #[pyo3(signature = (problem, path, limits, save, save_every, gpu))]
     fn resume(
         py: Python<'_>,
         problem: &Problem,
@@ -298,10 +299,11 @@ impl AskingOnGpu {
         limits: &str,
         save: Option<PathBuf>,
         save_every: f64,
+        gpu: u32,
     ) -> PyResult<Self> {
         let (checkpoint, saved) = (read(path, limits)?, saved_to(save, save_every)?);
         let stated = &problem.stated;
-        Self::of(py.detach(|| AskTellOnGpu::resume(&checkpoint, stated, &Cuda::open(0)?, saved)))
+        Self::of(py.detach(|| AskTellOnGpu::resume(&checkpoint, stated, &Cuda::open(gpu)?, saved)))
     }
 
     /// The points to evaluate next, as an array of the library with this function `from_dlpack`, or else as

@@ -98,8 +98,8 @@ fn news(progress: &Progress) -> News {
     (progress.value, progress.iteration, progress.evaluations, best.map(<[f64]>::to_vec))
 }
 
-/// Runs a search. Calls the observer with its [`News`], about twenty times a second; where the function is
-/// Python's, after each generation.
+/// Runs a search. Calls the observer with its [`News`] once there is any, then about twenty times a second;
+/// where the function is Python's, after each generation.
 fn run(
     py: Python<'_>,
     problem: &swarm::Problem,
@@ -132,7 +132,9 @@ fn run(
             let mut last: Option<f64> = None;
             go(&backend, &mut |progress| {
                 let now = progress.elapsed.as_secs_f64();
-                if !is_watched || last.is_some_and(|last| now < last + 0.05) {
+                // Before the first evaluations there is nothing to see.
+                let is_soon = last.is_some_and(|last| now < last + 0.05);
+                if !is_watched || is_soon || progress.evaluations == 0 {
                     return link.verdict();
                 }
                 last = Some(now);

@@ -133,8 +133,11 @@ def test_a_namespace_is_for_a_gpu() -> None:
 
 
 def test_a_device_is_cpu_or_cuda() -> None:
-    with pytest.raises(ValueError, match="cpu or cuda"):
-        fw.Swarm(BOX, device="gpu")
+    for wrong in ("gpu", "cuda:", "cuda:0,1", "cuda:-1", None):
+        with pytest.raises(ValueError, match="cpu, cuda, or a GPU as in cuda:1"):
+            fw.Swarm(BOX, device=wrong)
+    with pytest.raises(fw.CudaError):
+        fw.Swarm(BOX, device="cuda:99")
     if not HAS_GPU:
         with pytest.raises(fw.CudaError):
             fw.Swarm(BOX, device="cuda")
@@ -289,6 +292,24 @@ def test_pytorch_on_a_stream_of_its_own(direct: bool) -> None:
         if expected is not None:
             same(result, expected)
         expected = result
+
+
+@on_real_gpu
+def test_a_swarm_on_the_second_gpu() -> None:
+    torch = pytest.importorskip("torch")
+    if torch.cuda.device_count() < 2:
+        pytest.skip("one GPU")
+    swarm = fw.Swarm(BOX, device="cuda:1", xp=torch, **OPTIONS)
+    here = fw.Swarm(BOX, **OPTIONS)
+    for points, expected in zip(swarm, here, strict=True):
+        assert points.device.index == 1 and np.array_equal(host(points), expected)
+        values = points[:, 0] * points[:, 0] + points[:, 1]
+        if here.best() is None:
+            with pytest.raises(ValueError, match="the values are on cuda:0; the points are on cuda:1"):
+                swarm.tell(values.to("cuda:0"))
+        swarm.tell(values)
+        here.tell(host(values))
+    same(swarm.result(), here.result())
 
 
 @on_real_gpu

@@ -20,7 +20,7 @@ mod driver {
     use std::{env, fs, ops::ControlFlow, path::Path, process::ExitCode};
 
     use flockwork::{
-        backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Number, Plan, Snapshot, Strategy},
+        backend::{AnyBackend, Backend, Choice, Cpu, Cuda, Gpus, Number, Plan, Snapshot, Strategy},
         fit::{Data, Fit},
         paths::{Graph, PathOptions},
         swarm::{AskTell, AskTellOnGpu, Checkpoint, Outcome, Precision, StopReason, ValuesOnGpu},
@@ -53,7 +53,7 @@ mod driver {
         let mut arguments = Arguments::from_args();
         // A test's calls are what it adds to the log.
         arguments.test_threads = Some(1);
-        let trials: [Named; 16] = [
+        let trials: [Named; 17] = [
             ("iterations_in_memory_are_graphs", graphs),
             ("the_general_iteration_is_a_graph_too", general_graphs),
             ("an_iteration_of_a_fit_is_three_launches_of_a_graph", graphs_of_fits),
@@ -68,6 +68,7 @@ mod driver {
             ("told_swarms_are_those_of_the_cpu", told),
             ("whole_fits_are_those_of_the_cpu", fits),
             ("shortest_paths_in_one_launch_and_in_strips", paths),
+            ("several_gpus_share_shortest_paths", paths_on_several),
             ("a_kernel_that_does_not_load_gets_a_sentence", not_loaded),
             ("what_has_no_kernels_is_left_to_the_cpu", left_to_the_cpu),
         ];
@@ -452,6 +453,32 @@ mod driver {
                 check(paths || count(&log, launched) > 0, launched, &log)?;
                 let strips = std::ptr::eq(gpu, &little);
                 check(strips == (count(&log, "copy in") > 0), "strips are copied", &log)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each has some rows, and copies the others' panels.
+    fn paths_on_several() -> Done {
+        let edge =
+            |i: u32| (i % 300, (i.wrapping_mul(2_654_435_761) >> 8) % 300, 1.0 + f64::from(i % 13));
+        let directed = Graph::new(300, (0..900).map(edge))?;
+        let back = |i: u32| {
+            let (from, to, weight) = edge(i / 2);
+            if i.is_multiple_of(2) { (from, to, weight) } else { (to, from, weight) }
+        };
+        let undirected = Graph::new(300, (0..1800).map(back))?;
+        check(undirected.is_symmetric(), "undirected", &[])?;
+        let gpus = Cuda::open_several(&Gpus::All)?.with_strategy(Strategy::Streaming);
+        for graph in [&directed, &undirected] {
+            for paths in [false, true] {
+                let options = PathOptions { paths };
+                let expected = graph.distances::<i32>(&Cpu::new(1)?, options)?;
+                let (found, log) = log_of(|| graph.distances::<i32>(&gpus, options));
+                let found = found?;
+                check(found.matrix() == expected.matrix(), "the distances of the CPU", &log)?;
+                check(!paths || found.path(0, 299)? == expected.path(0, 299)?, "the path", &log)?;
+                check(count(&log, "copy between 0 and 2") > 0, "panels are copied", &log)?;
             }
         }
         Ok(())

@@ -56,6 +56,7 @@ const DONE: Answer = 0;
 const INVALID_VALUE: Answer = 1;
 const OUT_OF_MEMORY: Answer = 2;
 const NOT_FOUND: Answer = 500;
+const PEER_ACCESS_ALREADY_ENABLED: Answer = 704;
 const LAUNCH_FAILED: Answer = 719;
 const COOPERATIVE_LAUNCH_TOO_LARGE: Answer = 720;
 const NOT_SUPPORTED: Answer = 801;
@@ -158,6 +159,36 @@ impl Launch {
                 LAUNCH_FAILED
             }
         }
+    }
+}
+
+/// A copy of rows between two GPUs, in the driver's layout.
+#[repr(C)]
+struct Copy {
+    from: Place,
+    to: Place,
+    bytes: usize,
+    rows: usize,
+    layers: usize,
+}
+
+/// One end of it.
+#[repr(C)]
+struct Place {
+    start: [usize; 4],
+    kind: c_uint,
+    host: *mut u8,
+    address: u64,
+    array: *mut c_void,
+    context: *mut c_void,
+    pitch: usize,
+    height: usize,
+}
+
+impl Place {
+    /// Whether it is plain memory of a GPU.
+    fn is_plain(&self) -> bool {
+        self.start == [0; 4] && self.kind == 2 && !self.context.is_null()
     }
 }
 
@@ -378,6 +409,28 @@ driver! {
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
         at(from).copy_to(at(to), bytes);
         DONE
+    }
+    /// Copies between GPUs, in a stream of the one that receives.
+    fn cuMemcpy3DPeerAsync(copy: *const Copy, stream: *mut c_void) {
+        let Copy { from, to, bytes, rows, layers } = &*copy;
+        let here = to.context.addr().wrapping_sub(1);
+        if !from.is_plain() || !to.is_plain() || *layers != 1 || gpu_of(stream) != here {
+            return INVALID_VALUE;
+        }
+        log(&format!("copy between {} and {here}", from.context.addr().wrapping_sub(1)));
+        for row in 0..*rows {
+            at(from.address + (row * from.pitch) as u64)
+                .copy_to(at(to.address + (row * to.pitch) as u64), *bytes);
+        }
+        DONE
+    }
+    /// All GPUs have the same memory; it can be asked for once.
+    fn cuCtxEnablePeerAccess(_other: *mut c_void, _flags: c_uint) {
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        match ASKED.fetch_add(1, Ordering::Relaxed) {
+            0 => DONE,
+            _ => PEER_ACCESS_ALREADY_ENABLED,
+        }
     }
     /// Fills.
     fn cuMemsetD8_v2(to: u64, byte: u8, bytes: usize) { at(to).write_bytes(byte, bytes); DONE }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use flockwork::{
     Error,
-    backend::{Cuda, Strategy},
+    backend::{Cuda, Gpus, Strategy},
     cuda::live_allocations,
     paths::{Graph, Length, PathOptions},
 };
@@ -16,6 +16,7 @@ pub fn trials() -> Vec<Trial> {
     let mut trials = directed();
     trials.extend(undirected_graphs());
     trials.extend(streamed());
+    trials.extend(on_all_gpus());
     trials.push(Trial::test("paths_leave_no_allocation", no_leak));
     trials.push(Trial::test("paths_in_too_little_memory_get_a_sentence", too_large));
     trials
@@ -108,6 +109,48 @@ fn streamed() -> Vec<Trial> {
     trials
 }
 
+/// Each GPU with some rows of the matrix.
+fn on_all_gpus() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for n in [129, 1000, 2500] {
+        for kind in [Kind::Real, Kind::Ties, Kind::Signed] {
+            let what = format!("same_paths_on_all_gpus::{kind:?}_{n}_vertices");
+            trials.push(Trial::test(what.to_lowercase(), move || {
+                let gpus = Cuda::open_several(&Gpus::All)?.with_strategy(Strategy::Streaming);
+                same_in_all(&random(n, 6.0, kind, n as u64), kind, &gpus, &what)?;
+                if !matches!(kind, Kind::Signed) {
+                    same_in_all(&undirected(n, 6.0, kind, n as u64), kind, &gpus, &what)?;
+                }
+                Ok(())
+            }));
+        }
+    }
+    // Larger than a CPU can compute in a trial: compared with one GPU.
+    trials.push(Trial::test("same_distances_on_all_gpus::20000_vertices", || {
+        let (all, one) = (Cuda::open_several(&Gpus::All)?, Cuda::open(0)?);
+        for graph in [random(20_000, 9.0, Kind::Ties, 1), undirected(20_000, 9.0, Kind::Ties, 2)] {
+            for paths in [false, true] {
+                let options = PathOptions { paths };
+                let (found, expected) = (
+                    graph.distances::<f32>(&all, options)?,
+                    graph.distances::<f32>(&one, options)?,
+                );
+                let same = found.matrix() == expected.matrix();
+                if !same || (paths && found.path(0, 19_999)? != expected.path(0, 19_999)?) {
+                    return Err(format!("not the same, with paths: {paths}").into());
+                }
+            }
+            let whole = graph.distances::<u16>(&all, PathOptions { paths: false })?;
+            let expected = graph.distances::<u16>(&one, PathOptions { paths: false })?;
+            if whole.matrix() != expected.matrix() {
+                return Err("other distances in u16".into());
+            }
+        }
+        Ok(())
+    }));
+    trials
+}
+
 fn no_leak() -> Result<(), Failed> {
     let graph = random(1000, 5.0, Kind::Ties, 1);
     let before = live_allocations();
@@ -121,6 +164,8 @@ fn no_leak() -> Result<(), Failed> {
             return Err(format!("ended: {:?}", ended.err()).into());
         }
     }
+    let gpus = Cuda::open_several(&Gpus::All)?.with_strategy(Strategy::Streaming);
+    graph.distances::<f32>(&gpus, PathOptions { paths: true })?;
     let after = live_allocations();
     if before == after { Ok(()) } else { Err(format!("{before:?}, then {after:?}").into()) }
 }

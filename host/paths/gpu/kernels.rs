@@ -165,7 +165,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
     }
 }
 
-/// Relaxes a matrix by its pairs of pivot blocks, one round after the other. `prepare` launches a
+/// Relaxes a matrix by its pairs of pivot blocks, one round after the other, on these machines. `prepare` launches a
 /// round's square and panels into [`Queue::Beside`], `relax` the relaxations of a part. `look` is
 /// called after each round with the number done, and may stop the computation.
 ///
@@ -174,20 +174,21 @@ impl<M: Machine, C: Tiled<Unit: Pod>> Kernels<M, C> {
 /// with `Part::Next` of the same round, which has different tiles, and with the next round's square
 /// and panels, which must be stored in a different place from this round's.
 pub unsafe fn rounds<M: Machine>(
-    machine: &M,
+    machines: &[&M],
     count: u32,
     prepare: impl Fn(u32) -> Result<()>,
     relax: impl Fn(Queue, u32, Part) -> Result<()>,
     look: &mut dyn FnMut(u32) -> Result<ControlFlow<()>>,
 ) -> Result<ControlFlow<()>> {
+    let beside_waits = || machines.iter().try_for_each(|machine| machine.beside_waits());
     for round in 0..count {
         if round == 0 {
-            machine.beside_waits()?;
+            beside_waits()?;
             prepare(0)?;
         }
-        machine.waits_for_beside()?;
+        machines.iter().try_for_each(|machine| machine.waits_for_beside())?;
         if round + 1 < count {
-            machine.beside_waits()?;
+            beside_waits()?;
             relax(Queue::Beside, round, Part::Next)?;
             prepare(round + 1)?;
         }

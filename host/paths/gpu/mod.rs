@@ -5,13 +5,19 @@
 //! | this | the types of weights; a matrix that fits in the machine's memory |
 //! | `at_once` | one launch for a small matrix |
 //! | `copies` | copies between the host's and the machine's memory |
+//! | `dealt` | a matrix on several machines |
 //! | `kernels` | the launches of a round |
 //! | `streamed` | a matrix that does not fit |
 
 mod at_once;
 mod copies;
+mod dealt;
+#[cfg(test)]
+mod delayed;
 mod kernels;
 mod streamed;
+#[cfg(test)]
+mod trial;
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -50,6 +56,9 @@ const RELAXATIONS: u64 = 1 << 40;
 /// time on an H200.
 const SMALL: usize = 3072;
 
+/// The fewest vertices that several machines share by default.
+const WORTH_DEALING: usize = 8192;
+
 /// A matrix of distances on a machine, relaxed by one pair of pivot blocks after the other.
 ///
 /// Most of a round is [`Outer`](flockwork_device::paths::kernels::outer::Outer) on all tiles. The
@@ -78,11 +87,11 @@ struct Panels<M: Machine, C: Tiled<Unit: Pod>> {
 /// A type of weights that machines have kernels for.
 pub trait OnKernels: Weight + Pod {
     /// The most relaxations per second that a machine could perform, for non-negative weights.
-    fn ceiling_on<M: Machine>(machine: M) -> Result<f64>;
+    fn ceiling_on<M: Machine>(machine: &M) -> Result<f64>;
 
-    /// Closes a matrix on a machine.
+    /// Closes a matrix on machines, at least one.
     fn close_on<M: Machine>(
-        machine: M,
+        machines: Vec<M>,
         strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
@@ -90,67 +99,67 @@ pub trait OnKernels: Weight + Pod {
 }
 
 impl OnKernels for f32 {
-    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
-        ceiling::<M, NonNegativeF32>(&machine)
+    fn ceiling_on<M: Machine>(machine: &M) -> Result<f64> {
+        ceiling::<M, NonNegativeF32>(machine)
     }
 
     fn close_on<M: Machine>(
-        machine: M,
+        machines: Vec<M>,
         strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
         if closing.entries.iter().any(|&weight| weight < 0.0) {
-            close::<M, F32, _>(machine, strategy, closing, watch)
+            close::<M, F32, _>(machines, strategy, closing, watch)
         } else {
-            close::<M, NonNegativeF32, _>(machine, strategy, closing, watch)
+            close::<M, NonNegativeF32, _>(machines, strategy, closing, watch)
         }
     }
 }
 
 impl OnKernels for f64 {
-    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
-        ceiling::<M, F64>(&machine)
+    fn ceiling_on<M: Machine>(machine: &M) -> Result<f64> {
+        ceiling::<M, F64>(machine)
     }
 
     fn close_on<M: Machine>(
-        machine: M,
+        machines: Vec<M>,
         strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        close::<M, F64, _>(machine, strategy, closing, watch)
+        close::<M, F64, _>(machines, strategy, closing, watch)
     }
 }
 
 impl OnKernels for i32 {
-    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
-        ceiling::<M, I32>(&machine)
+    fn ceiling_on<M: Machine>(machine: &M) -> Result<f64> {
+        ceiling::<M, I32>(machine)
     }
 
     fn close_on<M: Machine>(
-        machine: M,
+        machines: Vec<M>,
         strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        close::<M, I32, _>(machine, strategy, closing, watch)
+        close::<M, I32, _>(machines, strategy, closing, watch)
     }
 }
 
 impl OnKernels for u16 {
-    fn ceiling_on<M: Machine>(machine: M) -> Result<f64> {
-        if machine.has_pairs() { ceiling::<M, U16>(&machine) } else { ceiling::<M, I32>(&machine) }
+    fn ceiling_on<M: Machine>(machine: &M) -> Result<f64> {
+        if machine.has_pairs() { ceiling::<M, U16>(machine) } else { ceiling::<M, I32>(machine) }
     }
 
     fn close_on<M: Machine>(
-        machine: M,
+        machines: Vec<M>,
         strategy: Option<Strategy>,
         closing: Closing<Self>,
         watch: &mut Watch<'_>,
     ) -> Result<Closed<Self>> {
-        if machine.has_pairs() && !closing.vias {
-            return close::<M, U16, _>(machine, strategy, closing, watch);
+        if machines.iter().all(Machine::has_pairs) && !closing.vias {
+            return close::<M, U16, _>(machines, strategy, closing, watch);
         }
         // The same sums and minima of the same numbers, one per register.
         let Closing { n, entries, symmetric, vias } = closing;
@@ -158,7 +167,7 @@ impl OnKernels for u16 {
         let entries = entries.into_iter().map(|entry| Wide(entry.into())).collect();
         let closing = Closing { n, entries, symmetric, vias };
         let Closed { entries, vias, relaxing } =
-            close::<M, I32, _>(machine, strategy, closing, watch)?;
+            close::<M, I32, _>(machines, strategy, closing, watch)?;
         let entries =
             entries.into_iter().map(|Wide(entry)| Weight::settled(entry as Self)).collect();
         Ok(Closed { entries, vias, relaxing })
@@ -212,16 +221,23 @@ impl Entry for Wide {
 
 /// Closes a matrix with the kernels of one type of weights, whose memory layout `E` has.
 fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
-    machine: M,
+    mut machines: Vec<M>,
     strategy: Option<Strategy>,
     closing: Closing<E>,
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
-    let Closing { n, mut entries, symmetric, vias } = closing;
+    let Closing { n, entries, symmetric, vias } = closing;
     if n == 0 {
         let (entries, vias) = (Vec::new(), vias.then(Vec::new));
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
+    let closing = Closing { n, entries, symmetric, vias };
+    let is_dealt = strategy.map_or(n >= WORTH_DEALING, |strategy| strategy != Strategy::Resident);
+    if is_dealt && let Some(shares) = dealt::Shares::new::<M, C, E>(&machines, &closing)? {
+        return dealt::close::<M, C, E>(&machines, shares, closing, watch);
+    }
+    let machine = machines.swap_remove(0);
+    let Closing { mut entries, .. } = closing;
     let small = strategy.map_or(n <= SMALL, |strategy| strategy == Strategy::Resident);
     let at_once = if vias || !small { None } else { AtOnce::<M, C>::new(&machine, n)? };
     let side = n.next_multiple_of(if at_once.is_some() { PIVOT } else { SUPER as usize });
@@ -309,7 +325,7 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         // SAFETY: buffers are as the kernels document.
         let end = unsafe {
             rounds(
-                &self.machine,
+                &[&self.machine],
                 count,
                 |round| self.prepare(round),
                 |queue, round, part| self.relax(queue, round, part),

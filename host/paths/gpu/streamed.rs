@@ -521,7 +521,7 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
         let mut go_on = |_| Ok(ControlFlow::Continue(()));
         // SAFETY: concurrent launches are as `rounds` demands, and read only what earlier rounds
         // wrote.
-        unsafe { rounds(machine, band, prepare, relax, &mut go_on) }.map(drop)
+        unsafe { rounds(&[machine], band, prepare, relax, &mut go_on) }.map(drop)
     }
 
     /// Relaxes another strip in the band's columns and computes its left panels, concurrently with
@@ -608,7 +608,7 @@ impl<T> Shared<T> {
 
 /// Copies the entries below the diagonal to above it, in a matrix of `side` rows and columns, a
 /// multiple of [`PIVOT`].
-fn mirror<T: Copy + Send + Sync>(entries: &mut [T], side: usize) {
+pub(super) fn mirror<T: Copy + Send + Sync>(entries: &mut [T], side: usize) {
     assert!(entries.len() == side * side && side.is_multiple_of(PIVOT));
     let matrix = Shared(entries.as_mut_ptr());
     (0..side / PIVOT).into_par_iter().for_each(|upper| {
@@ -626,20 +626,16 @@ fn mirror<T: Copy + Send + Sync>(entries: &mut [T], side: usize) {
 }
 
 #[cfg(test)]
-mod delayed;
-
-#[cfg(test)]
 mod tests {
     use flockwork_device::paths::kernels::cell::{F64, I32, NonNegativeF32, U16};
 
-    use super::{delayed::Delayed, *};
-    use crate::{
-        backend::{Cpu, Emulated},
-        paths::{Closes, Kernels as OnCpu},
+    use super::{
+        super::{delayed::Delayed, trial::Trial},
+        *,
     };
+    use crate::{backend::Emulated, paths::Kernels as OnCpu};
 
-    /// Closes a matrix of random weights, some of them missing, in strips of `rows` rows; and again
-    /// with queues in `delayed` different orders.
+    /// Closes a matrix in strips of `rows` rows; and again with queues in `delayed` different orders.
     fn same_as_cpu<C: Tiled<Unit: Pod>, W: OnCpu + Entry>(
         n: usize,
         rows: usize,
@@ -647,35 +643,16 @@ mod tests {
         vias: bool,
         delayed: u64,
     ) {
-        let mut entries = vec![<W as Entry>::UNREACHABLE; n * n];
-        let mut bits = (n + rows) as u64;
-        for row in 0..n {
-            entries[row * n + row] = W::ZERO;
-            for column in (0..if symmetric { row } else { n }).filter(|&column| column != row) {
-                bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                if bits >> 60 == 0 {
-                    let weight = W::nearest((bits >> 40 & 15) as f64);
-                    entries[row * n + column] = weight;
-                    if symmetric {
-                        entries[column * n + row] = weight;
-                    }
-                }
-            }
-        }
-        let closing = || Closing { n, entries: entries.clone(), symmetric, vias };
+        let trial = Trial::<W>::new(n, symmetric, vias, (n + rows) as u64);
         let cut = Cut { side: n.next_multiple_of(SUPER as usize), rows };
         let watch = &mut |_, _| ControlFlow::Continue(());
         let emulated = Emulated::new(rows as u64, 32);
-        let found = close_in::<_, C, W>(&emulated.machine(), closing(), cut, watch).unwrap();
-        let expected = Cpu::new(1).unwrap().close(closing(), watch).unwrap();
-        let what = format!("{n} in strips of {rows}, symmetric: {symmetric}, vias: {vias}");
-        assert!(found.entries == expected.entries, "{what}: other distances");
-        assert!(found.vias == expected.vias, "{what}: other vias");
+        let found = close_in::<_, C, W>(&emulated.machine(), trial.closing(), cut, watch);
+        trial.is_same(&found.unwrap(), &format!("strips of {rows}"));
         for seed in 1..=delayed {
             let machine = Delayed::new(seed);
-            let found = close_in::<_, C, W>(&machine, closing(), cut, watch).unwrap();
-            assert!(found.entries == expected.entries, "{what}, seed {seed}: other distances");
-            assert!(found.vias == expected.vias, "{what}, seed {seed}: other vias");
+            let found = close_in::<_, C, W>(&machine, trial.closing(), cut, watch).unwrap();
+            trial.is_same(&found, &format!("strips of {rows}, seed {seed}"));
         }
     }
 

@@ -598,7 +598,7 @@ def resume(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = os.path.join(folder, "run")
     ...     first = fw.minimize("x[0]^2 + abs(x[1])", [(-1, 1)] * 2, maxfun=300, save=file)
-    ...     rest = fw.resume(file, maxfun=100_000)
+    ...     rest = fw.resume(file, maxfun=1_000_000)
     >>> rest.fun <= first.fun and rest.success
     True
     """

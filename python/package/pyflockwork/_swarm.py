@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -23,16 +24,18 @@ def _elsewhere(x: NDArray[np.float64]) -> float:
     raise NotImplementedError
 
 
-def _asking(device: str) -> type[_native.Asking] | type[_native.AskingOnGpu]:
-    if device not in ("cpu", "cuda"):
-        raise ValueError(f"device is {device!r}; it must be cpu or cuda")
-    return _native.Asking if device == "cpu" else _native.AskingOnGpu
+def _gpu(device: Any) -> int | None:
+    """The number of the GPU; None for the CPU."""
+    named = re.fullmatch(r"cpu|cuda(?::(\d{1,9}))?", device) if isinstance(device, str) else None
+    if named is None:
+        raise ValueError(f"device is {device!r}; it must be cpu, cuda, or a GPU as in cuda:1")
+    return None if device == "cpu" else int(named[1] or 0)
 
 
-def _from_dlpack(device: str, xp: Any) -> Callable[[Any], Any] | None:
+def _from_dlpack(gpu: int | None, xp: Any) -> Callable[[Any], Any] | None:
     if xp is None:
         return None
-    if device != "cuda":
+    if gpu is None:
         raise ValueError("xp is given; on the CPU points are NumPy's: leave it out, or take device='cuda'")
     take = getattr(xp, "from_dlpack", None)
     if not callable(take):
@@ -76,8 +79,9 @@ class Swarm:
     bounds, constraints, integrality, x0, rng, maxfun, maxiter, target, seconds, method, \
 particles, rule, preset, lanes, agreeing, precision, options, save, save_every
         As of `minimize`; with `x0` it is a particle swarm.
-    device : {"cpu", "cuda"}
-        Where points and values are. On a GPU it is a particle swarm without constraints.
+    device : {"cpu", "cuda", "cuda:1"}
+        Where points and values are: on the CPU, on the first GPU, or on the GPU of that number. On a GPU
+        it is a particle swarm without constraints.
     xp : module, optional
         With ``device="cuda"``: the namespace whose arrays `ask` returns, such as ``torch``, ``cupy`` or
         ``jax.numpy``. Without it a `DeviceArray`, which any of them takes.
@@ -125,11 +129,11 @@ particles, rule, preset, lanes, agreeing, precision, options, save, save_every
         save: str | os.PathLike[str] | None = None,
         save_every: float = 60.0,
     ) -> None:
-        asking = _asking(device)
+        gpu = _gpu(device)
         problem, self._sides = problem_of(_elsewhere, box(bounds), constraints, integrality)
         given: dict[str, Any] = {"particles": particles, "maxiter": maxiter, "rule": rule}
         given["precision"] = precision
-        if device == "cuda":
+        if gpu is not None:
             if method == "cmaes":
                 raise ValueError("method is cmaes; on a GPU the caller evaluates swarms: leave it out")
             method = "swarm"
@@ -147,8 +151,9 @@ particles, rule, preset, lanes, agreeing, precision, options, save, save_every
             **given,
         )
         saved = None if save is None else os.fspath(save)
-        take = _from_dlpack(device, xp)
-        self._begin(asking(problem, preset, stated, saved, save_every), take)
+        take = _from_dlpack(gpu, xp)
+        how = (problem, preset, stated, saved, save_every)
+        self._begin(_native.Asking(*how) if gpu is None else _native.AskingOnGpu(*how, gpu), take)
 
     def _begin(self, asking: _native.Asking | _native.AskingOnGpu, take: Callable[[Any], Any] | None) -> None:
         self._asking, self._take = asking, take
@@ -192,13 +197,16 @@ particles, rule, preset, lanes, agreeing, precision, options, save, save_every
         >>> bool(part < swarm.result().nfev <= 1000)
         True
         """
-        asking, take = _asking(device), _from_dlpack(device, xp)
+        gpu = _gpu(device)
+        take = _from_dlpack(gpu, xp)
         swarm = cls.__new__(cls)
         _, name = _native.saved(os.fspath(path))
         problem, swarm._sides = problem_of(_elsewhere, box(bounds), constraints, integrality, None, name)
         limits = limits_of(maxfun=maxfun, maxiter=maxiter, target=target, seconds=seconds)
         saved = os.fspath(path if save is None else save)
-        swarm._begin(asking.resume(problem, os.fspath(path), limits, saved, save_every), take)
+        how = (problem, os.fspath(path), limits, saved, save_every)
+        on = _native.Asking.resume(*how) if gpu is None else _native.AskingOnGpu.resume(*how, gpu)
+        swarm._begin(on, take)
         return swarm
 
     @_one_at_a_time

@@ -1,6 +1,6 @@
-//! An emulator whose queues run late and in random orders, so that a missing wait shows.
+//! Emulators whose queues run late and in random orders, so that a missing wait shows.
 
-use std::{cell::RefCell, collections::VecDeque};
+use std::{cell::RefCell, collections::VecDeque, rc::Rc};
 
 use bytemuck::Pod;
 use flockwork_device::{
@@ -15,29 +15,48 @@ use crate::{
     Result,
     backend::{
         emulated::{EmulatorMachine, HostBuffer, SHARED_BYTES},
-        machine::{Machine, Queue},
+        machine::{Machine, Queue, Rows},
         strategy::Capacity,
     },
 };
 
-/// Nothing runs before it is waited for; then the queues take turns in an order given by a seed.
+/// Nothing runs before it is waited for; then the queues, of all machines that were made together, take
+/// turns in an order given by a seed.
 pub(in crate::paths) struct Delayed {
     machine: EmulatorMachine,
-    state: RefCell<State>,
+    /// Which of these machines.
+    number: usize,
+    state: Rc<RefCell<State>>,
 }
 
+/// Queues of a machine.
+const QUEUES: usize = 4;
+
 struct State {
-    queues: [VecDeque<Work>; 4],
+    /// Those of the first machine, those of the second, and so on.
+    queues: Vec<VecDeque<Work>>,
     /// The number of items put into each queue, and how many of them are done.
-    put: [usize; 4],
-    done: [usize; 4],
+    put: Vec<usize>,
+    done: Vec<usize>,
     bits: u64,
 }
 
 /// An item in a queue.
 enum Work {
-    Launch { run: Run, blocks: u32, threads: u32, arguments: Vec<u128> },
-    Copy { from: *const u8, to: *mut u8, bytes: usize },
+    Launch {
+        run: Run,
+        blocks: u32,
+        threads: u32,
+        arguments: Vec<u128>,
+    },
+    /// Rows of so many bytes.
+    Copy {
+        from: *const u8,
+        to: *mut u8,
+        bytes: usize,
+        pitch: usize,
+        rows: usize,
+    },
     Wait(Mark),
 }
 
@@ -65,21 +84,36 @@ unsafe fn run<K: Kernel>(
 
 impl Delayed {
     pub fn new(seed: u64) -> Self {
-        let machine = EmulatorMachine {
-            emulator: Emulator::new(seed),
-            memory: None,
-            shared_bytes: SHARED_BYTES,
-            matrices: true,
+        Self::several(seed, 1).remove(0)
+    }
+
+    /// So many machines.
+    pub fn several(seed: u64, machines: usize) -> Vec<Self> {
+        let all = machines * QUEUES;
+        let queues = (0..all).map(|_| VecDeque::new()).collect();
+        let state = State { queues, put: vec![0; all], done: vec![0; all], bits: seed };
+        let state = Rc::new(RefCell::new(state));
+        let machine = |number| {
+            let machine = EmulatorMachine {
+                emulator: Emulator::new(seed),
+                memory: None,
+                shared_bytes: SHARED_BYTES,
+                matrices: true,
+            };
+            Self { machine, number, state: state.clone() }
         };
-        let queues = [const { VecDeque::new() }; 4];
-        let state = State { queues, put: [0; 4], done: [0; 4], bits: seed };
-        Self { machine, state: RefCell::new(state) }
+        (0..machines).map(machine).collect()
+    }
+
+    /// The index of a queue of this machine.
+    fn index(&self, queue: Queue) -> usize {
+        self.number * QUEUES + queue as usize
     }
 
     fn put(&self, queue: Queue, work: Work) -> Result<()> {
-        let mut state = self.state.borrow_mut();
-        state.queues[queue as usize].push_back(work);
-        state.put[queue as usize] += 1;
+        let (mut state, queue) = (self.state.borrow_mut(), self.index(queue));
+        state.queues[queue].push_back(work);
+        state.put[queue] += 1;
         Ok(())
     }
 
@@ -94,8 +128,10 @@ impl Delayed {
                     run(&self.machine.emulator, blocks, threads, &arguments)?;
                 },
                 // SAFETY: as above.
-                Work::Copy { from, to, bytes } => unsafe {
-                    to.copy_from_nonoverlapping(from, bytes);
+                Work::Copy { from, to, bytes, pitch, rows } => unsafe {
+                    for at in (0..rows).map(|row| row * pitch) {
+                        to.add(at).copy_from_nonoverlapping(from.add(at), bytes);
+                    }
                 },
             }
             self.state.borrow_mut().done[queue] += 1;
@@ -114,8 +150,10 @@ impl Delayed {
         // Half of the time it stays with the queue it was at.
         let bits = state.bits;
         state.bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let first = (if state.bits >> 63 == 0 { bits } else { state.bits } >> 40 & 3) as usize;
-        let queue = (0..4).map(|nth| (first + nth) % 4).find(|&queue| ready(&state, queue));
+        let all = state.queues.len();
+        let bits = if state.bits >> 63 == 0 { bits } else { state.bits };
+        let first = (bits >> 40) as usize % all;
+        let queue = (0..all).map(|nth| (first + nth) % all).find(|&queue| ready(&state, queue));
         let queue = queue.expect("the queues wait for each other");
         (queue, state.queues[queue].pop_front().expect("one is ready"))
     }
@@ -180,7 +218,8 @@ impl Machine for Delayed {
         bytes: usize,
         buffer: &HostBuffer<T>,
     ) -> Result<()> {
-        self.put(Queue::In, Work::Copy { from, to: buffer.pointer().cast(), bytes })
+        let to = buffer.pointer().cast();
+        self.put(Queue::In, Work::Copy { from, to, bytes, pitch: 0, rows: 1 })
     }
 
     unsafe fn copy_out<T: Pod>(
@@ -189,11 +228,27 @@ impl Machine for Delayed {
         to: *mut u8,
         bytes: usize,
     ) -> Result<()> {
-        self.put(Queue::Out, Work::Copy { from: buffer.pointer().cast(), to, bytes })
+        let from = buffer.pointer().cast();
+        self.put(Queue::Out, Work::Copy { from, to, bytes, pitch: 0, rows: 1 })
+    }
+
+    unsafe fn copy_rows<T: Pod>(
+        &self,
+        source: &HostBuffer<T>,
+        buffer: &HostBuffer<T>,
+        rows: Rows,
+    ) -> Result<()> {
+        let Rows { start, width, pitch, height } = rows;
+        let each = size_of::<T>();
+        let from = source.pointer().wrapping_add(start).cast();
+        let to = buffer.pointer().wrapping_add(start).cast();
+        let (bytes, pitch) = (width * each, pitch * each);
+        self.put(Queue::Beside, Work::Copy { from, to, bytes, pitch, rows: height })
     }
 
     fn mark(&self, queue: Queue) -> Result<Mark> {
-        Ok(Mark(queue as usize, self.state.borrow().put[queue as usize]))
+        let queue = self.index(queue);
+        Ok(Mark(queue, self.state.borrow().put[queue]))
     }
 
     fn wait(&self, queue: Queue, mark: &Mark) -> Result<()> {
@@ -250,8 +305,11 @@ impl Machine for Delayed {
     }
 
     fn finish(&self) -> Result<()> {
-        let put = self.state.borrow().put;
-        (0..4).try_for_each(|queue| self.work(Mark(queue, put[queue])))
+        let queues = self.number * QUEUES..(self.number + 1) * QUEUES;
+        queues.into_iter().try_for_each(|queue| {
+            let put = self.state.borrow().put[queue];
+            self.work(Mark(queue, put))
+        })
     }
 }
 
