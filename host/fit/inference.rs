@@ -159,7 +159,19 @@ impl Fit {
         let tolerance = if self.model.has_derivatives() { ROUNDING } else { DIFFERENCES };
         let triangle = squares.triangle(parameters);
         let all = triangle.as_ref().map(|triangle| triangle.ranked(tolerance));
-        let rank = all.as_ref().map_or(free.len(), |all| all.rank);
+        let held: Vec<bool> = (0..free.len())
+            .map(|nth| {
+                let x = parameters[free[nth]];
+                let ends = x <= target.lower[nth] || x >= target.upper[nth];
+                // A parameter that stopped at a bound by chance is no more determined than the others.
+                ends && all.as_ref().is_some_and(|all| all.determined[nth])
+            })
+            .collect();
+        // Every parameter not held at a bound, undetermined ones included, because others may depend
+        // on them.
+        let some: Vec<usize> = (0..free.len()).filter(|&nth| !held[nth]).collect();
+        let ranked = triangle.map(|triangle| triangle.of(&some).ranked(tolerance));
+        let rank = ranked.as_ref().map_or(free.len(), |ranked| ranked.rank);
         let counted = self.counted();
         let degrees_of_freedom = counted.saturating_sub(rank) as u64;
         let freedom = degrees_of_freedom as f64;
@@ -168,13 +180,10 @@ impl Fit {
 
         let mut status = vec![Status::Given; self.sought.len()];
         for (nth, &j) in free.iter().enumerate() {
-            let x = parameters[j];
             status[j] = match &all {
                 None => Status::NoDerivative,
-                // Checked first: a parameter that stopped at a bound by chance is no more
-                // determined than the others.
                 Some(all) if !all.determined[nth] => Status::Undetermined,
-                _ if x <= target.lower[nth] || x >= target.upper[nth] => Status::AtBound,
+                _ if held[nth] => Status::AtBound,
                 _ if self.loss == Loss::Absolute => Status::NoCurvature,
                 _ if freedom == 0.0 && !(absolute && self.loss == Loss::Squares) => {
                     Status::NoDegreesOfFreedom
@@ -182,11 +191,6 @@ impl Fit {
                 _ => Status::Estimated,
             };
         }
-        // Every parameter not held at a bound, undetermined ones included, because others may
-        // depend on them.
-        let held = |nth: &usize| status[free[*nth]] == Status::AtBound;
-        let some: Vec<usize> = (0..free.len()).filter(|nth| !held(nth)).collect();
-        let ranked = triangle.map(|triangle| triangle.of(&some).ranked(tolerance));
         let moving: Vec<usize> = some.iter().map(|&nth| free[nth]).collect();
         let is_robust = self.loss != Loss::Squares;
         // A perfect fit has zero covariances, but still correlations.

@@ -11,9 +11,29 @@ create_exception!(pyflockwork, CudaError, PyRuntimeError, "An error of the GPU o
 
 create_exception!(pyflockwork, NegativeCycleError, PyValueError, "A cycle has a negative weight.");
 
+/// What the library calls an option, and Python.
+const NAMES: [(&str, &str); 5] = [
+    ("evaluations is ", "maxfun is "),
+    ("iterations is ", "maxiter is "),
+    ("start points is ", "x0 is "),
+    ("loss scale is ", "f_scale is "),
+    ("confidence is ", "level is "),
+];
+
+/// The library's sentence with Python's names.
+fn said(error: &Error) -> String {
+    let text = error.to_string();
+    for (ours, theirs) in NAMES {
+        if let Some(rest) = text.strip_prefix(ours) {
+            return format!("{theirs}{rest}");
+        }
+    }
+    text
+}
+
 /// An error as an exception. That of a Python function comes out as it was raised.
 pub fn raised(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = said(&error);
     match error {
         Error::Function(failure) => match failure.downcast::<PyErr>() {
             Ok(raised) => *raised,

@@ -12,7 +12,11 @@ use numpy::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
-use crate::{arrays, error::raised, signals::attended};
+use crate::{
+    arrays,
+    error::raised,
+    signals::{Asked, attended},
+};
 
 /// The numbers of an array of any shape.
 fn numbers<T: Element + Copy>(array: &Bound<'_, PyAny>) -> PyResult<Vec<T>> {
@@ -113,6 +117,7 @@ macro_rules! in_type {
                 let is_watched = observe.is_some();
                 let fits = attended(
                     py,
+                    &Asked::default(),
                     |link| {
                         let backend = many.select(devices, threads)?;
                         many.run_on(&backend, |done, all| match is_watched {

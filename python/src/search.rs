@@ -1,6 +1,6 @@
 //! Searches, and searches whose points the caller evaluates.
 
-use std::{ops::ControlFlow, path::PathBuf, time::Duration};
+use std::{ops::ControlFlow, path::PathBuf, sync::atomic::Ordering, time::Duration};
 
 use flockwork::{
     Error,
@@ -15,7 +15,13 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyUntypedArray
 use pyo3::{exceptions::PyValueError, prelude::*};
 use serde_json::Value;
 
-use crate::{arrays::numbers, called::Called, error::raised, problem::Problem, signals::attended};
+use crate::{
+    arrays::numbers,
+    called::Called,
+    error::raised,
+    problem::Problem,
+    signals::{Asked, attended},
+};
 
 /// Puts the changes in the place of what they name.
 fn merge(base: &mut Value, changes: Value) -> PyResult<()> {
@@ -98,11 +104,20 @@ fn news(progress: &Progress) -> News {
     (progress.value, progress.iteration, progress.evaluations, best.map(<[f64]>::to_vec))
 }
 
+/// The problem with programs, if it has any, that are killed once somebody asks to stop.
+fn stoppable(problem: &swarm::Problem, asked: &Asked) -> PyResult<swarm::Problem> {
+    let asked = asked.clone();
+    let problem = problem.clone();
+    problem
+        .with_command(|command| command.stop_when(move || asked.load(Ordering::Relaxed)))
+        .map_err(raised)
+}
+
 /// Runs a search. Calls the observer with its [`News`] once there is any, then about twenty times a second;
 /// where the function is Python's, after each generation.
 fn run(
     py: Python<'_>,
-    problem: &swarm::Problem,
+    (problem, asked): (&swarm::Problem, &Asked),
     called: Option<&Called>,
     device: (&str, usize),
     observe: Option<Py<PyAny>>,
@@ -127,6 +142,7 @@ fn run(
     let is_watched = observe.is_some();
     let outcome = attended(
         py,
+        asked,
         |link| {
             let backend = problem.select(devices, device.1)?;
             let mut last: Option<f64> = None;
@@ -163,9 +179,11 @@ pub fn minimize(
     save_every: f64,
     observe: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let search = stated(&problem.stated, preset, changes, saved_to(save, save_every)?)?;
-    let called = problem.called.as_deref();
-    run(py, &problem.stated, called, (device, threads), observe, |backend, observe| {
+    let asked = Asked::default();
+    let stoppable = stoppable(&problem.stated, &asked)?;
+    let search = stated(&stoppable, preset, changes, saved_to(save, save_every)?)?;
+    let (on, called) = ((&stoppable, &asked), problem.called.as_deref());
+    run(py, on, called, (device, threads), observe, |backend, observe| {
         search.run_on(backend, observe)
     })
 }
@@ -207,8 +225,9 @@ pub fn resume(
         Some(problem) => (problem.stated.clone(), problem.called.as_deref()),
         None => (checkpoint.problem().map_err(raised)?, None),
     };
-    let saved = saved_to(save, save_every)?;
-    run(py, &stated, called, (device, threads), observe, |backend, observe| {
+    let (saved, asked) = (saved_to(save, save_every)?, Asked::default());
+    let stated = stoppable(&stated, &asked)?;
+    run(py, (&stated, &asked), called, (device, threads), observe, |backend, observe| {
         checkpoint.resume(&stated, backend, saved, observe)
     })
 }

@@ -4,7 +4,7 @@ use std::{
     ops::ControlFlow,
     panic::resume_unwind,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
     },
@@ -20,6 +20,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Whether somebody asked work to stop.
+pub type Asked = Arc<AtomicBool>;
 
 /// What joins work to the thread that waits for it.
 pub struct Link<'a, M> {
@@ -53,6 +56,7 @@ impl<M> Link<'_, M> {
 /// comes out then, but for Ctrl-C: the work says in its result that it was interrupted.
 pub fn attended<M: Send, R: Send>(
     py: Python<'_>,
+    asked: &Asked,
     work: impl FnOnce(&Link<'_, M>) -> R + Send,
     mut attend: impl FnMut(M) -> PyResult<ControlFlow<()>>,
 ) -> PyResult<R> {
@@ -60,7 +64,6 @@ pub fn attended<M: Send, R: Send>(
     // The interpreter's lock is given back by a closure that could run in another thread.
     let heard = Mutex::new(heard);
     let (answers, verdicts) = mpsc::channel();
-    let asked = &AtomicBool::new(false);
     let link = Link { asked, news: Mutex::new(news), verdicts: Mutex::new(verdicts) };
     thread::scope(|scope| {
         // With the link goes the only sender: its end is the work's, however it ends.
@@ -97,5 +100,5 @@ pub fn interruptible<R: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Link<'_, ()>) -> R + Send,
 ) -> PyResult<R> {
-    attended(py, work, |()| Ok(ControlFlow::Continue(())))
+    attended(py, &Asked::default(), work, |()| Ok(ControlFlow::Continue(())))
 }

@@ -218,3 +218,37 @@ def test_many_fits_of_several_columns_are_predicted_for_all_and_for_each():
     own = np.stack([x, 2 * x])
     assert np.allclose(many.predict(own)[1], 2 * y[1])
     assert np.allclose(many.predict({"x2": x[:, 1], "x1": x[:, 0], "other": x[:, 0]}), y)
+
+
+def test_what_is_missing_in_y_need_not_be_known_elsewhere():
+    x = np.linspace(0, 5, 60)
+    y = 3 * np.exp(-0.8 * x) + 1 + 0.01 * np.sin(40 * x)
+    gap = x < 1
+    sigma = np.where(gap, np.nan, 0.1)
+    model = "amp*exp(-rate*x) + base"
+    some = fw.fit(x[~gap], y[~gap][None], model, sigma=0.1)
+    shared = fw.fit(x, np.where(gap, np.nan, y)[None], model, sigma=sigma)
+    own = fw.fit(np.where(gap, np.nan, x)[None], np.where(gap, np.nan, y)[None], model, sigma=sigma[None])
+    masked = fw.fit(np.ma.array(x[None], mask=gap[None]), np.ma.array(y[None], mask=gap[None]), model)
+    for many in (shared, own, masked):
+        assert np.allclose(many.params["rate"], some.params["rate"], rtol=1e-9)
+    assert np.allclose(shared.stderr, some.stderr) and np.allclose(own.stderr, some.stderr)
+    with pytest.raises(ValueError, match=r"sigma\[0\] is NaN or masked, and y has a value there"):
+        fw.fit(x, y[None], model, sigma=sigma)
+    with pytest.raises(ValueError, match=r"sigma\[0, 59\] is 0.0; it must be above 0"):
+        fw.fit(x, y[None], model, sigma=np.where(x < 5, 0.1, 0.0)[None])
+    with pytest.raises(ValueError, match=r"sigma has the shape \(60, 60\)"):
+        fw.fit(x, y, model, sigma=np.eye(60))
+
+
+def test_a_parameter_at_its_bound_counts_as_fixed():
+    x = np.linspace(0, 5, 60)
+    y = 3 * np.exp(-0.8 * x) + 1 + 0.05 * np.cos(40 * x)
+    model = "amp*exp(-rate*x) + base"
+    one = fw.fit(x, y, model, bounds={"rate": (0, 0.5)})
+    many = fw.fit(x, y[None], model, bounds={"rate": (0, 0.5)})
+    fixed = fw.fit(x, y, model, fixed={"rate": 0.5})
+    assert one.degrees_of_freedom == fixed.degrees_of_freedom == 58
+    for name in ("amp", "base"):
+        assert np.isclose(one.stderr[name], fixed.stderr[name], rtol=1e-6)
+        assert np.isclose(many.stderr[0, many.names.index(name)], fixed.stderr[name], rtol=1e-6)

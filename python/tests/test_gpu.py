@@ -304,7 +304,7 @@ def test_a_swarm_on_the_second_gpu() -> None:
     for points, expected in zip(swarm, here, strict=True):
         assert points.device.index == 1 and np.array_equal(host(points), expected)
         values = points[:, 0] * points[:, 0] + points[:, 1]
-        if here.best() is None:
+        if here.best is None:
             with pytest.raises(ValueError, match="the values are on cuda:0; the points are on cuda:1"):
                 swarm.tell(values.to("cuda:0"))
         swarm.tell(values)

@@ -96,6 +96,14 @@ def test_constraints_as_scipy_states_them(fun):
         r = fw.minimize(fun, [(-2, 2)] * 2, constraints=form, maxfun=30_000)
         assert r.maxcv == 0 and abs(r.fun - theirs.fun) < 1e-5, (r, theirs.fun)
         assert any(constraint["active"] for constraint in r.constraints)
+        for constraint in r.constraints:
+            left, right = constraint["left"], constraint["right"]
+            over = {"at_most": left - right, "at_least": right - left}.get(
+                constraint["relation"], abs(left - right)
+            )
+            assert np.isclose(max(over, 0.0), constraint["violation"], atol=1e-12)
+            if " >= " in constraint["text"]:
+                assert constraint["relation"] == "at_least"
 
 
 def test_an_equality_and_what_cannot_be_satisfied():
@@ -500,3 +508,68 @@ print(r.message)
     time.sleep(0.7 + 0.13 * trial)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=60)[0].startswith("interrupted")
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_masked_values_are_missing_and_others_refused(vectorized):
+    def masked(x):
+        value = 5 + x[0] ** 2
+        return np.ma.masked_where(x[0] > 0, value)
+
+    r = fw.minimize(masked, [(-1, 1)], vectorized=vectorized, maxfun=300)
+    assert r.fun >= 5 and r.x[0] <= 0
+    for wrong, what in ((1j, "complex|1j"), (None, "None")):
+
+        def function(x, wrong=wrong):
+            return np.full(x.shape[1:], wrong) if vectorized else wrong
+
+        with pytest.raises(TypeError, match=what):
+            fw.minimize(function, [(-1, 1)], vectorized=vectorized, maxfun=300)
+
+
+def test_a_search_that_cannot_begin_says_why():
+    for options, what in (({"x0": [9.0]}, "x0 is"), ({"maxfun": 2}, "maxfun is 2")):
+        with pytest.raises(ValueError, match=what):
+            for _ in fw.Swarm([(-1, 1)], **options):
+                pass
+    for x0 in (np.zeros((0, 1)), np.zeros((1, 1, 1))):
+        with pytest.raises(ValueError, match="x0 has the shape"):
+            fw.minimize("x[0]^2", [(-1, 1)], x0=x0)
+
+
+def test_few_evaluations_of_whole_numbers():
+    for maxiter in (0, 1, 20):
+        r = fw.differential_evolution(lambda x: (x[0] - 1.3) ** 2, [(0, 3)], integrality=[1], maxiter=maxiter)
+        assert r.nfev <= (maxiter + 1) * 15
+    assert r.x[0] == 1
+    assert fw.differential_evolution("x[0]^2", [(-1, 1)] * 2, maxiter=1, popsize=1).nfev <= 6
+    with pytest.raises(TypeError, match="rng and seed"):
+        fw.differential_evolution("x[0]^2", [(-1, 1)], rng=1, seed=2)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and programs of Unix")
+def test_ctrl_c_kills_programs(tmp_path):
+    started = tmp_path / "started"
+    program = f"sh -c 'touch {started}; sleep 1000' {{a}}"
+    script = (
+        "import pyflockwork as fw\n"
+        f"fw.minimize(fw.Command({program!r}, jobs=2), {{'a': (0, 1)}}, maxfun=100)\n"
+    )
+    run = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE)
+    while not started.exists():
+        assert run.poll() is None
+        time.sleep(0.05)
+    run.send_signal(signal.SIGINT)
+    # Not after the programs have ended.
+    _, errors = run.communicate(timeout=300)
+    assert b"KeyboardInterrupt" in errors
+
+
+def test_sides_of_scipys_constraints_are_those_of_their_texts():
+    limit = optimize.NonlinearConstraint(lambda x: x, [-1, 0.25], [0.5, 0.25])
+    r = fw.minimize(lambda x: x @ x, [(-1, 1)] * 2, constraints=["x[0] >= -0.75", limit], maxfun=20_000)
+    sides = {c["text"]: (round(c["left"], 3), c["relation"], c["right"]) for c in r.constraints}
+    assert sides["constraint 2[1] == 0.25"] == (0.25, "equal", 0.25)
+    assert sides["constraint 2[0] <= 0.5"] == (0.0, "at_most", 0.5)
+    assert sides["constraint 2[0] >= -1.0"] == (0.0, "at_least", -1.0)
+    assert sides["x[0] >= -0.75"] == (0.0, "at_least", -0.75)

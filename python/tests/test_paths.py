@@ -112,3 +112,15 @@ def test_damaged_sparse_matrices_are_told():
 def test_empty_and_single():
     assert fw.shortest_paths(np.zeros((1, 1))).tolist() == [[0]]
     assert fw.shortest_paths(np.zeros((0, 0))).shape == (0, 0)
+
+
+def test_block_formats_and_other_types():
+    weights = np.array([[0, 5.0, 0, 0], [0, 0, 0, 1.0], [0, 0, 0, 0], [7.0, 0, 0, 0]])
+    blocks = sparse.bsr_array(weights, blocksize=(2, 2))
+    assert np.array_equal(fw.shortest_paths(blocks), fw.shortest_paths(weights))
+    assert fw.shortest_paths(weights, dtype="f32").dtype == np.float32
+    with pytest.raises(ValueError, match="it must be one of float32"):
+        fw.shortest_paths(weights, dtype="f33")
+    for graph in (weights * 1j, sparse.csr_array(weights * 1j)):
+        with pytest.raises(TypeError, match="they must be real"):
+            fw.shortest_paths(graph)

@@ -112,9 +112,34 @@ def bar(progress: bool, total: int | None, unit: str) -> Any:
     """A bar, if it is to be shown."""
     if not progress:
         return None
-    from tqdm.auto import tqdm
+    try:
+        from tqdm.auto import tqdm
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "a bar (progress, or disp as SciPy has it) is drawn by tqdm, which is not installed: "
+            "pip install tqdm, or leave it out"
+        ) from error
 
     return tqdm(total=total, unit=f" {unit}", unit_scale=True)
+
+
+def values_of(returned: Any, what: str) -> Floats:
+    """Numbers that a function or a caller gave: NaN where they are masked."""
+    array = np.asarray(returned)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{what} are complex; they must be real")
+    if array.dtype.kind == "O" and any(value is None for value in array.flat):
+        raise TypeError(f"{what} hold None; they must be numbers")
+    try:
+        numbers = array.astype(float)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} are of type {array.dtype}; they must be numbers") from error
+    if isinstance(returned, np.ma.MaskedArray):
+        numbers[np.ma.getmaskarray(returned)] = np.nan
+    return numbers
+
+
+_RELATIONS = {"==": "equal", "<=": "at_most", ">=": "at_least"}
 
 
 class Sides:
@@ -124,6 +149,8 @@ class Sides:
     def __init__(self) -> None:
         self.names: list[str] = []
         self.equal: list[bool] = []
+        # For each of them the relation, as results name it, and the bound.
+        self.ends: list[tuple[str, float]] = []
         self.parts: list[Callable[[Floats], Floats]] = []
         self.failures: list[BaseException] = []
 
@@ -136,8 +163,14 @@ class Sides:
                 f"the constraint {name} returns an array of shape {shape}; "
                 "it must return a number or a row of numbers"
             )
-        low = np.broadcast_to(np.asarray(lower, float), shape)
-        high = np.broadcast_to(np.asarray(upper, float), shape)
+        try:
+            low = np.broadcast_to(np.asarray(lower, float), shape)
+            high = np.broadcast_to(np.asarray(upper, float), shape)
+        except ValueError:
+            sizes = " and ".join(str(np.shape(end)) for end in (lower, upper))
+            raise ValueError(
+                f"the constraint {name} has {shape[0]} values, and bounds of the shapes {sizes}"
+            ) from None
         if np.any(np.isnan(low) | np.isnan(high)) or np.any(low > high):
             raise ValueError(f"the constraint {name} has bounds that no value satisfies")
         same = low == high
@@ -149,6 +182,7 @@ class Sides:
                 which = f"{name}[{index}]" if many else name
                 self.names.append(f"{which} {relation} {float(end)!r}")
                 self.equal.append(relation == "==")
+                self.ends.append((_RELATIONS[relation], float(end)))
 
         def sides(x: Floats) -> Floats:
             values = np.atleast_1d(np.asarray(function(x), float))
@@ -173,6 +207,16 @@ class Sides:
             self.failures.append(failure)
             return np.full(len(self.names), np.nan)
 
+    def restate(self, constraints: list[dict[str, Any]]) -> None:
+        """Gives the last constraints of a result, which are these, the sides that their texts have."""
+        if not self.ends or len(constraints) < len(self.ends):
+            return
+        for constraint, (relation, end) in zip(constraints[-len(self.ends) :], self.ends, strict=True):
+            # The library knows that the difference is to be at most 0, or 0.
+            over = constraint["left"]
+            value = end - over if relation == "at_least" else end + over
+            constraint.update(left=value, right=end, relation=relation)
+
     def check(self) -> None:
         """Raises what a function raised."""
         if self.failures:
@@ -189,10 +233,6 @@ def _matrix(constraint: Any) -> Floats:
 def _linear(constraint: Any, within: Box) -> Iterable[str]:
     """A linear constraint as formulas, which a GPU evaluates too."""
     rows = np.atleast_2d(_matrix(constraint))
-    if rows.shape[1] != len(within.lower):
-        raise ValueError(
-            f"a linear constraint has {rows.shape[1]} columns; the problem has {len(within.lower)} variables"
-        )
     lower = np.broadcast_to(np.asarray(constraint.lb, float), len(rows))
     upper = np.broadcast_to(np.asarray(constraint.ub, float), len(rows))
     for row, low, high in zip(rows, lower, upper, strict=True):
@@ -222,6 +262,13 @@ def constrained(problem: Problem, constraints: Any, within: Box, is_formula: boo
         if isinstance(constraint, str):
             problem = problem.subject_to(constraint)
         elif hasattr(constraint, "A") and hasattr(constraint, "lb"):
+            columns = np.atleast_2d(_matrix(constraint)).shape[1]
+            if columns != len(within.lower):
+                raise ValueError(
+                    f"{name} has {columns} columns; the problem has {len(within.lower)} variables"
+                )
+            if np.isnan(_matrix(constraint)).any():
+                raise ValueError(f"{name} has a coefficient that is NaN")
             if is_formula:
                 for text in _linear(constraint, within):
                     problem = problem.subject_to(text)

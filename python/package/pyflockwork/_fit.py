@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arguments import bar, device_and_threads, on_host, seed
+from ._arguments import bar, device_and_threads, on_host, seed, values_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -62,7 +62,9 @@ def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | N
     """The columns of an array, or by name those that the formula names, if it is given. With `sets`, data
     sets may have arguments of their own."""
     if np.ma.is_masked(x):
-        raise ValueError("x has masked values: leave these rows out")
+        if sets is None:
+            raise ValueError("x has masked values: leave these rows out")
+        x = values_of(x, "x")
     x = on_host(x)
     named = _by_name(x)
     if named is None:
@@ -128,25 +130,34 @@ def _bounds(bounds: Any) -> list[tuple[str, float, float]]:
     return stated
 
 
-def _weights(sigma: Any, weights: Any, shape: tuple[int, ...]) -> Floats | None:
+def _weights(
+    sigma: Any, weights: Any, shape: tuple[int, ...], missing: NDArray[np.bool_] | None = None
+) -> Floats | None:
+    """Weights of the shape of y or of a row of it; those of missing values may be missing too."""
     if sigma is not None and weights is not None:
         raise ValueError("sigma and weights are both given: weights are 1 / sigma**2")
     given = sigma if weights is None else weights
     if given is None:
         return None
-    numbers = np.asarray(given, float)
-    if sigma is not None:
-        if np.any(~(numbers > 0)):
-            raise ValueError("sigma must be above 0 everywhere")
-        numbers = numbers**-2.0
-    if np.ma.is_masked(given):
-        raise ValueError("sigma or weights have masked values: give these rows the weight 0")
+    what = "weights" if sigma is None else "sigma"
+    numbers = values_of(given, what)
     if numbers.ndim == 0:
         numbers = np.broadcast_to(numbers, shape)
     if numbers.shape not in (shape, shape[-1:]):
-        raise ValueError(
-            f"{'weights' if sigma is None else 'sigma'} have the shape {numbers.shape}, and y has {shape}"
-        )
+        accepted = " or ".join(str(each) for each in dict.fromkeys((shape, shape[-1:])))
+        raise ValueError(f"{what} has the shape {numbers.shape}; it must be a number or of shape {accepted}")
+    if missing is not None:
+        unknown = missing if numbers.shape == shape else missing.all(axis=0)
+        numbers = np.where(unknown & np.isnan(numbers), 1.0, numbers)
+    if np.isnan(numbers).any():
+        at = tuple(int(index) for index in np.argwhere(np.isnan(numbers))[0])
+        raise ValueError(f"{what}[{', '.join(map(str, at))}] is NaN or masked, and y has a value there")
+    if sigma is not None:
+        if np.any(~(numbers > 0)):
+            at = tuple(int(index) for index in np.argwhere(~(numbers > 0))[0])
+            where = ", ".join(map(str, at))
+            raise ValueError(f"sigma[{where}] is {float(numbers[at])!r}; it must be above 0")
+        numbers = numbers**-2.0
     return np.ascontiguousarray(numbers)
 
 
@@ -562,12 +573,18 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
             f"x has the shape {np.shape(x)}; for y of {y.shape} it must be ({rows},), "
             f"({rows}, columns), or those for each of the {sets} data sets"
         )
+    # Where y is missing, x need not be known.
+    missing = np.isnan(y) if y.dtype.kind == "f" else np.zeros(y.shape, bool)
+    unknown = missing if own else missing.all(axis=0)
+    if unknown.any():
+        filled = np.where(np.expand_dims(unknown, -1) & np.isnan(columns.numbers), 0.0, columns.numbers)
+        columns = columns._replace(numbers=filled.astype(columns.numbers.dtype))
     begin = given["p0"]
     if begin is not None:
         begin = np.asarray(begin, number)
         if begin.ndim not in (1, 2):
             raise ValueError("p0 must have the shape (parameters,) or (fits, parameters)")
-    weights = _weights(given["sigma"], given["weights"], y.shape)
+    weights = _weights(given["sigma"], given["weights"], y.shape, missing)
     stated = {
         "model": model,
         "is_formula": _is_formula(model),
@@ -749,7 +766,10 @@ def fit(
     if many is None:
         many = targets.ndim == 2
     if targets.ndim != (2 if many else 1):
-        raise ValueError(f"y has the shape {targets.shape}; it must be (n,), or (fits, n) for many fits")
+        accepted = "(fits, n) with many=True" if many else "(n,) with many=False"
+        if targets.ndim not in (1, 2):
+            accepted = "(n,), or (fits, n) for many fits"
+        raise ValueError(f"y has the shape {targets.shape}; it must be {accepted}")
     common: dict[str, Any] = {
         "sizes": {str(name): int(size) for name, size in (sizes or {}).items()},
         "bounds": _bounds(bounds),

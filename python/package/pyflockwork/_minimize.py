@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import os
 import signal
 import warnings
@@ -15,7 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _native
-from ._arguments import Box, Sides, bar, box, constrained, device_and_threads, number, seed, whole
+from ._arguments import (
+    Box,
+    Sides,
+    bar,
+    box,
+    constrained,
+    device_and_threads,
+    number,
+    seed,
+    values_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from ._result import OptimizeResult
@@ -57,6 +69,16 @@ class Command:
 _OF_SWARM = ("particles", "preset", "rule", "maxiter", "x0")
 
 
+def _points(x0: Any) -> Floats:
+    """Points to start from."""
+    points = np.atleast_2d(np.asarray(x0, float))
+    if points.ndim != 2 or points.size == 0:
+        raise ValueError(f"x0 has the shape {np.shape(x0)}; it must be (n,), or (points, n)")
+    if not np.all(np.isfinite(points)):
+        raise ValueError("x0 has a coordinate that is not finite")
+    return points
+
+
 def changes(
     *,
     is_swarm: bool,
@@ -93,10 +115,7 @@ def changes(
     if stop:
         stated["stop"] = stop
     if x0 is not None:
-        points = np.atleast_2d(np.asarray(x0, float))
-        if not np.all(np.isfinite(points)):
-            raise ValueError("x0 has a coordinate that is not finite")
-        stated["start"] = {"points": points.tolist()}
+        stated["start"] = {"points": _points(x0).tolist()}
     if not is_swarm:
         stated["searches"] = {
             "lanes": None if lanes is None else whole("lanes", lanes, 1),
@@ -174,6 +193,8 @@ class _Called:
 
     def __call__(self, x: Floats) -> float:
         value = self.fun(x, *self.args)
+        if np.ma.is_masked(value):
+            return np.nan
         try:
             return value.item() if isinstance(value, np.ndarray) else float(value)
         except (TypeError, ValueError) as error:
@@ -199,7 +220,7 @@ def evaluator(
         return each
 
     def all_at_once(points: Floats) -> Floats:
-        values = np.asarray(fun(points.T, *args), float)
+        values = values_of(fun(points.T, *args), "the values that the function returned")
         if values.shape != (len(points),):
             raise ValueError(
                 f"the function returned an array of shape {values.shape} for an array of shape "
@@ -394,7 +415,7 @@ def minimize(
     method : {"auto", "cmaes", "swarm"}
         Searches by CMA-ES, or a particle swarm.
     particles : int, optional
-        Of a swarm; 1024 without it.
+        Of a swarm; without it 1024, or for a program 40, which end when 50 iterations found nothing better.
     rule : {"inertia", "fully-informed", "standard-2011", "bare-bones", "comprehensive"}, optional
         How particles move.
     preset : {"robust", "thorough", "standard-2011", ...}, optional
@@ -489,10 +510,15 @@ def minimize(
             )
 
         swarm = is_swarm(problem, method, {**given, "preset": preset})
+        if swarm and isinstance(fun, Command) and particles is None and preset is None:
+            # A program is slow: few particles, which end when they no longer find anything better.
+            given["particles"] = 40
+            options = {**(options or {})}
+            options["stop"] = {"patience": 50, **(options.get("stop") or {})}
         guessed = None
         if x0 is not None and not swarm:
             # A swarm that does not move.
-            count = len(np.atleast_2d(np.asarray(x0, float)))
+            count = len(_points(x0))
             still = changes(is_swarm=True, rng=rng, x0=x0, particles=count, maxiter=0, precision="f64")
             try:
                 guessed = run(_Watch(None, sides, None, None), None, still, None)
@@ -527,6 +553,9 @@ def minimize(
 
 
 def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
+    from ._result import nothing, result
+
+    found: OptimizeResult | None
     try:
         written = go(watch if watch.looks() else None)
     except (ValueError, KeyboardInterrupt):
@@ -535,17 +564,21 @@ def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
             watch.sides.check()
         if not watch.has_ended:
             raise
-        from ._result import nothing
-
-        return nothing(*watch.last)
+        found = None
+    else:
+        found = result(written)
+        if watch.bar is not None:
+            watch.bar.update(found.nfev - watch.bar.n)
+            watch.bar.set_postfix_str(f"{found.fun:.6g}", refresh=False)
     finally:
         if watch.bar is not None:
             watch.bar.close()
+    if found is None:
+        return nothing(*watch.last)
     if watch.sides is not None:
         watch.sides.check()
-    from ._result import result
-
-    return result(written)
+        watch.sides.restate(found.get("constraints", []))
+    return found
 
 
 def limits_of(**limits: Any) -> str:
@@ -662,8 +695,10 @@ def differential_evolution(
     It has SciPy's greatest number of evaluations, (maxiter + 1) * popsize * n. How differential
     evolution moves (strategy, tol, mutation, recombination, polish, init, atol, updating) has no
     meaning here; a warning tells of strategy, tol, atol, mutation and recombination that are not
-    SciPy's defaults. Bounds must be apart, and the result has no population. Further options are those
-    of `minimize`.
+    SciPy's defaults. `disp` shows a bar (tqdm). Bounds must be apart, the result has no population, and a
+    value of -inf is an error. It often takes more evaluations than SciPy's, because it ends when several
+    searches agree: of a slow function, ask for fewer by ``agreeing=1`` or `maxfun`. Further options are
+    those of `minimize`.
 
     Examples
     --------
@@ -686,7 +721,15 @@ def differential_evolution(
     if maxiter is None:
         # As in SciPy.
         maxiter = 1000
-    ours.setdefault("maxfun", (maxiter + 1) * popsize * len(within.lower))
+    if rng is not None and seed is not None:
+        raise TypeError("rng and seed are both given: they are the same")
+    dims = len(within.lower)
+    # No less than the first generation of a search.
+    budget = max((maxiter + 1) * popsize * dims, 4 + int(3 * math.log(dims)))
+    ours.setdefault("maxfun", budget)
+    if integrality is not None and np.any(integrality):
+        # It is a swarm, which has at least 50 iterations, unless SciPy's population has fewer.
+        ours.setdefault("particles", max(1, min(1024, max(popsize * dims, budget // 50), budget)))
     return minimize(
         func,
         bounds,

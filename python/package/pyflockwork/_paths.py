@@ -13,10 +13,20 @@ from ._arguments import device_and_threads, on_host
 _TYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "uint16": "u16"}
 
 
+def _real(kind: Any) -> None:
+    """Refuses what is no number, or a complex one."""
+    if np.dtype(kind).kind == "c":
+        raise TypeError(f"the graph has weights of type {kind}; they must be real")
+
+
 def _given(graph: Any, unweighted: bool) -> Any:
     """A dense matrix, infinite where there is no edge, or the arrays of a sparse one by rows."""
     if hasattr(graph, "tocsr"):
         rows = graph.tocsr()
+        _real(np.asarray(rows.data).dtype)
+        if getattr(graph, "format", None) == "bsr":
+            # Its blocks are filled up with zeros, which are no edges.
+            rows.eliminate_zeros()
         if rows.shape[0] != rows.shape[1]:
             raise ValueError(f"the graph is a matrix of shape {rows.shape}; it must be square")
         rows.sum_duplicates()
@@ -31,6 +41,7 @@ def _given(graph: Any, unweighted: bool) -> Any:
             weights, targets = weights[there], targets[there]
         return starts, targets, np.ones_like(weights) if unweighted else weights
     graph = on_host(graph)
+    _real(np.ma.asarray(graph).dtype)
     matrix: NDArray[np.float64] = np.array(np.ma.filled(np.ma.asarray(graph, float), np.inf))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the graph is an array of shape {matrix.shape}; it must be a square matrix")
@@ -56,7 +67,8 @@ def shortest_paths(
     ----------
     graph : array_like or sparse matrix
         Weights of edges, of shape (n, n). As in `scipy.sparse.csgraph`, there is no edge where a
-        dense matrix is 0, infinite, NaN or masked, and where a sparse one has no entry.
+        dense matrix is 0, infinite, NaN or masked, and where a sparse one has no entry
+        (zeros of a BSR matrix, whose blocks are filled up with them, are none either).
     predecessors : bool
         Whether to return the vertex before each on the paths too.
     directed : bool
@@ -68,7 +80,7 @@ def shortest_paths(
         the result is then float64, as SciPy's.
     device : str
         Where to calculate: ``"auto"`` (a GPU from some thousand vertices on), ``"cpu"``, ``"cuda"`` (the
-        first GPU) or one by number as in ``"cuda:1"``.
+        first GPU), or GPUs by number as in ``"cuda:0,1"`` or ``"cuda:all"``, which share the rows.
     threads : int
         On a CPU, 0 for one for each core.
 
@@ -101,7 +113,11 @@ def shortest_paths(
     device, threads = device_and_threads(device, threads)
     weights, as_f64 = "auto", True
     if dtype is not None:
-        name = np.dtype(dtype).name
+        short = {ours: name for name, ours in _TYPES.items()}
+        try:
+            name = np.dtype(short.get(dtype, dtype) if isinstance(dtype, str) else dtype).name
+        except TypeError:
+            name = repr(dtype)
         if name not in _TYPES:
             raise ValueError(f"dtype is {name}; it must be one of {', '.join(_TYPES)}")
         weights, as_f64 = _TYPES[name], False

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arguments import box, whole
+from ._arguments import box, values_of, whole
 from ._minimize import changes, is_swarm, limits_of, problem_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _from_dlpack(gpu: int | None, xp: Any) -> Callable[[Any], Any] | None:
 
 
 def _flat(values: ArrayLike) -> NDArray[np.float64]:
-    return np.ascontiguousarray(np.asarray(values, float)).reshape(-1)
+    return np.ascontiguousarray(values_of(values, "the values")).reshape(-1)
 
 
 # As messages call it.
@@ -159,7 +159,7 @@ particles, rule, preset, lanes, agreeing, precision, options, save, save_every
         self._asking, self._take = asking, take
         self._lock = threading.RLock()
         self._result: OptimizeResult | None = None
-        self._is_over = self._has_ended = False
+        self._is_over = self._has_ended = self._has_asked = False
 
     @classmethod
     def resume(
@@ -225,6 +225,10 @@ particles, rule, preset, lanes, agreeing, precision, options, save, save_every
         else:
             points = self._asking.ask()
         self._is_over = points is None
+        if points is None and not self._has_asked:
+            # It could not begin: its result says why.
+            self.result()
+        self._has_asked = True
         return points
 
     @_one_at_a_time
@@ -275,6 +279,7 @@ particles, rule, preset, lanes, agreeing, precision, options, save, save_every
 
             self._is_over = self._has_ended = True
             self._result = result(self._asking.outcome())
+            self._sides.restate(self._result.get("constraints", []))
         return self._result
 
     def __repr__(self) -> str:
