@@ -24,7 +24,7 @@ pub struct MethodArguments {
     #[arg(long, value_enum, default_value_t)]
     method: Method,
     /// Searches by CMA-ES side by side; the result depends on it [default: 1 on a CPU; on a GPU 256
-    /// in up to 64 dimensions, 64 in up to 128, else 16].
+    /// in up to 64 dimensions, 64 in up to 128, else 16, or what `--evaluations` suffice for].
     #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     lanes: Option<u32>,
     /// Stop when this many searches by CMA-ES have ended at the best value, or `none` [default: 5].

@@ -83,7 +83,8 @@ fn effort_of_level(dims: u32, most: u64) -> f64 {
 #[serde(default)]
 pub struct Searches {
     /// Searches side by side; `None` for what suits the back end: 1 on a CPU, and on a GPU 256 in
-    /// up to 64 dimensions, 64 in up to 128, else 16. The result depends on it.
+    /// up to 64 dimensions, 64 in up to 128, else 16, or as many as the evaluations suffice for with
+    /// 100 generations each. The result depends on it.
     pub lanes: Option<u32>,
     /// The run ends when this many searches have ended at the best value; `None` for never.
     pub agreeing: Option<u32>,
@@ -94,6 +95,10 @@ impl Default for Searches {
         Self { lanes: None, agreeing: Some(5) }
     }
 }
+
+/// Generations of the smallest population that each lane can have at least: what a descent to the bottom
+/// of a simple function takes.
+const GENERATIONS: u64 = 100;
 
 impl Searches {
     /// The most searches side by side.
@@ -121,9 +126,18 @@ impl Searches {
         100_000 * u64::from(dims) * u64::from(lanes.div_ceil(2))
     }
 
+    /// As many lanes as usual, or as few as the evaluations suffice for.
+    fn lanes(usual: u32, dims: u32, evaluations: Option<u64>) -> u32 {
+        let Some(evaluations) = evaluations else { return usual };
+        let of_each = GENERATIONS * u64::from(Schedule::smallest(dims));
+        u32::try_from(evaluations / of_each).map_or(usual, |enough| enough.clamp(1, usual))
+    }
+
     /// Chooses what is open: it decides the run's bits.
     pub(super) fn settle(&mut self, dims: u32, backend: &impl Backend, stop: &mut Stop) {
-        let lanes = *self.lanes.get_or_insert_with(|| backend.usual_lanes(dims));
+        let lanes = *self
+            .lanes
+            .get_or_insert_with(|| Self::lanes(backend.usual_lanes(dims), dims, stop.evaluations));
         if stop.seconds.is_none() {
             stop.evaluations.get_or_insert(Self::evaluations(dims, lanes));
         }

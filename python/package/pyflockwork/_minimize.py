@@ -423,7 +423,8 @@ def minimize(
     precision : {"f32", "f64"}, optional
         Of a swarm: f32 for a formula and f64 for a function without it. Searches have f64.
     lanes : int, optional
-        Searches side by side: 1 on a CPU, up to 256 on a GPU. The result depends on it.
+        Searches side by side: 1 on a CPU, up to 256 on a GPU, by what `maxfun` suffices for. The result
+        depends on it.
     agreeing : int or None
         Ends when so many searches have ended at the best value; None for never. With constraints the
         descents that follow count as well.
