@@ -241,6 +241,19 @@ def test_what_is_missing_in_y_need_not_be_known_elsewhere():
         fw.fit(x, y, model, sigma=np.eye(60))
 
 
+def test_mistakes_of_a_fit_are_told():
+    x = np.linspace(0.0, 5.0, 20)
+    y = np.exp(-x)
+    with pytest.raises(ValueError, match="the formula has a mistake at column 9"):
+        fw.fit(x, y, "amp*exp(")
+    with pytest.raises(ValueError, match="names none of the columns of x"):
+        fw.fit(x, y, "amp*z")
+    with pytest.raises(ValueError, match="starts is 0"):
+        fw.fit(x, y, "amp*exp(-x)", starts=0)
+    with pytest.raises((TypeError, ValueError), match=r"fixed\['amp'\]"):
+        fw.fit(x, y[None], "amp*exp(-rate*x)", fixed={"amp": np.ones(2)})
+
+
 def test_a_parameter_at_its_bound_counts_as_fixed():
     x = np.linspace(0, 5, 60)
     y = 3 * np.exp(-0.8 * x) + 1 + 0.05 * np.cos(40 * x)

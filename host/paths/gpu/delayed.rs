@@ -38,6 +38,8 @@ struct State {
     /// The number of items put into each queue, and how many of them are done.
     put: Vec<usize>,
     done: Vec<usize>,
+    /// The machine that runs ahead of the others where it can.
+    ahead: usize,
     bits: u64,
 }
 
@@ -91,7 +93,8 @@ impl Delayed {
     pub fn several(seed: u64, machines: usize) -> Vec<Self> {
         let all = machines * QUEUES;
         let queues = (0..all).map(|_| VecDeque::new()).collect();
-        let state = State { queues, put: vec![0; all], done: vec![0; all], bits: seed };
+        let ahead = seed as usize % machines;
+        let state = State { queues, put: vec![0; all], done: vec![0; all], ahead, bits: seed };
         let state = Rc::new(RefCell::new(state));
         let machine = |number| {
             let machine = EmulatorMachine {
@@ -152,7 +155,9 @@ impl Delayed {
         state.bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let all = state.queues.len();
         let bits = if state.bits >> 63 == 0 { bits } else { state.bits };
-        let first = (bits >> 40) as usize % all;
+        let any = (bits >> 40) as usize % all;
+        // Half of the time anybody, otherwise the one ahead.
+        let first = if bits >> 36 & 1 == 0 { any } else { state.ahead * QUEUES + any % QUEUES };
         let queue = (0..all).map(|nth| (first + nth) % all).find(|&queue| ready(&state, queue));
         let queue = queue.expect("the queues wait for each other");
         (queue, state.queues[queue].pop_front().expect("one is ready"))

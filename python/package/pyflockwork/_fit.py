@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arguments import bar, device_and_threads, on_host, seed, values_of
+from ._arguments import bar, device_and_threads, number, on_host, seed, values_of, whole
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -54,6 +54,12 @@ def _used(names: list[str], formula: str | None) -> list[str]:
     mentioned = _mentioned(formula)
     used = [name for name in names if name in mentioned]
     if names and not used:
+        try:
+            _native.Problem.formula(formula, None, [0.0], [1.0])
+        except ValueError as mistake:
+            # One of grammar comes first; that it has other names than this is known.
+            if "expected" in str(mistake):
+                raise
         raise ValueError(f"the formula names none of the columns of x: {', '.join(names)}")
     return used
 
@@ -193,7 +199,9 @@ class FitResult:
     r_squared, adjusted_r_squared, log_likelihood, aic, aicc, bic : float
         How well the model explains the data.
     degrees_of_freedom, nobs : int
-        Rows less parameters; rows.
+        Rows less the parameters that are neither fixed nor at a bound; rows.
+    profile : dict of str to (float, float), or None
+        The intervals by profile likelihood, if they were asked for.
     success : bool
         Whether every parameter that was looked for is estimated.
     message : str
@@ -566,7 +574,7 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
     sets, rows = y.shape
     columns = _columns(x, model if _is_formula(model) else None, rows, sets)
     single = y.dtype == np.float32 and np.result_type(columns.numbers, np.float32) == np.float32
-    number = np.float32 if single else np.float64
+    kind = np.float32 if single else np.float64
     own = columns.numbers.ndim == 3
     if columns.numbers.shape[-2] != rows or (own and columns.numbers.shape[0] != sets):
         raise ValueError(
@@ -581,7 +589,7 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
         columns = columns._replace(numbers=filled.astype(columns.numbers.dtype))
     begin = given["p0"]
     if begin is not None:
-        begin = np.asarray(begin, number)
+        begin = np.asarray(begin, kind)
         if begin.ndim not in (1, 2):
             raise ValueError("p0 must have the shape (parameters,) or (fits, parameters)")
     weights = _weights(given["sigma"], given["weights"], y.shape, missing)
@@ -595,9 +603,9 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
         **given,
         "sets": sets,
         "own_arguments": own,
-        "arguments": np.ascontiguousarray(columns.numbers, number),
-        "targets": np.ascontiguousarray(y, number),
-        "weights": None if weights is None else weights.astype(number),
+        "arguments": np.ascontiguousarray(columns.numbers, kind),
+        "targets": np.ascontiguousarray(y, kind),
+        "weights": None if weights is None else weights.astype(kind),
         "begin": begin,
     }
     shown = bar(progress, sets, "fits")
@@ -678,8 +686,8 @@ def fit(
     Parameters
     ----------
     x : array_like or mapping
-        Arguments: of shape (n,), which the model calls ``x``; (n, columns), which it calls ``x1``,
-        ``x2`` and so on; or a mapping from names, or a data frame. Of many fits, all may have the
+        Arguments: of shape (n,) or (n, 1), which the model calls ``x``; (n, columns), which it calls
+        ``x1``, ``x2`` and so on; or a mapping from names, or a data frame. Of many fits, all may have the
         same arguments, or each its own: (fits, n) or (fits, n, columns).
     y : array_like
         What the model explains: of shape (n,), or (fits, n) for a fit of each row. Of many fits, NaN
@@ -696,7 +704,8 @@ def fit(
         Of many fits: starting values in place of a search, of shape (parameters,) or (fits,
         parameters).
     sigma, weights : array_like, optional
-        Standard deviations of y, or weights: 1 / sigma**2.
+        Standard deviations of y, or weights: 1 / sigma**2. One number, or of the shape of y or, of many
+        fits, of a row of it. Of many fits, where y is missing they may be, and x too.
     absolute_sigma : bool
         Whether they are absolute, so that standard errors follow from them alone; otherwise they
         are scaled by the residuals, as in SciPy.
@@ -707,7 +716,7 @@ def fit(
     level : float
         Of intervals.
     profile : bool
-        Of one fit: whether to calculate intervals by profile likelihood too.
+        Of one fit: whether to calculate intervals by profile likelihood too, `FitResult.profile`.
     sizes : mapping, optional
         Of a built-in model: as ``{"terms": 2}``.
     starts : int, optional
@@ -773,10 +782,10 @@ def fit(
     common: dict[str, Any] = {
         "sizes": {str(name): int(size) for name, size in (sizes or {}).items()},
         "bounds": _bounds(bounds),
-        "fixed": {str(name): float(value) for name, value in (fixed or {}).items()},
+        "fixed": {str(name): number(f"fixed[{name!r}]", value) for name, value in (fixed or {}).items()},
         "loss": loss,
         "scale": float(f_scale),
-        "starts": starts,
+        "starts": None if starts is None else whole("starts", starts, 1),
         "absolute_sigma": absolute_sigma,
         "device": device,
         "threads": threads,

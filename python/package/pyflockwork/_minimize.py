@@ -554,8 +554,6 @@ def minimize(
 
 
 def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
-    from ._result import nothing, result
-
     found: OptimizeResult | None
     try:
         written = go(watch if watch.looks() else None)
@@ -567,6 +565,8 @@ def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
             raise
         found = None
     else:
+        from ._result import result
+
         found = result(written)
         if watch.bar is not None:
             watch.bar.update(found.nfev - watch.bar.n)
@@ -575,6 +575,8 @@ def _native_run(watch: _Watch, go: Callable[[Any], str]) -> OptimizeResult:
         if watch.bar is not None:
             watch.bar.close()
     if found is None:
+        from ._result import nothing
+
         return nothing(*watch.last)
     if watch.sides is not None:
         watch.sides.check()
