@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `optimize`, `resume` | running, and resuming a saved run |
-//! | `fit` | estimating the parameters of a model from data |
+//! | `fit`, `merge` | estimating the parameters of a model from data; the tables of several processes |
 //! | `paths` | all shortest distances in a graph |
 //! | `functions`, `devices`, `completions` | what is available, for people and shells |
 //! | `new` | a crate with a function or a model of one's own |
@@ -29,6 +29,7 @@ pub mod interrupt;
 mod limits;
 mod log;
 mod machine;
+mod merge;
 mod method;
 mod new;
 mod optimize;
@@ -85,6 +86,8 @@ enum Command {
         mut_arg("save_every", |arg| arg.conflicts_with("no_save"))
     )]
     Resume(Box<resume::Arguments>),
+    /// Put the tables of all shards of `fit --shard` together.
+    Merge(merge::Arguments),
     /// Compute all shortest distances in a graph, and paths.
     #[command(
         mut_arg("backend", |arg| arg.help(
@@ -117,6 +120,7 @@ pub fn run() -> anyhow::Result<()> {
         Command::Optimize(arguments) => optimize::run(&arguments),
         Command::Fit(arguments) => fit::run(&arguments),
         Command::Resume(arguments) => resume::run(&arguments),
+        Command::Merge(arguments) => merge::run(&arguments),
         Command::Paths(arguments) => paths::run(&arguments),
         Command::New(arguments) => new::run(&arguments),
         Command::Functions(arguments) => functions::run(&arguments),

@@ -62,7 +62,7 @@ pub use gpu::EmulatedFit;
 #[cfg(feature = "cuda")]
 pub(crate) use gpu::fused_per_second;
 pub use gram::Gram;
-pub use many::{End, Fits, Many, ManySolver, Stack};
+pub use many::{End, Fits, Many, ManySolver, Merged, Shard, Stack};
 pub use quantile::student_t;
 pub(crate) use rows::Setup;
 pub use run::Resample;

@@ -704,7 +704,9 @@ impl Fit {
                 option: "the box",
                 value: format!("{lower:?} to {upper:?} for {name}"),
                 accepted: match lower == upper {
-                    true => "from a number to a greater one; fix a known value instead".to_owned(),
+                    true => format!(
+                        "from a number to a greater one; to fix a known value, use --fix {name}={lower}"
+                    ),
                     false => "from a number to a greater one, or to an infinite one".to_owned(),
                 },
             }
@@ -1008,7 +1010,7 @@ impl Fit {
     pub fn problem(&self) -> Result<Problem> {
         if self.sought.iter().all(|sought| sought.fixed.is_some()) {
             return Err(Error::Option {
-                option: "the list of fixed parameters",
+                option: "the list of fixed parameters (--fix)",
                 value: self.names().join(", "),
                 accepted: "shorter: at least one parameter must be free".to_owned(),
             });

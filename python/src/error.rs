@@ -28,7 +28,7 @@ fn said(error: &Error) -> String {
             return format!("{theirs}{rest}");
         }
     }
-    text
+    text.replace(" (--fix)", "").replace("use --fix ", "use fixed with ")
 }
 
 /// An error as an exception. That of a Python function comes out as it was raised.

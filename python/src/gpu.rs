@@ -158,6 +158,8 @@ const DEFAULT_STREAM: usize = 1;
 /// An array on a GPU.
 struct There<'py> {
     found: Found,
+    /// Whether it says on which GPU.
+    is_placed: bool,
     /// The stream that writes it, if nobody has been told to wait for that.
     writer: Option<usize>,
     /// What keeps it there.
@@ -171,7 +173,7 @@ fn on_gpu<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<There<'py>>> {
         let Some(found) = library.found(array)? else { return Ok(None) };
         // The default stream is ordered with the reader's, which is ours or that stream.
         let writer = Some(library.stream(py, found.ordinal)?).filter(|&stream| stream > 1);
-        return Ok(Some(There { found, writer, keeper: array.clone() }));
+        return Ok(Some(There { found, is_placed: true, writer, keeper: array.clone() }));
     }
     if let Ok(device) = array.call_method0("__dlpack_device__") {
         // An enum of the producer's in place of the number counts too.
@@ -183,7 +185,7 @@ fn on_gpu<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<There<'py>>> {
         arguments.set_item("stream", DEFAULT_STREAM)?;
         let capsule = array.call_method("__dlpack__", (), Some(&arguments))?;
         let found = dlpack::found(&capsule)?;
-        return Ok(Some(There { found, writer: None, keeper: capsule }));
+        return Ok(Some(There { found, is_placed: true, writer: None, keeper: capsule }));
     }
     let Ok(interface) = array.getattr("__cuda_array_interface__") else { return Ok(None) };
     let kind: String = interface.get_item("typestr")?.extract()?;
@@ -202,16 +204,18 @@ fn on_gpu<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<There<'py>>> {
     let strides: Option<Vec<i64>> = entry("strides").map(|entry| entry.extract()).transpose()?;
     let strides = strides.map(|strides| strides.into_iter().map(|stride| stride / bytes).collect());
     let writer: Option<usize> = entry("stream").map(|entry| entry.extract()).transpose()?;
-    // It does not say on which GPU; the only one, unless the driver finds otherwise.
+    // It does not say on which GPU: the points', or the first.
     let found = Found::new(address, 0, precision, shape, strides);
-    Ok(Some(There { found, writer, keeper: array.clone() }))
+    Ok(Some(There { found, is_placed: false, writer, keeper: array.clone() }))
 }
 
 /// A copy of an array on a GPU in the host's memory; `None` of any other array.
 #[pyfunction]
 pub fn copy_to_host<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
     // The default stream.
-    let Some(There { found, writer, keeper: _keeper }) = on_gpu(array)? else { return Ok(None) };
+    let Some(There { found, writer, keeper: _keeper, .. }) = on_gpu(array)? else {
+        return Ok(None);
+    };
     if !found.is_contiguous {
         return Err(PyValueError::new_err(
             "an array on a GPU does not lie row after row in memory: pass a contiguous copy of it",
@@ -338,12 +342,12 @@ impl AskingOnGpu {
 
     /// Takes the values of all points asked for, if they are on a GPU; else returns false.
     fn tell(&mut self, values: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let Some(There { found, writer, keeper }) = on_gpu(values)? else {
+        let Some(There { found, is_placed, writer, keeper }) = on_gpu(values)? else {
             return Ok(false);
         };
         let count: usize = found.shape.iter().product();
         let ordinal = self.open.as_ref().map_or(found.ordinal, PointsOnGpu::ordinal);
-        if found.ordinal != ordinal {
+        if is_placed && found.ordinal != ordinal {
             return Err(PyValueError::new_err(format!(
                 "the values are on cuda:{}; the points are on cuda:{ordinal}",
                 found.ordinal

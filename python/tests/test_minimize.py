@@ -548,6 +548,8 @@ def test_few_evaluations_of_whole_numbers():
         r = fw.differential_evolution(lambda x: (x[0] - 1.3) ** 2, [(0, 3)], integrality=[1], maxiter=maxiter)
         assert r.nfev <= (maxiter + 1) * 15
     assert r.x[0] == 1
+    few = fw.differential_evolution("(x[0]-1.3)^2", [(0, 3)], integrality=[1], maxfun=100)
+    assert few.nfev <= 100 and few.x[0] == 1
     assert fw.differential_evolution("x[0]^2", [(-1, 1)] * 2, maxiter=1, popsize=1).nfev <= 6
     with pytest.raises(TypeError, match="rng and seed"):
         fw.differential_evolution("x[0]^2", [(-1, 1)], rng=1, seed=2)

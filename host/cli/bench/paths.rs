@@ -71,7 +71,7 @@ pub fn run(arguments: &Paths) -> anyhow::Result<()> {
         say!(
             "\nRandom graphs with every edge, whole weights from 1 to 100; each result compared with \
              Dijkstra's search\nbefore it is timed. Ceiling: one addition and one minimum per relaxation, in \
-             registers.\n"
+             registers,\non all GPUs that were named.\n"
         );
         say!(
             "| vertices | weights | kind | ms | least to most | relaxations/s | of the ceiling | \

@@ -1,7 +1,7 @@
 //! `flockwork fit --many` and `--group`: one model, many data sets.
 
 use std::{
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -11,7 +11,7 @@ use clap::Args;
 use flockwork::{
     Error,
     backend::Number,
-    fit::{End, Fits, Many, Stack},
+    fit::{End, Fits, Many, Shard, Stack},
     formula::Formula,
     io::{self, Columns},
     plot,
@@ -55,9 +55,23 @@ pub struct ManyArguments {
     /// a word for how it ended (in .npy its number) [default: none].
     #[arg(long, value_name = "FILE.csv|FILE.npy", help_heading = MANY)]
     pub table: Option<PathBuf>,
+    /// Fit one of N equal shares of the data sets, number I from 1, or (auto) the one that the variables of
+    /// a Slurm array, Open MPI or PMI tell. The files of --table and --plot get its number in their names;
+    /// `flockwork merge` puts tables together.
+    #[arg(long, value_name = "I/N|auto", value_parser = shard, help_heading = MANY)]
+    shard: Option<Shard>,
+}
+
+fn shard(text: &str) -> flockwork::Result<Shard> {
+    if text == "auto" { Shard::from_environment() } else { text.parse() }
 }
 
 impl ManyArguments {
+    /// The file that is written in place of this one.
+    fn own(&self, path: Option<&Path>) -> Option<PathBuf> {
+        path.map(|path| self.shard.map_or_else(|| path.to_owned(), |shard| shard.file(path)))
+    }
+
     /// Whether there are many data sets.
     pub fn are_meant(&self) -> bool {
         self.many || self.group.is_some()
@@ -71,6 +85,7 @@ impl ManyArguments {
             ("--tolerance", self.tolerance.is_some()),
             ("--steps", self.steps.is_some()),
             ("--table", self.table.is_some()),
+            ("--shard", self.shard.is_some()),
         ]
         .into_iter()
         .find_map(|(option, given)| given.then_some(option))
@@ -82,9 +97,8 @@ struct Read<T> {
     stack: Stack<T>,
     names: Option<Vec<String>>,
     left_out: usize,
-    /// The fewest rows of a data set, where they have different numbers, and how many rows stand for those
-    /// that the others have more.
-    shortest: Option<(usize, usize)>,
+    /// The rows of each data set, where they have different numbers.
+    lengths: Option<Vec<usize>>,
 }
 
 pub fn run(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
@@ -101,8 +115,34 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
         Some(_) => arguments.grouped(file, formula.as_ref())?,
         None => arguments.stacked(file)?,
     };
-    let Read { stack, names, left_out, shortest } = read;
-    let many = arguments.many(stack, formula.as_ref(), file)?;
+    let Read { mut stack, mut names, left_out, lengths } = read;
+    let all = stack.sets();
+    let own = match arguments.of_many.shard {
+        None => 0..all,
+        Some(shard) => {
+            let own = shard.range(all);
+            if own.is_empty() {
+                bail!(
+                    "--shard {shard} has no data set: there are {all}, so take at most {all} shards"
+                );
+            }
+            names = Some(match names {
+                Some(names) => names[own.clone()].to_vec(),
+                None => own.clone().map(|set| set.to_string()).collect(),
+            });
+            stack = stack.part(own.clone())?;
+            own
+        }
+    };
+    // The fewest rows of a data set, and how many rows stand for those that the others have more.
+    let shortest = lengths.map(|lengths| {
+        let (lengths, longest) = (&lengths[own.clone()], stack.rows());
+        let padding = lengths.iter().map(|rows| longest - rows).sum::<usize>();
+        (lengths.iter().copied().min().unwrap_or(longest), padding)
+    });
+    let many = arguments.many(stack, formula.as_ref(), file, (own.clone(), all))?;
+    let [table, plot] = [&arguments.of_many.table, &arguments.plot]
+        .map(|path| arguments.of_many.own(path.as_deref()));
     let backend = arguments.machine.select_for_many(&many)?;
     interrupt::listen()?;
     let bar = progress::data_sets(many.stack().sets(), arguments.json);
@@ -118,21 +158,32 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     });
     bar.finish_and_clear();
     let fits = fits?;
-    let written = match &arguments.of_many.table {
+    let written = match &table {
         Some(path) => fits.write(path, names.as_deref()),
         None => Ok(()),
     };
-    let drawn = match &arguments.plot {
+    let drawn = match &plot {
         Some(path) => draw(path, arguments, &many, &fits, names.as_deref()),
         None => Ok(()),
     };
-    let files = [
-        arguments.of_many.table.as_deref().filter(|_| written.is_ok()),
-        arguments.plot.as_deref().filter(|_| drawn.is_ok()),
-    ];
+    let files =
+        [table.as_deref().filter(|_| written.is_ok()), plot.as_deref().filter(|_| drawn.is_ok())];
     let report = match arguments.json {
-        true => as_json(arguments, &many, &fits),
-        false => as_text(arguments, &many, &fits, (backend.reason(), left_out, shortest), files),
+        true => as_json(arguments, &many, &fits, (own, table.as_deref())),
+        false => {
+            let told = (backend.reason(), left_out, shortest);
+            let text = as_text(arguments, &many, &fits, told, files);
+            match arguments.of_many.shard {
+                Some(shard) => {
+                    let last = own.end - 1;
+                    format!(
+                        "shard {shard}: data sets {} to {last} of {all}, from 0\n{text}",
+                        own.start
+                    )
+                }
+                None => text,
+            }
+        }
     };
     super::super::print(&report)?;
     written?;
@@ -166,9 +217,11 @@ impl Arguments {
             bail!("--starts is for a search, and --initial says where to begin: give one");
         }
         self.check_loss()?;
+        let [table, plot] =
+            [&self.of_many.table, &self.plot].map(|path| self.of_many.own(path.as_deref()));
         let outputs = [
-            ("--table", self.of_many.table.as_deref(), Format::Numbers),
-            ("--plot", self.plot.as_deref(), Format::Picture),
+            ("--table", table.as_deref(), Format::Numbers),
+            ("--plot", plot.as_deref(), Format::Picture),
         ];
         let arguments = self.x.first().filter(|_| self.of_many.many).map(ToString::to_string);
         let initial = self.of_many.initial.first().filter(|text| !text.contains('='));
@@ -177,7 +230,13 @@ impl Arguments {
             ("--x", arguments.as_deref().map(Path::new)),
             ("--initial", initial.map(Path::new)),
         ];
-        outputs::check(&inputs, &outputs)
+        outputs::check(&inputs, &outputs)?;
+        // What `merge` will write must not be an input either.
+        let merged = [("--table", self.of_many.table.as_deref(), Format::Numbers)];
+        match self.of_many.shard {
+            Some(_) => outputs::check(&inputs, &merged),
+            None => Ok(()),
+        }
     }
 
     /// The data sets of an array.
@@ -241,7 +300,7 @@ impl Arguments {
             ),
             _ => bail!("with --many, --x is given once: an .npy file of the arguments of the rows"),
         };
-        Ok(Read { stack, names: None, left_out: 0, shortest: None })
+        Ok(Read { stack, names: None, left_out: 0, lengths: None })
     }
 
     /// The data sets of a table.
@@ -299,18 +358,18 @@ impl Arguments {
             let weights = rows.iter().flat_map(|rows| padded(rows, &weights, 0.0)).collect();
             stack = stack.weighted(weights)?;
         }
-        let least = rows.iter().map(Vec::len).min().unwrap_or(0);
-        let padding = rows.iter().map(|rows| longest - rows.len()).sum();
-        let shortest = (least < longest).then_some((least, padding));
-        Ok(Read { stack, names: Some(group_names), left_out: skipped, shortest })
+        let lengths: Vec<usize> = rows.iter().map(Vec::len).collect();
+        let lengths = lengths.iter().any(|&rows| rows < longest).then_some(lengths);
+        Ok(Read { stack, names: Some(group_names), left_out: skipped, lengths })
     }
 
-    /// The fits.
+    /// The fits of those data sets of so many.
     fn many<T: Number>(
         &self,
         stack: Stack<T>,
         formula: Option<&Formula>,
         file: &Path,
+        (own, all): (Range<usize>, usize),
     ) -> anyhow::Result<Many<T>> {
         if let Some(formula) = formula {
             let (_, columns) = stack.names().split_last().expect("the target has a name");
@@ -364,21 +423,26 @@ impl Arguments {
         if let Some(steps) = self.of_many.steps {
             many = many.iterations(steps)?;
         }
-        match self.initial(&many)? {
+        match self.initial(&many, own, all)? {
             Some(values) => Ok(many.begin(values)?),
             None => Ok(many),
         }
     }
 
-    /// The starting values.
-    fn initial<T: Number>(&self, many: &Many<T>) -> anyhow::Result<Option<Vec<T>>> {
+    /// The starting values; a file has those of `all` data sets.
+    fn initial<T: Number>(
+        &self,
+        many: &Many<T>,
+        own: Range<usize>,
+        all: usize,
+    ) -> anyhow::Result<Option<Vec<T>>> {
         let given = &self.of_many.initial;
         let names = many.names();
         if let [file] = &given[..]
             && !file.contains('=')
         {
             let (shape, values) = io::read_stack::<T>(Path::new(file))?;
-            let expected = [many.stack().sets(), names.len()];
+            let expected = [all, names.len()];
             if shape != expected {
                 bail!(
                     "{file} has the shape {shape:?}; starting values need {expected:?}: a row for each \
@@ -386,7 +450,8 @@ impl Arguments {
                     names.join(", ")
                 );
             }
-            return Ok(Some(values));
+            let width = names.len();
+            return Ok(Some(values[own.start * width..own.end * width].to_vec()));
         }
         if given.is_empty() {
             return Ok(None);
@@ -574,7 +639,12 @@ fn draw<T: Number>(
     plot::distributions(path, &picture)
 }
 
-fn as_json<T: Number>(arguments: &Arguments, many: &Many<T>, fits: &Fits<T>) -> String {
+fn as_json<T: Number>(
+    arguments: &Arguments,
+    many: &Many<T>,
+    fits: &Fits<T>,
+    (own, table): (Range<usize>, Option<&Path>),
+) -> String {
     let ended: serde_json::Map<_, _> =
         ends(fits).into_iter().map(|(end, count)| (end.name().to_owned(), json!(count))).collect();
     let parameters = fits.names().iter().map(|name| {
@@ -584,6 +654,8 @@ fn as_json<T: Number>(arguments: &Arguments, many: &Many<T>, fits: &Fits<T>) -> 
     let object = json!({
         "model": arguments.model,
         "formula": arguments.formula,
+        "shard": arguments.of_many.shard.map(|shard| shard.to_string()),
+        "first": own.start,
         "sets": many.stack().sets(),
         "rows": many.stack().rows(),
         "missing": many.stack().missing(),
@@ -593,7 +665,7 @@ fn as_json<T: Number>(arguments: &Arguments, many: &Many<T>, fits: &Fits<T>) -> 
         "ended": ended,
         "interrupted": fits.interrupted(),
         "parameters": parameters.collect::<Vec<_>>(),
-        "table": arguments.of_many.table,
+        "table": table,
     });
     format!("{object}\n")
 }

@@ -9,6 +9,7 @@
 //! | `gpu` | on a GPU and in the emulator |
 //! | `fits` | the results |
 //! | `held` | memory that passes to a GPU and back |
+//! | `shard` | a batch shared by processes that do not know of each other |
 //!
 //! The arithmetic is [`flockwork_device::fit::many`]'s.
 
@@ -17,6 +18,7 @@ mod fits;
 mod gpu;
 mod held;
 mod model;
+mod shard;
 mod solver;
 mod stack;
 
@@ -48,7 +50,12 @@ use crate::{
     formula::Formula,
 };
 
-pub use self::{fits::Fits, solver::ManySolver, stack::Stack};
+pub use self::{
+    fits::Fits,
+    shard::{Merged, Shard},
+    solver::ManySolver,
+    stack::Stack,
+};
 pub use flockwork_device::fit::many::End;
 
 /// The most parameters of one fit of many.

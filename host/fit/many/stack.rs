@@ -1,6 +1,6 @@
 //! Data sets of one shape, one above the other.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use super::held::Held;
 use crate::{Error, Result, backend::Number, memory};
@@ -217,6 +217,44 @@ impl<T: Number> Stack<T> {
         let targets = Arc::make_mut(&mut self.targets).numbers_mut();
         write(targets);
         check_targets(targets)
+    }
+
+    /// Some of the data sets, with what belongs to them.
+    ///
+    /// ```
+    /// use flockwork::fit::Stack;
+    ///
+    /// let stack = Stack::new(1, vec![0.0, 1.0], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+    /// let part = stack.part(1..3)?;
+    /// assert_eq!((part.sets(), part.targets(0)), (2, stack.targets(1)));
+    /// assert!(stack.part(3..3).is_err());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there are no such data sets.
+    pub fn part(&self, sets: Range<usize>) -> Result<Self> {
+        if sets.is_empty() || sets.end > self.sets {
+            return Err(Error::Option {
+                option: "the part",
+                value: format!(
+                    "data sets {} to {} (from 0, the end without)",
+                    sets.start, sets.end
+                ),
+                accepted: format!("at least one of the {}", self.sets),
+            });
+        }
+        let of = |each: usize, numbers: &[T]| numbers[sets.start * each..sets.end * each].to_vec();
+        let mut part = self.clone();
+        part.sets = sets.len();
+        part.targets = Arc::new(Held::new(of(self.rows, self.targets.numbers())));
+        if self.own_arguments {
+            part.arguments = Arc::new(of(self.rows * self.columns as usize, &self.arguments));
+        }
+        if self.own_weights() {
+            part.weights = Arc::new(of(self.rows, &self.weights));
+        }
+        Ok(part)
     }
 
     /// Number of data sets.

@@ -70,7 +70,8 @@ def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | N
     if np.ma.is_masked(x):
         if sets is None:
             raise ValueError("x has masked values: leave these rows out")
-        x = values_of(x, "x")
+        kind = np.asarray(x).dtype
+        x = values_of(x, "x").astype(kind if kind.kind == "f" else float)
     x = on_host(x)
     named = _by_name(x)
     if named is None:

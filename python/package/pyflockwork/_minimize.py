@@ -513,7 +513,7 @@ def minimize(
         swarm = is_swarm(problem, method, {**given, "preset": preset})
         if swarm and isinstance(fun, Command) and particles is None and preset is None:
             # A program is slow: few particles, which end when they no longer find anything better.
-            given["particles"] = 40
+            given["particles"] = max(40, 0 if x0 is None else len(_points(x0)))
             options = {**(options or {})}
             options["stop"] = {"patience": 50, **(options.get("stop") or {})}
         guessed = None
@@ -729,8 +729,9 @@ def differential_evolution(
     dims = len(within.lower)
     # No less than the first generation of a search.
     budget = max((maxiter + 1) * popsize * dims, 4 + int(3 * math.log(dims)))
-    ours.setdefault("maxfun", budget)
-    if integrality is not None and np.any(integrality):
+    if ours.setdefault("maxfun", budget) is not None:
+        budget = whole("maxfun", ours["maxfun"], 0, (1 << 64) - 1)
+    if integrality is not None and np.any(integrality) and ours.get("preset") is None:
         # It is a swarm, which has at least 50 iterations, unless SciPy's population has fewer.
         ours.setdefault("particles", max(1, min(1024, max(popsize * dims, budget // 50), budget)))
     return minimize(

@@ -310,3 +310,81 @@ fn a_data_set_for_each_row_of_an_array() {
     let told = succeeds(&format!("{gap} --skip-missing"));
     assert!(told.contains("1 of 40 targets") && told.contains("2 constant"), "{told}");
 }
+
+#[test]
+fn shards_of_many_fits_merge_to_the_bytes_of_one_run() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let numbers = |rows: usize, columns: usize, of: &dyn Fn(usize, usize) -> f64| {
+        (0..rows * columns).map(|at| of(at / columns, at % columns)).collect::<Vec<_>>()
+    };
+    let write = |name: &str, rows: usize, columns: usize, numbers: Vec<f64>| {
+        flockwork::io::write_npy(path(name).as_ref(), rows, columns, numbers).unwrap();
+    };
+    let rate = |set: usize| 0.3 + 0.1 * set as f64;
+    let decay = |set: usize, row: usize| 2.0 * (-rate(set) * 0.25 * row as f64).exp();
+    write("y.npy", 7, 12, numbers(7, 12, &decay));
+    write("x.npy", 7, 12, numbers(7, 12, &|_, row| 0.25 * row as f64));
+    write("start.npy", 7, 2, numbers(7, 2, &|set, nth| if nth == 0 { 1.9 } else { rate(set) }));
+    // A name with a comma and a line end, for a table with groups.
+    let rows = (0..58).map(|row| {
+        let (set, row) = (row / 12, row % 12);
+        format!("\"g,\n{set}\",{},{}\n", 0.25 * row as f64, decay(set, row))
+    });
+    fs::write(path("t.csv"), format!("g,x,y\n{}", rows.collect::<String>())).unwrap();
+    let array =
+        format!("fit {} --many --x {} --model exponentials -b cpu", path("y.npy"), path("x.npy"));
+    let begun = format!("{array} --initial {} --precision f32", path("start.npy"));
+    let table = format!("fit {} --group g --x x --y y --model exponentials -b cpu", path("t.csv"));
+    for (nth, (fit, ending)) in
+        [(&array, "csv"), (&array, "npy"), (&begun, "npy"), (&table, "csv")].iter().enumerate()
+    {
+        let (whole, parts) =
+            (path(&format!("whole{nth}.{ending}")), path(&format!("p{nth}.{ending}")));
+        succeeds(&format!("{fit} --table {whole}"));
+        for number in 1..=3 {
+            let text = succeeds(&format!("{fit} --shard {number}/3 --table {parts}"));
+            assert!(text.starts_with(&format!("shard {number}/3: data sets ")), "{text}");
+            let merge = format!("merge {parts}");
+            match number {
+                3 => assert!(succeeds(&merge).contains("of 3 shards")),
+                _ => fails(&merge, &["without shards", "it must be the table of all 3 shards"]),
+            }
+        }
+        assert!(fs::read(&whole).unwrap() == fs::read(&parts).unwrap(), "{fit} {ending}");
+    }
+    let told = json(&format!("{array} --shard 2/3 --table {} --json", path("j.csv")));
+    assert_eq!(
+        (&told["shard"], &told["first"], &told["sets"]),
+        (&"2/3".into(), &2.into(), &2.into())
+    );
+    assert!(told["table"].as_str().unwrap().ends_with("j.2-of-3.csv"), "{told}");
+
+    fails(&format!("{array} --shard 4/3"), &["shard is 4/3", "counted from 1"]);
+    fails(&format!("{array} --shard 9/9"), &["take at most 7 shards"]);
+    fails(&format!("{array} --shard auto"), &["SLURM_ARRAY_TASK_ID"]);
+    fails(
+        &format!("fit {} --model exponentials --shard 1/2", path("y.npy")),
+        &["--many or --group"],
+    );
+    fails(&format!("merge {}", path("none.csv")), &["such as none.1-of-8.csv"]);
+    fs::write(path("p0.2-of-4.csv"), "").unwrap();
+    fails(&format!("merge {}", path("p0.csv")), &["in 3 and in 4 shards"]);
+    fs::remove_file(path("p0.2-of-4.csv")).unwrap();
+    fs::write(path("p0.2-of-3.csv"), "").unwrap();
+    fails(&format!("merge {}", path("p0.csv")), &["it is empty"]);
+    let over = format!("{table} --shard 1/2 --table {}", path("t.csv"));
+    fails(&over, &["the data and --table name the same file"]);
+    fs::write(path("p0.2-of-3.csv"), "set,other\n").unwrap();
+    fails(&format!("merge {}", path("p0.csv")), &["with other columns"]);
+
+    let mut slurm = program();
+    slurm.args(format!("{array} --shard auto --table {}", path("s.csv")).split(' '));
+    slurm.envs([
+        ("SLURM_ARRAY_TASK_ID", "5"),
+        ("SLURM_ARRAY_TASK_MIN", "4"),
+        ("SLURM_ARRAY_TASK_COUNT", "3"),
+    ]);
+    assert!(slurm.output().unwrap().status.success());
+    assert!(folder.path().join("s.2-of-3.csv").exists());
+}
