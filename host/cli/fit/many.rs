@@ -120,12 +120,10 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     let own = match arguments.of_many.shard {
         None => 0..all,
         Some(shard) => {
-            let own = shard.range(all);
-            if own.is_empty() {
-                bail!(
-                    "--shard {shard} has no data set: there are {all}, so take at most {all} shards"
-                );
+            if shard.count() as usize > all {
+                bail!("--shard {shard}: there are {all} data sets, so take at most {all} shards");
             }
+            let own = shard.range(all);
             names = Some(match names {
                 Some(names) => names[own.clone()].to_vec(),
                 None => own.clone().map(|set| set.to_string()).collect(),

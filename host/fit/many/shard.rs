@@ -113,6 +113,16 @@ impl Shard {
         })
     }
 
+    /// How many shares there are.
+    ///
+    /// ```
+    /// assert_eq!("2/3".parse::<flockwork::fit::Shard>()?.count(), 3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
     /// Which of so many items are its own; none if there are fewer items than shares.
     pub fn range(&self, items: usize) -> Range<usize> {
         let start =
