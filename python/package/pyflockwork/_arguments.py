@@ -130,11 +130,13 @@ def values_of(returned: Any, what: str) -> Floats:
         raise TypeError(f"{what} are complex; they must be real")
     if array.dtype.kind == "O" and any(value is None for value in array.flat):
         raise TypeError(f"{what} hold None; they must be numbers")
+    masked = isinstance(returned, np.ma.MaskedArray)
     try:
-        numbers = array.astype(float)
+        # What is masked is written over, but not in the caller's memory.
+        numbers = array.astype(float, copy=masked)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{what} are of type {array.dtype}; they must be numbers") from error
-    if isinstance(returned, np.ma.MaskedArray):
+    if masked:
         numbers[np.ma.getmaskarray(returned)] = np.nan
     return numbers
 
@@ -230,9 +232,8 @@ def _matrix(constraint: Any) -> Floats:
     return matrix
 
 
-def _linear(constraint: Any, within: Box) -> Iterable[str]:
-    """A linear constraint as formulas, which a GPU evaluates too."""
-    rows = np.atleast_2d(_matrix(constraint))
+def _linear(constraint: Any, rows: Floats, within: Box) -> Iterable[str]:
+    """A linear constraint, whose matrix has these rows, as formulas, which a GPU evaluates too."""
     lower = np.broadcast_to(np.asarray(constraint.lb, float), len(rows))
     upper = np.broadcast_to(np.asarray(constraint.ub, float), len(rows))
     for row, low, high in zip(rows, lower, upper, strict=True):
@@ -262,18 +263,19 @@ def constrained(problem: Problem, constraints: Any, within: Box, is_formula: boo
         if isinstance(constraint, str):
             problem = problem.subject_to(constraint)
         elif hasattr(constraint, "A") and hasattr(constraint, "lb"):
-            columns = np.atleast_2d(_matrix(constraint)).shape[1]
-            if columns != len(within.lower):
+            matrix = _matrix(constraint)
+            rows = np.atleast_2d(matrix)
+            if rows.shape[1] != len(within.lower):
                 raise ValueError(
-                    f"{name} has {columns} columns; the problem has {len(within.lower)} variables"
+                    f"{name} has {rows.shape[1]} columns; the problem has {len(within.lower)} variables"
                 )
-            if np.isnan(_matrix(constraint)).any():
+            if np.isnan(matrix).any():
                 raise ValueError(f"{name} has a coefficient that is NaN")
             if is_formula:
-                for text in _linear(constraint, within):
+                for text in _linear(constraint, rows, within):
                     problem = problem.subject_to(text)
             else:
-                sides.add(name, _matrix(constraint).__matmul__, constraint.lb, constraint.ub, middle)
+                sides.add(name, matrix.__matmul__, constraint.lb, constraint.ub, middle)
         elif hasattr(constraint, "fun") and hasattr(constraint, "lb"):
             sides.add(name, constraint.fun, constraint.lb, constraint.ub, middle)
         elif (

@@ -40,8 +40,8 @@ def _given(graph: Any, unweighted: bool) -> Any:
             starts = before[np.clip(starts, 0, len(weights))]
             weights, targets = weights[there], targets[there]
         return starts, targets, np.ones_like(weights) if unweighted else weights
-    graph = on_host(graph)
-    _real(np.ma.asarray(graph).dtype)
+    graph = np.ma.asarray(on_host(graph))
+    _real(graph.dtype)
     matrix: NDArray[np.float64] = np.array(np.ma.filled(np.ma.asarray(graph, float), np.inf))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"the graph is an array of shape {matrix.shape}; it must be a square matrix")
