@@ -13,20 +13,20 @@ create_exception!(pyflockwork, NegativeCycleError, PyValueError, "A cycle has a 
 
 /// What the library calls an option, and Python.
 const NAMES: [(&str, &str); 5] = [
-    ("evaluations is ", "maxfun is "),
-    ("iterations is ", "maxiter is "),
-    ("start points is ", "x0 is "),
-    ("loss scale is ", "f_scale is "),
-    ("confidence is ", "level is "),
+    ("evaluations", "maxfun"),
+    ("iterations", "maxiter"),
+    ("start points", "x0"),
+    ("loss scale", "f_scale"),
+    ("confidence", "level"),
 ];
 
 /// The library's sentence with Python's names.
 fn said(error: &Error) -> String {
     let text = error.to_string();
-    for (ours, theirs) in NAMES {
-        if let Some(rest) = text.strip_prefix(ours) {
-            return format!("{theirs}{rest}");
-        }
+    if let Error::Option { option, .. } = error
+        && let Some((ours, theirs)) = NAMES.iter().find(|(ours, _)| ours == option)
+    {
+        return text.replacen(ours, theirs, 1);
     }
     text.replace(" (--fix)", "").replace("use --fix ", "use fixed with ")
 }

@@ -55,8 +55,7 @@ impl Shard {
 
     /// The share of this process, from the variables that a Slurm array (`SLURM_ARRAY_TASK_ID` and its
     /// companions), Open MPI (`OMPI_COMM_WORLD_RANK`) and PMI (`PMI_RANK`: MPICH, Intel MPI,
-    /// `srun --mpi=pmi2`) set.
-    /// Processes of MPI in a task of an array share the task's share.
+    /// `srun --mpi=pmi2`) set. Processes of MPI in a task of an array share the task's share.
     ///
     /// ```
     /// use flockwork::fit::Shard;
@@ -260,7 +259,7 @@ impl fmt::Display for Shard {
     }
 }
 
-/// What [`Shard::merge`] has put together: there is an example.
+/// What [`Shard::merge`] has put together.
 ///
 /// ```
 /// use flockwork::fit::Shard;

@@ -12,7 +12,10 @@ use flockwork_device::paths::{
     },
 };
 
-use super::copies::{fetched, sent};
+use super::{
+    copies::{fetched, sent},
+    units,
+};
 use crate::{Result, backend::machine::Machine};
 
 /// One launch for all pivots.
@@ -80,11 +83,10 @@ impl<M: Machine, C: Cell<Unit: Pod>> AtOnce<M, C> {
 
     /// Closes a matrix in place and returns the time it took.
     pub fn close<E: Pod>(&self, machine: &M, matrix: &mut [E]) -> Result<Duration> {
-        let units = |distances: usize| distances / 4 * C::UNITS;
-        let all = units(matrix.len());
+        let all = units::<C>(matrix.len());
         let distances = sent::<M, E, C::Unit>(machine, matrix, all)?;
-        let squares = machine.zeroed(units(4 * PIVOT * PIVOT))?;
-        let left = machine.zeroed(units(PIVOT * self.side as usize))?;
+        let squares = machine.zeroed(units::<C>(4 * PIVOT * PIVOT))?;
+        let left = machine.zeroed(units::<C>(PIVOT * self.side as usize))?;
         let counters = machine.zeroed(closure::counters(self.side))?;
         let relaxing = machine.timed(&mut || {
             // SAFETY: buffers are as the kernel documents; all blocks are resident at once.

@@ -13,11 +13,15 @@
 //! the right one. A machine copies the part of it that belongs to columns up to its last row: from the
 //! owner, and from the machines between the owner and itself.
 
-use std::{cell::RefCell, ops::ControlFlow, ops::Range, time::Instant};
+use std::{
+    cell::RefCell,
+    ops::{ControlFlow, Range},
+    time::Instant,
+};
 
 use bytemuck::Pod;
 use flockwork_device::{
-    gpu::memory::{ReadOnly, ReadWrite},
+    gpu::memory::ReadWrite,
     paths::{
         PIVOT,
         kernels::{
@@ -32,6 +36,7 @@ use super::{
     copies::{Finish, begun, ended},
     kernels::{Kernels, rounds},
     streamed::mirror,
+    units,
 };
 use crate::{
     Error, Result,
@@ -86,11 +91,6 @@ impl Shares {
         let vias = if vias { all * size_of::<u32>() as u128 } else { 0 };
         distances / 4 * (C::UNITS * size_of::<C::Unit>()) as u128 + vias
     }
-}
-
-/// The units of this many distances.
-const fn units<C: Tiled>(distances: usize) -> usize {
-    distances / 4 * C::UNITS
 }
 
 /// Closes a matrix on machines with these shares of it.
@@ -539,17 +539,10 @@ impl<'a, M: Machine, C: Tiled<Unit: Pod>> Place<'a, M, C> {
                 first: row,
                 lower: false,
                 distances: self.distances(row, 0),
-                left: self.left_of(left, start),
+                left: self.machine.read_only(left).skip(start),
                 right: self.machine.read_only(self.right(round)),
             }
         }
-    }
-
-    /// # Safety
-    /// As for [`Machine::read_only`].
-    unsafe fn left_of(&self, left: &M::Buffer<C::Unit>, start: usize) -> ReadOnly<C::Unit> {
-        // SAFETY: the caller's promise.
-        unsafe { self.machine.read_only(left) }.skip(start)
     }
 
     /// Relaxes a part of its rows, of which some are the pivots'.

@@ -27,7 +27,7 @@ use flockwork_device::paths::{
     kernels::{
         Arguments, Crossing, Pivots, SQUARES, SUPER, Vias,
         ceiling::{self, InRegisters},
-        cell::{F32, F64, I32, NonNegativeF32, U16},
+        cell::{Cell, F32, F64, I32, NonNegativeF32, U16},
         mirror::{self, Mirror},
         outer::{self, Part, Tiled},
         square,
@@ -193,6 +193,11 @@ fn ceiling<M: Machine, C: Tiled<Unit: Pod>>(machine: &M) -> Result<f64> {
     Ok(threads as f64 * f64::from(ROUNDS) * f64::from(C::AT_ONCE) / fastest.as_secs_f64())
 }
 
+/// The units of this many distances.
+const fn units<C: Cell>(distances: usize) -> usize {
+    distances / 4 * C::UNITS
+}
+
 /// A 16-bit number with room for sums.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(transparent)]
@@ -227,18 +232,17 @@ fn close<M: Machine, C: Tiled<Unit: Pod>, E: Entry>(
     closing: Closing<E>,
     watch: &mut Watch<'_>,
 ) -> Result<Closed<E>> {
-    let Closing { n, entries, symmetric, vias } = closing;
-    if n == 0 {
-        let (entries, vias) = (Vec::new(), vias.then(Vec::new));
+    if closing.n == 0 {
+        let (entries, vias) = (Vec::new(), closing.vias.then(Vec::new));
         return Ok(Closed { entries, vias, relaxing: Duration::ZERO });
     }
-    let closing = Closing { n, entries, symmetric, vias };
-    let is_dealt = strategy.map_or(n >= WORTH_DEALING, |strategy| strategy != Strategy::Resident);
+    let is_large = closing.n >= WORTH_DEALING;
+    let is_dealt = strategy.map_or(is_large, |strategy| strategy != Strategy::Resident);
     if is_dealt && let Some(shares) = dealt::Shares::new::<M, C, E>(&machines, &closing)? {
         return dealt::close::<M, C, E>(&machines, shares, closing, watch);
     }
     let machine = machines.swap_remove(0);
-    let Closing { mut entries, .. } = closing;
+    let Closing { n, mut entries, symmetric, vias } = closing;
     let small = strategy.map_or(n <= SMALL, |strategy| strategy == Strategy::Resident);
     let at_once = if vias || !small { None } else { AtOnce::<M, C>::new(&machine, n)? };
     let side = n.next_multiple_of(if at_once.is_some() { PIVOT } else { SUPER as usize });
@@ -287,9 +291,8 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
         symmetric: bool,
         vias: Option<&[u32]>,
     ) -> Result<Self> {
-        let units = |distances: usize| distances / 4 * C::UNITS;
         assert!(side.is_multiple_of(SUPER as usize));
-        let panel = || machine.zeroed(units(SUPER as usize * side));
+        let panel = || machine.zeroed(units::<C>(SUPER as usize * side));
         let panels = || {
             let right = if symmetric { None } else { Some(panel()?) };
             Ok::<_, Error>(Panels { left: panel()?, right })
@@ -299,9 +302,9 @@ impl<M: Machine, C: Tiled<Unit: Pod>> KernelPaths<M, C> {
             side: side as u32,
             symmetric,
             kernels: Kernels::load(&machine, vias.is_some())?,
-            distances: sent(&machine, matrix, units(all))?,
+            distances: sent(&machine, matrix, units::<C>(all))?,
             vias: vias.map(|vias| sent(&machine, vias, all)).transpose()?,
-            squares: machine.zeroed(units(SQUARES * PIVOT * PIVOT))?,
+            squares: machine.zeroed(units::<C>(SQUARES * PIVOT * PIVOT))?,
             sets: [panels()?, panels()?],
             machine,
         })

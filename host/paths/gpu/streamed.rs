@@ -38,6 +38,7 @@ use super::{
     Entry,
     copies::{Finish, begun, ended},
     kernels::{Kernels, rounds},
+    units,
 };
 use crate::{
     Error, Result,
@@ -212,11 +213,6 @@ struct Streamed<'a, M: Machine, C: Tiled<Unit: Pod>> {
     squares: M::Buffer<C::Unit>,
     /// The left panels of all rounds, for even and odd jobs.
     left: [M::Buffer<C::Unit>; 2],
-}
-
-/// The units of this many distances.
-const fn units<C: Tiled>(distances: usize) -> usize {
-    distances / 4 * C::UNITS
 }
 
 impl<'a, M: Machine, C: Tiled<Unit: Pod>> Streamed<'a, M, C> {
