@@ -87,11 +87,13 @@ pub struct Arguments {
     #[arg(long, value_name = "SCALE", help_heading = MODEL)]
     loss_scale: Option<f64>,
     /// Confidence level of the intervals by standard errors and Student's t distribution [default:
-    /// 0.95, in JSON only; give it to print the intervals].
+    /// 0.95, in JSON only; give it to print the intervals]; where many data sets are fitted, that of
+    /// --profile.
     #[arg(long, value_name = "LEVEL", help_heading = MODEL)]
     confidence: Option<f64>,
     /// Also compute confidence intervals by profile likelihood and the F distribution, refitting
-    /// the other parameters as each one is moved away. For the loss squares only.
+    /// the other parameters as each one is moved away. For the loss squares, and for many data sets of
+    /// counts too.
     #[arg(long, help_heading = MODEL)]
     profile: bool,
     /// Take the weights as 1 / variance: standard errors follow from them alone and are not scaled

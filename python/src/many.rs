@@ -52,6 +52,7 @@ pub struct Statement<'py> {
     begin: Option<Bound<'py, PyAny>>,
     bounds: Vec<(String, f64, f64)>,
     fixed: HashMap<String, f64>,
+    shared: Vec<String>,
     loss: String,
     scale: f64,
     poisson: bool,
@@ -59,6 +60,7 @@ pub struct Statement<'py> {
     tolerance: Option<f64>,
     iterations: Option<u32>,
     absolute_sigma: bool,
+    profile: Option<f64>,
     device: String,
     threads: usize,
 }
@@ -85,6 +87,9 @@ macro_rules! in_type {
                 for (name, &value) in &self.fixed {
                     many = many.fixed(name, value).map_err(raised)?;
                 }
+                for name in &self.shared {
+                    many = many.shared(name).map_err(raised)?;
+                }
                 let loss: Loss = self.loss.parse().map_err(raised)?;
                 many = many.loss(loss, self.scale).map_err(raised)?;
                 if self.poisson {
@@ -101,6 +106,9 @@ macro_rules! in_type {
                 }
                 if let Some(begin) = &self.begin {
                     many = many.begin(numbers(begin)?).map_err(raised)?;
+                }
+                if let Some(level) = self.profile {
+                    many = many.profile(level).map_err(raised)?;
                 }
                 Ok(many.absolute_sigma(self.absolute_sigma))
             }
@@ -140,8 +148,18 @@ macro_rules! in_type {
                 };
                 let result = PyDict::new(py);
                 result.set_item("names", fits.names())?;
+                result.set_item("shared", fits.shared())?;
                 result.set_item("values", table(&|set| fits.parameters(set).to_vec())?)?;
                 result.set_item("stderr", table(&|set| fits.errors(set).to_vec())?)?;
+                if self.profile.is_some() {
+                    let ends = |set| fits.interval(set).into_iter().flatten().flatten();
+                    let ends: Vec<$number> = (0..sets).flat_map(ends).collect();
+                    // None if the run was ended before.
+                    if !ends.is_empty() {
+                        let ends = PyArray1::from_vec(py, ends).reshape([sets, width, 2])?;
+                        result.set_item("profile", ends)?;
+                    }
+                }
                 let list = |of: &dyn Fn(usize) -> u32| PyArray1::from_iter(py, (0..sets).map(of));
                 result.set_item(
                     "fun",

@@ -141,7 +141,12 @@ def test_many_fits_take_what_one_takes():
         ("above 0", [1, 2], [1, 2], "a*x", {"sigma": [0, 1]}),
         ("both given", [1, 2], [1, 2], "a*x", {"sigma": [1, 1], "weights": [1, 1]}),
         ("option of many fits", [1, 2], [1, 2], "a*x", {"p0": [1]}),
-        ("option of a single fit", [1, 2], [[1, 2]], "a*x", {"profile": True}),
+        ("option of a single fit", [1, 2], [[1, 2]], "a*x", {"options": {}}),
+        ("level is that of", [1, 2], [[1, 2]], "a*x", {"level": 0.9}),
+        ("shared", [1, 2], [1, 2], "a*x", {"shared": "a"}),
+        ("no parameter", [1, 2], [[1, 2]], "a*x", {"shared": ["b"]}),
+        ("not fixed", [1, 2], [[1, 2]], "a*x", {"shared": "a", "fixed": {"a": 1}}),
+        ("robust", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "loss": "huber"}),
         ("finite", [1, np.nan], [1, 2], "a*x", {}),
         ("for y of", [1, 2, 3], [[1, 2]], "a*x", {}),
         ("probability", [1, 2, 3], [1, 2, 4], "a*x", {"level": 2}),
@@ -196,7 +201,7 @@ def test_many_fits_are_looked_at_one_by_one():
     # At each fit's own arguments.
     own = np.stack([x, x + 1, x])
     assert np.allclose(many.predict(own)[1], 2 * np.exp(-0.2 * (x + 1)))
-    for wrong in ({"rng": 1}, {"level": 0.5}, {"profile": True}):
+    for wrong in ({"rng": 1}, {"options": {}}):
         with pytest.raises(ValueError, match="single fit"):
             fw.fit(x, y, "amp*exp(-rate*x) + base", **wrong)
     with pytest.raises(TypeError, match="p0 is a mapping"):
@@ -265,3 +270,42 @@ def test_a_parameter_at_its_bound_counts_as_fixed():
     for name in ("amp", "base"):
         assert np.isclose(one.stderr[name], fixed.stderr[name], rtol=1e-6)
         assert np.isclose(many.stderr[0, many.names.index(name)], fixed.stderr[name], rtol=1e-6)
+
+
+def test_a_shared_parameter_is_that_of_one_fit_to_all():
+    rng = np.random.default_rng(5)
+    x = np.linspace(0, 4, 25)
+    scales = np.array([1.0, 2.0, 5.0])
+    y = scales[:, None] * np.exp(-0.7 * x) + 0.03 * rng.standard_normal((3, 25))
+
+    def together(_, rate, *scales):
+        return (np.array(scales)[:, None] * np.exp(-rate * x)).ravel()
+
+    values, covariance = optimize.curve_fit(together, None, y.ravel(), [1, 1, 1, 1])
+    fits = fw.fit(x, y, "scale*exp(-rate*x)", shared="rate")
+    assert fits.success.all() and list(fits.shared) == ["rate"]
+    errors = np.sqrt(np.diag(covariance))
+    assert np.isclose(fits.shared["rate"], values[0], rtol=1e-6)
+    assert np.isclose(fits.shared_stderr["rate"], errors[0], rtol=1e-3)
+    assert np.allclose(fits.params["scale"], values[1:], rtol=1e-6)
+    assert np.allclose(fits.stderr[:, fits.names.index("scale")], errors[1:], rtol=1e-3)
+    low, high = fits.interval(0.9)[0, fits.names.index("rate")]
+    half = stats.t.ppf(0.95, 75 - 4) * errors[0]
+    assert np.allclose([low, high], [values[0] - half, values[0] + half], rtol=1e-3)
+    single = fw.fit(x.astype("f4"), y.astype("f4"), "scale*exp(-rate*x)", shared=["rate"])
+    assert single.values.dtype == np.float32 and np.isclose(single.shared["rate"], values[0], rtol=1e-3)
+    assert pickle.loads(pickle.dumps(fits)).shared == fits.shared
+    assert fw.fit(x, y, "scale*exp(-rate*x)").shared == {}
+
+
+def test_many_fits_have_intervals_by_profile():
+    x, y = data()
+    rows = np.stack([y, 2 * y])
+    fits = fw.fit(x, rows, FORMULA, profile=True, level=0.9)
+    assert fits.profile.shape == (2, 3, 2)
+    for nth in range(2):
+        alone = fw.fit(x, rows[nth], FORMULA, profile=True, level=0.9).profile
+        for place, name in enumerate(fits.names):
+            width = alone[name][1] - alone[name][0]
+            assert np.allclose(fits.profile[nth, place], alone[name], atol=1e-5 * width)
+    assert fw.fit(x, rows, FORMULA).profile is None

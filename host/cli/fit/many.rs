@@ -11,7 +11,7 @@ use clap::Args;
 use flockwork::{
     Error,
     backend::Number,
-    fit::{End, Fits, Many, Shard, Stack},
+    fit::{End, Fits, Loss, Many, Shard, Stack},
     formula::Formula,
     io::{self, Columns},
     plot,
@@ -41,6 +41,10 @@ pub struct ManyArguments {
     /// set, in the order of the parameters [default: none: the box of each is searched].
     #[arg(long, value_name = "NAME=VALUE|FILE.npy", help_heading = MANY)]
     initial: Vec<String>,
+    /// Fit one value of this parameter to all data sets together, beside each one's own of the others; may be
+    /// repeated.
+    #[arg(long, value_name = "NAME", conflicts_with = "shard", help_heading = MANY)]
+    shared: Vec<String>,
     /// The targets are counts: maximise the likelihood of the Poisson distribution.
     #[arg(long, conflicts_with_all = ["loss", "weight", "absolute_sigma"], help_heading = MANY)]
     poisson: bool,
@@ -81,6 +85,7 @@ impl ManyArguments {
     pub fn given(&self) -> Option<&'static str> {
         [
             ("--initial", !self.initial.is_empty()),
+            ("--shared", !self.shared.is_empty()),
             ("--poisson", self.poisson),
             ("--tolerance", self.tolerance.is_some()),
             ("--steps", self.steps.is_some()),
@@ -192,9 +197,7 @@ impl Arguments {
     /// Refuses what only a single fit has.
     fn check_many(&self) -> anyhow::Result<()> {
         let single = [
-            ("--profile", self.profile),
             ("--gram", self.gram),
-            ("--confidence", self.confidence.is_some()),
             ("--history", self.history.is_some()),
             ("--log", self.log.is_some()),
             ("--save", self.save.is_some()),
@@ -210,6 +213,17 @@ impl Arguments {
         let given = given.or_else(|| self.limits.not_of_many()).or_else(|| self.machine.of_swarm());
         if let Some(option) = given.or_else(|| self.swarm.of_swarm_alone()) {
             bail!("{option} does not apply where many data sets are fitted");
+        }
+        if self.confidence.is_some() && !self.profile {
+            bail!(
+                "--confidence is the level of --profile where many data sets are fitted: give both"
+            );
+        }
+        if self.profile && self.loss != Loss::Squares {
+            bail!("--profile is for the loss squares and for counts, not for {}", self.loss);
+        }
+        if self.profile && !self.of_many.shared.is_empty() {
+            bail!("--profile and --shared: what is shared has standard errors only; give one");
         }
         if self.starts.is_some() && !self.of_many.initial.is_empty() {
             bail!("--starts is for a search, and --initial says where to begin: give one");
@@ -407,11 +421,20 @@ impl Arguments {
         for (name, value) in fixed {
             many = many.fixed(name, value)?;
         }
+        for name in &self.of_many.shared {
+            if self.fix.iter().any(|(fixed, _)| fixed == name) {
+                bail!("--fix and --shared both name {name}: give one");
+            }
+            many = many.shared(name).context("--shared")?;
+        }
         many = match self.of_many.poisson {
             true => many.poisson()?,
             false => many.loss(self.loss, self.loss_scale.unwrap_or(0.0))?,
         };
         many = many.absolute_sigma(self.absolute_sigma);
+        if self.profile {
+            many = many.profile(self.confidence.unwrap_or(0.95))?;
+        }
         if let Some(starts) = self.starts {
             many = many.starts(starts)?;
         }
@@ -510,6 +533,19 @@ fn quartiles<T: Number>(fits: &Fits<T>, name: &str) -> Option<[f64; 3]> {
     }))
 }
 
+/// The standard error of a shared parameter.
+fn shared_error<T: Number>(fits: &Fits<T>, name: &str) -> f64 {
+    let nth = fits.names().iter().position(|known| known == name);
+    nth.filter(|_| !fits.is_empty()).map_or(f64::NAN, |nth| fits.errors(0)[nth].to_f64())
+}
+
+fn with_error(error: f64) -> String {
+    match error {
+        _ if error.is_nan() => "shared by all".to_owned(),
+        _ => format!("+- {error:.2e}, shared by all"),
+    }
+}
+
 fn as_text<T: Number>(
     arguments: &Arguments,
     many: &Many<T>,
@@ -524,6 +560,10 @@ fn as_text<T: Number>(
         (false, false) => "Levenberg-Marquardt from starting values",
         (true, true) => "the box of each searched, then Poisson likelihood",
         (false, true) => "Poisson likelihood from starting values",
+    };
+    let how = match fits.shared() {
+        [] => how.to_owned(),
+        shared => format!("{how}, {} shared", shared.join(", ")),
     };
     let seconds = fits.elapsed().as_secs_f64();
     let (sets, rows) = (stack.sets(), stack.rows());
@@ -549,6 +589,12 @@ fn as_text<T: Number>(
     }
     let ended: Vec<_> = ends(fits).iter().map(|(end, count)| format!("{count} {end}")).collect();
     lines.push(format!("ended       {}", ended.join(", ")));
+    if arguments.profile {
+        let level = 100.0 * arguments.confidence.unwrap_or(0.95);
+        lines.push(format!(
+            "intervals   by profile likelihood, {level} %: NAME_low and NAME_high in the table"
+        ));
+    }
     if fits.interrupted() {
         lines.push("interrupted before all were fitted".to_owned());
     }
@@ -559,6 +605,9 @@ fn as_text<T: Number>(
     ));
     for name in fits.names() {
         let shown = match quartiles(fits, name) {
+            Some([_, value, _]) if fits.shared().contains(name) => {
+                format!("{value:>13.6e}  {}", with_error(shared_error(fits, name)))
+            }
             Some(of) => of.map(|value| format!("{value:>13.6e}")).join("  "),
             None => "no data set was fitted".to_owned(),
         };
@@ -647,7 +696,13 @@ fn as_json<T: Number>(
         ends(fits).into_iter().map(|(end, count)| (end.name().to_owned(), json!(count))).collect();
     let parameters = fits.names().iter().map(|name| {
         let [lower, median, upper] = quartiles(fits, name).unwrap_or([f64::NAN; 3]);
-        json!({"name": name, "lower_quartile": lower, "median": median, "upper_quartile": upper})
+        let mut of = json!({
+            "name": name, "lower_quartile": lower, "median": median, "upper_quartile": upper
+        });
+        if fits.shared().contains(name) {
+            of["shared"] = json!({"value": median, "error": shared_error(fits, name)});
+        }
+        of
     });
     let object = json!({
         "model": arguments.model,

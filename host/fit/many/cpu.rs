@@ -90,6 +90,111 @@ fn solve_in<T: Number>(
     Ok(())
 }
 
+in_each! {
+    Linearise<'a, T>: fn(
+        cpu: &'a Cpu,
+        job: &'a Job<'a, T>,
+        sets: &'a [usize],
+        points: &'a [T],
+        sums: &'a mut [T],
+    ) -> () = sums_in
+}
+
+/// The sums over the rows of some data sets, each at a point of its own, one after the other: `sums` gets the
+/// value of each, its gradient, its matrix's rows up to the diagonal, and the number of rows ([`sums_width`]).
+pub(super) fn sums<T: Number>(
+    cpu: &Cpu,
+    job: &Job<'_, T>,
+    sets: &[usize],
+    points: &[T],
+    sums: &mut [T],
+) {
+    T::in_each::<Linearise>((cpu, job, sets, points, sums));
+}
+
+/// Numbers that [`sums`] gives of a data set.
+pub(super) fn sums_width(parameters: usize) -> usize {
+    2 + parameters + parameters * (parameters + 1) / 2
+}
+
+fn sums_in<T: Number>(cpu: &Cpu, job: &Job<'_, T>, sets: &[usize], points: &[T], sums: &mut [T]) {
+    let count = job.settings.parameters as usize;
+    let width = sums_width(count);
+    cpu.install(|| {
+        let points = points.par_chunks(CHUNK * count);
+        let chunks = sets.par_chunks(CHUNK).zip(points).zip(sums.par_chunks_mut(CHUNK * width));
+        chunks.for_each(|((sets, points), sums)| match count {
+            ..=8 => sums_of::<T, 8>(cpu.simd(), job, (sets, points), sums),
+            _ => sums_of::<T, 32>(cpu.simd(), job, (sets, points), sums),
+        });
+    });
+}
+
+/// Of a chunk, a data set in each lane, or one after the other if each has its own arguments.
+fn sums_of<T: Number, const C: usize>(
+    simd: Simd,
+    job: &Job<'_, T>,
+    (sets, points): (&[usize], &[T]),
+    sums: &mut [T],
+) {
+    let (stack, count) = (job.stack, job.settings.parameters as usize);
+    let (rows, width) = (stack.rows(), sums_width(count));
+    let zero = Lanes([T::ZERO; WIDE]);
+    let mut targets = vec![zero; rows];
+    let mut weights = vec![zero; if stack.weights(0).is_empty() { 0 } else { rows }];
+    let mut gaps = vec![false; rows];
+    let mut block = vec![zero; rows * (count + 1)];
+    let mut point = [zero; C];
+    let mut strands = Box::new([Normal::<Side<T>, C>::none(); STRANDS]);
+    let together = if stack.own_arguments { 1 } else { WIDE };
+    let chunks = sets.chunks(together).zip(points.chunks(together * count));
+    for ((sets, points), sums) in chunks.zip(sums.chunks_mut(together * width)) {
+        // Lanes beyond the last do as the first.
+        for lane in 0..WIDE {
+            let nth = if lane < sets.len() { lane } else { 0 };
+            for (to, &number) in point.iter_mut().zip(&points[nth * count..][..count]) {
+                to.0[lane] = number;
+            }
+            for (to, &target) in targets.iter_mut().zip(stack.targets(sets[nth])) {
+                to.0[lane] = target;
+            }
+            for (to, &weight) in weights.iter_mut().zip(stack.weights(sets[nth])) {
+                to.0[lane] = weight;
+            }
+        }
+        mark_gaps(&targets, &weights, &mut gaps);
+        let pass = Pass {
+            shape: &job.shape,
+            rows,
+            arguments: stack.arguments(sets[0]),
+            lanes: std::array::from_fn(|lane| lane < sets.len()),
+            point: &point[..count],
+            block: &mut block,
+        };
+        job.model.linearise(simd, pass);
+        let table = Table { targets: &targets, weights: &weights, gaps: &gaps, block: &block };
+        judge(simd, &job.settings, &table, &mut strands);
+        let normal = &strands[0];
+        for (lane, sums) in sums.chunks_mut(width).enumerate() {
+            let matrix = (0..count).flat_map(|i| (0..=i).map(move |j| &normal.matrix[i][j]));
+            let value = std::iter::once(&normal.value);
+            let all = value.chain(&normal.gradient[..count]).chain(matrix).chain([&normal.rows]);
+            for (to, of) in sums.iter_mut().zip(all) {
+                *to = of.0[lane];
+            }
+        }
+    }
+}
+
+/// Marks the rows that are left out in some lane.
+fn mark_gaps<T: Number>(targets: &[Side<T>], weights: &[Side<T>], gaps: &mut [bool]) {
+    for (row, gap) in gaps.iter_mut().enumerate() {
+        let missing = targets[row].0.iter().any(|target| target.to_f64().is_nan());
+        let off = weights.get(row).is_some_and(|w| !w.0.iter().all(|&w| w > T::ZERO));
+        *gap = missing || off;
+    }
+}
+
 /// The bounds of all fits.
 struct Limits<'a, T>(&'a [T]);
 
@@ -266,11 +371,7 @@ impl<T: Number> Chunk<'_, T> {
             if taken.0.contains(&T::of(1.0)) {
                 let started = Descent::from(fresh.parameters, eliminates);
                 descent = started.chosen(taken, &descent);
-                for (row, gap) in gaps.iter_mut().enumerate() {
-                    let missing = targets[row].0.iter().any(|target| target.to_f64().is_nan());
-                    let off = weights.get(row).is_some_and(|w| !w.0.iter().all(|&w| w > T::ZERO));
-                    *gap = missing || off;
-                }
+                mark_gaps(&targets, &weights, &mut gaps);
             }
             let Some(set) = common.filter(|_| lanes.iter().any(Option::is_some)) else { return };
 

@@ -24,6 +24,9 @@ use crate::{Error, Result, backend::Number, io};
 #[derive(Clone, Debug)]
 pub struct Fits<T> {
     pub(super) names: Vec<String>,
+    pub(super) shared: Vec<String>,
+    /// The ends of an interval for each parameter of each data set, or empty.
+    pub(super) intervals: Vec<T>,
     pub(super) room: Room<T>,
     pub(super) backend: String,
     pub(super) elapsed: Duration,
@@ -55,6 +58,11 @@ impl<T: Number> Fits<T> {
         &self.names
     }
 
+    /// Names of the parameters that all data sets share: see [`Many::shared`](super::Many::shared).
+    pub fn shared(&self) -> &[String] {
+        &self.shared
+    }
+
     /// The parameters of a data set, in the order of their names; NaN where it was not fitted.
     ///
     /// # Panics
@@ -70,6 +78,28 @@ impl<T: Number> Fits<T> {
     /// If there is no such data set.
     pub fn errors(&self, set: usize) -> &[T] {
         &self.of(set)[self.names.len()..2 * self.names.len()]
+    }
+
+    /// The confidence intervals of a data set's parameters, if they were [asked for](super::Many::profile);
+    /// an end is NaN where there is none within the bounds, and of a fixed parameter.
+    ///
+    /// # Panics
+    /// If there is no such data set.
+    pub fn interval(&self, set: usize) -> Option<Vec<[T; 2]>> {
+        assert!(set < self.len(), "data set {set} of {}", self.len());
+        let count = self.names.len();
+        let ends = self.intervals.get(2 * set * count..2 * (set + 1) * count)?;
+        (!ends.is_empty()).then(|| ends.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect())
+    }
+
+    /// The numbers of a row of a table.
+    fn row(&self, set: usize) -> Vec<T> {
+        let numbers = self.of(set);
+        let (estimates, value) = numbers.split_at(2 * self.names.len());
+        let mut row = estimates.to_vec();
+        row.extend(self.interval(set).into_iter().flatten().flatten());
+        row.extend(value);
+        row
     }
 
     /// What was minimised: the sum of weight times loss, or the deviance of counts.
@@ -130,12 +160,15 @@ impl<T: Number> Fits<T> {
         self.interrupted
     }
 
-    /// Names of the columns of a table: the parameters, their errors (`NAME_error`), the sum (`value`),
-    /// `iterations`, `rows` and `end`.
+    /// Names of the columns of a table: the parameters, their errors (`NAME_error`), the ends of their
+    /// intervals if there are any (`NAME_low`, `NAME_high`), the sum (`value`), `iterations`, `rows` and
+    /// `end`.
     pub fn header(&self) -> Vec<String> {
         let errors = self.names.iter().map(|name| format!("{name}_error"));
+        let names = self.names.iter().filter(|_| !self.intervals.is_empty());
+        let ends = names.flat_map(|name| ["low", "high"].map(|side| format!("{name}_{side}")));
         let others = ["value", "iterations", "rows", "end"].map(str::to_owned);
-        self.names.iter().cloned().chain(errors).chain(others).collect()
+        self.names.iter().cloned().chain(errors).chain(ends).chain(others).collect()
     }
 
     /// Writes a table with a row for each data set. As CSV, the first column, called `set`, is what the
@@ -169,7 +202,7 @@ impl<T: Number> Fits<T> {
         if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy")) {
             let rows = (0..self.len()).flat_map(|set| {
                 let words = [self.iterations(set), self.rows(set), self.end(set) as u32];
-                self.of(set).iter().map(|x| x.to_f64()).chain(words.map(f64::from))
+                self.row(set).into_iter().map(|x| x.to_f64()).chain(words.map(f64::from))
             });
             return match size_of::<T>() {
                 4 => io::write_npy(path, self.len(), header.len(), rows.map(|x| x as f32)),
@@ -188,7 +221,7 @@ impl<T: Number> Fits<T> {
                     Some(sets) => write!(file, "{}", quoted(&sets[set]))?,
                     None => write!(file, "{set}")?,
                 }
-                for number in self.of(set) {
+                for number in self.row(set) {
                     match number.to_f64().is_nan() {
                         true => write!(file, ",")?,
                         false => write!(file, ",{number}")?,

@@ -8,6 +8,8 @@
 //! | `cpu` | on a CPU, a fit in each SIMD lane |
 //! | `gpu` | on a GPU and in the emulator |
 //! | `fits` | the results |
+//! | `profile` | confidence intervals by profile likelihood |
+//! | `shared` | parameters that all data sets share |
 //! | `held` | memory that passes to a GPU and back |
 //! | `shard` | a batch shared by processes that do not know of each other |
 //!
@@ -18,7 +20,9 @@ mod fits;
 mod gpu;
 mod held;
 mod model;
+mod profile;
 mod shard;
+mod shared;
 mod solver;
 mod stack;
 
@@ -39,6 +43,7 @@ use self::held::{Held, Room};
 use self::model::{ManyModel, Pass, Side, Typed, WIDE, Written};
 use super::{
     Loss,
+    quantile::check_level,
     statement::{
         OPEN, UNKNOWN, both_finite, box_within, check_columns, check_fixed, check_scale, in_order,
         mirrored, nth_size, parameters_of, unknown_model,
@@ -66,6 +71,8 @@ pub const MOST_PARAMETERS: usize = 32;
 struct Sought {
     name: String,
     fixed: Option<f64>,
+    /// Whether all data sets have the same.
+    is_shared: bool,
     /// The given bounds; infinite where none was given.
     stated: (f64, f64),
     /// Where it is looked for unless told otherwise.
@@ -154,6 +161,8 @@ pub struct Many<T: Number> {
     tolerance: f64,
     iterations: u32,
     absolute_sigma: bool,
+    /// The level of intervals by profile likelihood, if there are to be any.
+    profile: Option<f64>,
     begin: Arc<Held<T>>,
     own_begin: bool,
     starts: Option<u32>,
@@ -277,6 +286,7 @@ impl<T: Number> Many<T> {
         let sought = parameters.into_iter().enumerate().map(|(nth, name)| Sought {
             name,
             fixed: None,
+            is_shared: false,
             stated: OPEN,
             range,
             is_linear: model.is_linear(nth),
@@ -302,6 +312,7 @@ impl<T: Number> Many<T> {
             tolerance,
             iterations: Self::ITERATIONS,
             absolute_sigma: false,
+            profile: None,
             begin: Arc::new(Held::new(Vec::new())),
             own_begin: false,
             starts: None,
@@ -315,6 +326,7 @@ impl<T: Number> Many<T> {
             Sought {
                 name: parameter.to_string(),
                 fixed: None,
+                is_shared: false,
                 stated: OPEN,
                 range: parameter.range,
                 is_linear: (info.linear)(index, &self.shape),
@@ -451,6 +463,44 @@ impl<T: Number> Many<T> {
         Ok(self)
     }
 
+    /// Gives all data sets the same value of a parameter, which is fitted to all of them together: a decay
+    /// rate that does not depend on the sample, the width of an instrument's response. Its standard error,
+    /// and those of the others, take that into account. If errors are relative to the residuals, these are
+    /// those of all data sets.
+    ///
+    /// Data sets that cannot be fitted by themselves, with what is shared being held, take no part. There
+    /// may be fewer rows in each than parameters. The back end fits them with the shared parameters held;
+    /// the descent with all parameters is done by the CPU.
+    ///
+    /// Cost, beside that of fits without shared parameters: about the same again for each round of up to
+    /// three; for each iteration of the descent a pass over all rows.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, OffsetExponentials, Stack};
+    ///
+    /// // Two decays with the same rate, 0.5.
+    /// let times: Vec<f64> = (0..8).map(f64::from).collect();
+    /// let decay = |scale: f64, offset: f64| {
+    ///     times.iter().map(move |t| offset + scale * (-0.5 * t).exp() + 0.01 * (3.0 * t).sin())
+    /// };
+    /// let signals = decay(4.0, 1.0).chain(decay(9.0, 0.5)).collect();
+    /// let many = Many::new(OffsetExponentials, Stack::new(1, times.clone(), signals)?)?;
+    /// let rate = many.names().into_iter().find(|name| name.starts_with("rate")).unwrap();
+    /// let fits = many.shared(&rate)?.run()?;
+    /// let rates: Vec<f64> = fits.column(&rate).unwrap().collect();
+    /// assert!(rates[0] == rates[1] && (rates[0] - 0.5).abs() < 0.02);
+    /// assert_eq!(fits.shared(), [rate]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the model has no such parameter; when it is run, if it is fixed as well.
+    pub fn shared(mut self, name: &str) -> Result<Self> {
+        let index = self.index(name)?;
+        self.sought[index].is_shared = true;
+        Ok(self)
+    }
+
     /// Starting values: those of all parameters, in the order of their names, for all data sets, or for
     /// each. Without any, the parameters are looked for.
     ///
@@ -547,6 +597,33 @@ impl<T: Number> Many<T> {
         self
     }
 
+    /// Also computes confidence intervals of this level by profile likelihood, [`Fits::interval`]: each
+    /// parameter is moved away from its estimate, and the others are fitted again, until the sum has grown
+    /// by what the level allows. Unlike intervals by standard errors they need not be symmetric. The
+    /// level by squares is that of the F distribution, or that of χ² where standard errors are absolute
+    /// and of counts.
+    ///
+    /// Cost: for each parameter, about a dozen further fits of each data set, from near their results.
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, PowerLaw, Stack};
+    ///
+    /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0, 4.0], vec![2.0, 8.3, 17.4, 32.5])?;
+    /// let fits = Many::new(PowerLaw, stack)?.profile(0.95)?.run()?;
+    /// let [low, high] = fits.interval(0).unwrap()[1];
+    /// assert!(low < fits.parameters(0)[1] && fits.parameters(0)[1] < high);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the level is not between 0 and 1; when it is run, if the loss is a robust one, or a parameter is
+    /// [shared](Many::shared).
+    pub fn profile(mut self, level: f64) -> Result<Self> {
+        check_level(level)?;
+        self.profile = Some(level);
+        Ok(self)
+    }
+
     /// The relative fall of the sum in one iteration below which a fit has converged: 1e-6 by default in
     /// `f32`, and 1e-12 in `f64`.
     ///
@@ -616,6 +693,8 @@ impl<T: Number> Many<T> {
             Room { numbers: Held::zeroed(sets * width)?, words: Held::zeroed(sets * WORDS)? };
         let mut fits = Fits {
             names: self.names(),
+            shared: Vec::new(),
+            intervals: Vec::new(),
             room,
             backend: String::new(),
             elapsed: Duration::ZERO,
@@ -665,16 +744,36 @@ impl<T: Number> Many<T> {
         begun: Instant,
         watch: &mut Watch<'_>,
     ) -> Result<()> {
-        let known = self.known();
-        let begin = self.starting_points(known.as_ref());
-        let job = self.job(&begin, known.as_ref())?;
+        let shared = self.sought.iter().filter(|sought| sought.is_shared);
+        fits.shared = shared.map(|sought| sought.name.clone()).collect();
+        self.check_shared()?;
+        self.check_profile()?;
+        fits.intervals.clear();
         let mut interrupted = false;
-        backend.solve(&job, &mut fits.room, &mut |done, all| {
-            let verdict = watch(done, all);
-            interrupted |= verdict.is_break() && done < all;
-            verdict
-        })?;
-        fits.backend = backend.describe();
+        // Half of the way, if intervals follow.
+        let part = if self.profile.is_some() { 2 } else { 1 };
+        let asked = watch;
+        let watch: &mut Watch<'_> = &mut |done, all| asked(done / part, all);
+        if fits.shared.is_empty() {
+            let known = self.known();
+            let begin = self.starting_points(known.as_ref());
+            let job = self.job(&begin, known.as_ref())?;
+            backend.solve(&job, &mut fits.room, &mut |done, all| {
+                let verdict = watch(done, all);
+                interrupted |= verdict.is_break() && done < all;
+                verdict
+            })?;
+        } else {
+            interrupted = shared::run(self, backend, &mut fits.room, watch)?;
+        }
+        if let Some(level) = self.profile.filter(|_| !interrupted) {
+            let all = fits.len();
+            (fits.intervals, interrupted) = profile::profiles(self, level, backend, fits, asked)?;
+            if !interrupted {
+                let _ = asked(all, all);
+            }
+        }
+        fits.backend = backend.description();
         fits.elapsed = begun.elapsed();
         fits.interrupted = interrupted;
         Ok(())

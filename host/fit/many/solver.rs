@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A back end that can fit many data sets.
-pub trait Solves {
+pub trait Solves: Backend {
     /// Fits them; the room is as large as the results.
     fn solve<T: Number>(
         &self,
@@ -20,9 +20,6 @@ pub trait Solves {
         room: &mut Room<T>,
         watch: &mut Watch<'_>,
     ) -> Result<()>;
-
-    /// What the results say of it.
-    fn describe(&self) -> String;
 
     /// How long they take with everything in its memory, at best; `None` where that is the host's.
     fn timed<T: Number>(&self, job: &Job<'_, T>, times: u32) -> Result<Option<Duration>> {
@@ -39,10 +36,6 @@ impl Solves for Cpu {
         watch: &mut Watch<'_>,
     ) -> Result<()> {
         cpu::solve(self, job, room, watch)
-    }
-
-    fn describe(&self) -> String {
-        self.description()
     }
 }
 
@@ -62,10 +55,6 @@ impl Solves for crate::backend::Cuda {
 
     fn timed<T: Number>(&self, job: &Job<'_, T>, times: u32) -> Result<Option<Duration>> {
         job.model.timed_on_gpu(self, job, times).map(Some)
-    }
-
-    fn describe(&self) -> String {
-        self.description()
     }
 }
 
@@ -90,10 +79,6 @@ impl Solves for AnyBackend {
             Self::Cuda(cuda, _) => cuda.timed(job, times),
         }
     }
-
-    fn describe(&self) -> String {
-        self.description()
-    }
 }
 
 impl<M: Model> Solves for EmulatedFit<M> {
@@ -111,10 +96,6 @@ impl<M: Model> Solves for EmulatedFit<M> {
             return Err(Error::ModelOnGpu { model: job.name.to_owned(), reason });
         }
         gpu::on_machines::<M, _, T>(&self.machines(), job, room, watch)
-    }
-
-    fn describe(&self) -> String {
-        self.description()
     }
 }
 

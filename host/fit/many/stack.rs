@@ -244,17 +244,24 @@ impl<T: Number> Stack<T> {
                 accepted: format!("at least one of the {}", self.sets),
             });
         }
-        let of = |each: usize, numbers: &[T]| numbers[sets.start * each..sets.end * each].to_vec();
-        let mut part = self.clone();
-        part.sets = sets.len();
-        part.targets = Arc::new(Held::new(of(self.rows, self.targets.numbers())));
+        Ok(self.some(sets))
+    }
+
+    /// The data sets of these numbers, which exist.
+    pub(super) fn some(&self, sets: impl ExactSizeIterator<Item = usize> + Clone) -> Self {
+        let of = |each: usize, numbers: &[T]| -> Vec<T> {
+            sets.clone().flat_map(|set| &numbers[set * each..][..each]).copied().collect()
+        };
+        let mut some = self.clone();
+        some.sets = sets.len();
+        some.targets = Arc::new(Held::new(of(self.rows, self.targets.numbers())));
         if self.own_arguments {
-            part.arguments = Arc::new(of(self.rows * self.columns as usize, &self.arguments));
+            some.arguments = Arc::new(of(self.rows * self.columns as usize, &self.arguments));
         }
         if self.own_weights() {
-            part.weights = Arc::new(of(self.rows, &self.weights));
+            some.weights = Arc::new(of(self.rows, &self.weights));
         }
-        Ok(part)
+        some
     }
 
     /// Number of data sets.

@@ -6,7 +6,7 @@ import html
 import json
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, overload
 
 import numpy as np
@@ -437,6 +437,10 @@ class ManyFits:
         How each ended; `message` says it in words.
     nit, nobs : ndarray of int
         Iterations; rows that were neither missing nor of weight 0.
+    profile : ndarray or None
+        The intervals by profile likelihood, of shape (fits, parameters, 2), if they were asked for.
+    shared, shared_stderr : dict of str to float
+        The parameters that all fits share, and their standard errors.
     device : str
         What fitted them.
     seconds : float
@@ -464,6 +468,10 @@ class ManyFits:
         self.interrupted = bool(found["interrupted"])
         self.success: NDArray[np.bool_] = self.status == 1
         self.params = {name: self.values[:, nth] for nth, name in enumerate(self.names)}
+        self.profile: NDArray[Any] | None = found.get("profile")
+        places = {name: self.names.index(name) for name in found["shared"]}
+        self.shared = {name: float(self.values[0, nth]) for name, nth in places.items()}
+        self.shared_stderr = {name: float(self.stderr[0, nth]) for name, nth in places.items()}
 
     @property
     def model(self) -> str:
@@ -519,6 +527,12 @@ class ManyFits:
         free = sum(name not in self._fixed for name in self.names)
         if self._absolute:
             freedom = np.full(len(self), np.inf)
+        elif self.shared:
+            # All fits are one, with the degrees of freedom of all.
+            took_part = np.isfinite(self.fun)
+            own = (free - len(self.shared)) * int(took_part.sum())
+            left = float(self.nobs[took_part].sum()) - own - len(self.shared)
+            freedom = np.full(len(self), max(left, 0.0))
         else:
             freedom = np.maximum(self.nobs.astype(float) - free, 0.0)
         kinds, which = np.unique(freedom, return_inverse=True)
@@ -627,6 +641,7 @@ class _Options(TypedDict, total=False):
 
     bounds: Any
     fixed: Mapping[str, float] | None
+    shared: str | Iterable[str]
     p0: Any
     sigma: Any
     weights: Any
@@ -661,6 +676,7 @@ def fit(
     *,
     bounds: Any = None,
     fixed: Mapping[str, float] | None = None,
+    shared: str | Iterable[str] = (),
     p0: Any = None,
     sigma: Any = None,
     weights: Any = None,
@@ -701,6 +717,8 @@ def fit(
         as without bounds.
     fixed : mapping, optional
         From names to values that are not looked for.
+    shared : str or iterable of str
+        Of many fits: parameters of which all have the same value, fitted to all of them together.
     p0 : array_like, optional
         Of many fits: starting values in place of a search, of shape (parameters,) or (fits,
         parameters).
@@ -715,9 +733,9 @@ def fit(
     poisson : bool
         Of many fits: whether y are counts; maximises the likelihood of Poisson's distribution.
     level : float
-        Of intervals.
+        Of intervals; of many fits, of those by profile likelihood.
     profile : bool
-        Of one fit: whether to calculate intervals by profile likelihood too, `FitResult.profile`.
+        Whether to calculate intervals by profile likelihood too: the `profile` of the result.
     sizes : mapping, optional
         Of a built-in model: as ``{"terms": 2}``.
     starts : int, optional
@@ -761,6 +779,13 @@ def fit(
     >>> many = fw.fit(x, 3 * np.exp(-rates[:, None] * x) + 1, "amp*exp(-rate*x) + base")
     >>> bool(np.allclose(many.params["rate"], rates)), bool(many.success.all())
     (True, True)
+
+    One rate for all rows, and a scale and a base for each:
+
+    >>> y = np.outer([1, 2, 5], np.exp(-0.8 * x)) + 0.01 * np.sin(40 * x)
+    >>> together = fw.fit(x, y, "amp*exp(-rate*x) + base", shared="rate")
+    >>> round(together.shared["rate"], 2), together.params["amp"].round(1).tolist()
+    (0.8, [1.0, 2.0, 5.0])
     """
     device, threads = device_and_threads(device, threads)
     x, y, p0, sigma, weights = (on_host(given) for given in (x, y, p0, sigma, weights))
@@ -780,6 +805,7 @@ def fit(
         if targets.ndim not in (1, 2):
             accepted = "(n,), or (fits, n) for many fits"
         raise ValueError(f"y has the shape {targets.shape}; it must be {accepted}")
+    shared = [shared] if isinstance(shared, str) else [str(name) for name in shared]
     common: dict[str, Any] = {
         "sizes": {str(name): int(size) for name, size in (sizes or {}).items()},
         "bounds": _bounds(bounds),
@@ -792,23 +818,20 @@ def fit(
         "threads": threads,
     }
     if many:
-        of_one: tuple[tuple[str, Any, Any], ...] = (
-            ("profile", profile, False),
-            ("options", options, None),
-        )
-        for name, value, usual in of_one:
-            if value is not usual:
-                raise ValueError(f"{name} is an option of a single fit")
+        if options is not None:
+            raise ValueError("options is an option of a single fit")
         if poisson and loss != "squares":
             raise ValueError(f"loss is {loss!r}; counts have a likelihood of their own: leave it out")
-        if level != 0.95:
-            raise ValueError("level is an option of a single fit: many fits have interval(level)")
+        if level != 0.95 and not profile:
+            raise ValueError("level is that of profile=True; without, many fits have interval(level)")
         if rng is not None:
             raise ValueError("rng is an option of a single fit: nothing is random in many fits")
         if isinstance(p0, Mapping):
             raise TypeError("p0 is a mapping; it must be an array: values for all fits, or a row for each")
         given = {
             **common,
+            "shared": shared,
+            "profile": level if profile else None,
             "p0": p0,
             "sigma": sigma,
             "weights": weights,
@@ -819,6 +842,7 @@ def fit(
         }
         return _many(x, targets, model, given, progress)
     of_many: tuple[tuple[str, Any, Any], ...] = (
+        ("shared", shared or None, None),
         ("p0", p0, None),
         ("poisson", poisson, False),
         ("tolerance", tolerance, None),

@@ -621,7 +621,9 @@ def resume(
     fun, bounds, args, constraints, integrality, vectorized, workers
         As they were, for a Python function; a formula and a program are in the file.
     maxfun, maxiter, target, seconds
-        Other limits than before. Searches that are under way keep what they had left of `maxfun`.
+        Other limits than before. Searches that are under way keep what they had left of `maxfun`, and
+        there are as many side by side as before: on a GPU, unless `lanes` said how many, as many as the
+        first `maxfun` sufficed for.
     callback, device, threads, progress, save_every
         As of `minimize`.
     save : path, optional

@@ -516,3 +516,96 @@ fn mistakes_are_told() {
     assert!(message(many.clone().loss(Loss::Huber, 0.0)).contains("loss scale"));
     assert!(message(many.size("terms", 2)).contains("has none"));
 }
+
+#[test]
+fn intervals_by_profile_are_those_of_each_alone() {
+    let (x, y, _) = decays(12);
+    let mut targets = y.clone();
+    targets.iter_mut().skip(40).step_by(9).for_each(|target| *target = f64::NAN);
+    let weights: Vec<f64> = (0..30).map(|row| 200.0 + 40.0 * (row % 5) as f64).collect();
+    let stack = Stack::new(1, x.clone(), targets.clone()).unwrap();
+    let stack = stack.weighted(weights.clone()).unwrap();
+    for (absolute, level) in [(false, 0.95), (true, 0.8)] {
+        let many = Many::named("offset_exponentials", stack.clone()).unwrap();
+        let many = many.absolute_sigma(absolute).profile(level).unwrap();
+        let fits = run(&many);
+        for set in [0, 4, 11] {
+            let of = |row: &usize| !targets[set * 30 + row].is_nan();
+            let rows: Vec<usize> = (0..30).filter(of).collect();
+            let pairs = rows.iter().map(|&row| (x[row], targets[set * 30 + row]));
+            let single = Fit::named("offset_exponentials", Data::pairs(pairs).unwrap()).unwrap();
+            let single = single.weighted(rows.iter().map(|&row| weights[row])).unwrap();
+            let single = single.absolute_sigma(absolute).confidence(level).unwrap().profile(true);
+            let single = single.run_on(&cpu(), |_| {}).unwrap();
+            for (ends, parameter) in fits.interval(set).unwrap().iter().zip(&single.parameters) {
+                let (low, high) = parameter.profile.unwrap();
+                let unit = 1e-5 * parameter.error;
+                let close = (ends[0] - low).abs() < unit && (ends[1] - high).abs() < unit;
+                assert!(close, "{} of {set}: {ends:?}, not {low} to {high}", parameter.name);
+            }
+        }
+        // The bits do not depend on the machine, nor on the others.
+        let plain = Cpu::with_simd(1, Simd::Baseline).unwrap();
+        let other = many.run_on(&plain, |_, _| {}).unwrap();
+        let bits = |fits: &Fits<f64>, set: usize| -> Vec<u64> {
+            fits.interval(set).unwrap().iter().flatten().map(|end| end.to_bits()).collect()
+        };
+        assert!((0..12).all(|set| bits(&fits, set) == bits(&other, set)));
+        let alone = Many::named("offset_exponentials", stack.part(4..5).unwrap()).unwrap();
+        let alone = run(&alone.absolute_sigma(absolute).profile(level).unwrap());
+        assert_eq!(bits(&alone, 0), bits(&fits, 4));
+    }
+}
+
+#[test]
+fn intervals_end_at_bounds_and_where_there_is_nothing() {
+    let (x, mut y, _) = decays(3);
+    y[30..60].fill(2.0);
+    let many = Many::named("offset_exponentials", Stack::new(1, x, y).unwrap()).unwrap();
+    let names = many.names();
+    assert!(run(&many).interval(0).is_none());
+    let free = run(&many.clone().profile(0.95).unwrap());
+    // A set that is not fitted has none, and a fixed parameter has none.
+    assert!(free.interval(1).unwrap().iter().flatten().all(|end| end.is_nan()));
+    let fixed = run(&many.clone().fixed(&names[0], 0.4).unwrap().profile(0.95).unwrap());
+    assert!(fixed.interval(0).unwrap()[0].iter().all(|end| end.is_nan()));
+    assert!(fixed.interval(0).unwrap()[1].iter().all(|end| end.is_finite()));
+    // A bound within the interval leaves no end on its side, and the other one.
+    let [low, high] = free.interval(0).unwrap()[2];
+    let estimate = free.parameters(0)[2];
+    let bound = 0.5 * (low + estimate);
+    let bounded = run(&many.clone().bounds(&names[2], bound, 50.0).unwrap().profile(0.95).unwrap());
+    let [lower, higher] = bounded.interval(0).unwrap()[2];
+    assert!(lower.is_nan() && (higher - high).abs() < 1e-5 * (high - low), "{lower} {higher}");
+    // A linear model's are symmetric, by standard errors.
+    let stack = Stack::new(1, vec![0.0, 1.0, 2.0, 3.0], vec![1.0, 2.2, 2.9, 4.3]).unwrap();
+    let line = Many::named("polynomial", stack).unwrap().size("degree", 1).unwrap();
+    let fits = run(&line.profile(0.9).unwrap());
+    let factor = flockwork::fit::student_t(0.9, 2.0).unwrap();
+    for (nth, [low, high]) in fits.interval(0).unwrap().into_iter().enumerate() {
+        let (value, reach) = (fits.parameters(0)[nth], factor * fits.errors(0)[nth]);
+        assert!((low - (value - reach)).abs() < 1e-5 * reach, "{low} {value} {reach}");
+        assert!((high - (value + reach)).abs() < 1e-5 * reach, "{high} {value} {reach}");
+    }
+    let one = Many::named("polynomial", many.stack().clone()).unwrap().size("degree", 0).unwrap();
+    assert!(run(&one.profile(0.9).unwrap()).interval(0).unwrap()[0].iter().all(|x| x.is_finite()));
+    assert!(many.clone().profile(1.0).is_err());
+    let robust = many.clone().loss(Loss::Huber, 1.0).unwrap().profile(0.95).unwrap();
+    assert!(robust.run_on(&cpu(), |_, _| {}).unwrap_err().to_string().contains("robust"));
+    let shared = many.shared(&names[2]).unwrap().profile(0.95).unwrap();
+    assert!(shared.run_on(&cpu(), |_, _| {}).unwrap_err().to_string().contains("shared"));
+}
+
+#[test]
+fn intervals_of_counts_are_where_the_deviance_has_grown() {
+    // The mean of Poisson counts: 2 (n ln(n/m) - (n - m)) = 3.84 at both ends, summed over the rows.
+    let counts = vec![3.0, 7.0, 5.0, 1.0];
+    let stack = Stack::new(1, vec![0.0; 4], counts.clone()).unwrap();
+    let many = Many::<f64>::named("polynomial", stack).unwrap().size("degree", 0).unwrap();
+    let fits = run(&many.poisson().unwrap().profile(0.95).unwrap());
+    let sum: f64 = counts.iter().sum();
+    let growth = |mean: f64| 2.0 * (4.0 * mean - sum - sum * (4.0 * mean / sum).ln());
+    for end in fits.interval(0).unwrap()[0] {
+        assert!((growth(end) - 3.841_458_8).abs() < 1e-4, "{end} {}", growth(end));
+    }
+}

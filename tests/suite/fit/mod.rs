@@ -4,6 +4,7 @@ mod formula;
 mod library;
 mod many;
 mod nist;
+mod shared;
 
 // As in ../swarm/mod.rs.
 #[cfg(feature = "cuda")]
