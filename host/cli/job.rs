@@ -5,12 +5,13 @@ use std::path::Path;
 #[cfg(feature = "mpi")]
 use std::{
     path::PathBuf,
+    process::exit,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use anyhow::bail;
@@ -159,8 +160,14 @@ impl Job {
             return done;
         }
         if !world.is_first() {
-            // Of an error that all have, the first speaks.
-            thread::sleep(Duration::from_secs(1));
+            // Of an error that all have, the first speaks, and the launcher ends the others.
+            let began = Instant::now();
+            while began.elapsed() < AFTER_THE_FIRST {
+                if super::interrupt::asked() {
+                    exit(1);
+                }
+                thread::sleep(OFTEN);
+            }
         }
         eprintln!(
             "error: process {} of {}: {}; {}",
@@ -183,6 +190,14 @@ impl Job {
     }
 }
 
+/// How long a process with an error waits for the first to speak of it.
+#[cfg(feature = "mpi")]
+const AFTER_THE_FIRST: Duration = Duration::from_secs(3);
+
+/// How often a process looks for signals.
+#[cfg(feature = "mpi")]
+const OFTEN: Duration = Duration::from_millis(20);
+
 /// How long a process that was asked to stop may take to do so in order.
 #[cfg(feature = "mpi")]
 const IN_ORDER: Duration = Duration::from_millis(400);
@@ -193,7 +208,7 @@ fn speak_up(file: Option<PathBuf>, is_over: &AtomicBool) {
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        thread::sleep(Duration::from_millis(20));
+        thread::sleep(OFTEN);
     }
     thread::sleep(IN_ORDER);
     if !is_over.load(Ordering::Relaxed) {
