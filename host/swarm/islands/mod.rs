@@ -221,7 +221,7 @@ mod tests {
 
     /// Coordinates on a grid, by dictionary.
     fn torus_neighbours(count: u32, island: u32) -> Vec<u32> {
-        let divides = |width: &u32| count % width == 0 && width * width <= count;
+        let divides = |width: &u32| count.is_multiple_of(*width) && width * width <= count;
         let width = (1..=count).filter(divides).max().unwrap() as i64;
         let height = i64::from(count) / width;
         let at = |row: i64, column: i64| {

@@ -103,7 +103,7 @@ fn plainly<T: Number>(problem: &Problem, options: &Options) -> Vec<Snapshot<T>> 
     let mut swarms: Vec<Box<dyn Swarm<T>>> = seeds.map(begin).collect();
     for iteration in 1..=options.iterations {
         swarms.iter_mut().for_each(|swarm| swarm.advance(1).unwrap());
-        if iteration % every != 0 {
+        if !iteration.is_multiple_of(every) {
             continue;
         }
         let mut states: Vec<_> = swarms.iter_mut().map(|swarm| swarm.snapshot().unwrap()).collect();
