@@ -63,6 +63,7 @@ pub mod families {
         swarm::kernels::{
             evaluate::Evaluate,
             implant::Implant,
+            migrate::{Emigrate, Immigrate},
             motion::{Advance, Scatter},
             order::{Arrange, CatchUp},
             resident::{Cooperative, Resident, Tiered},
@@ -113,6 +114,8 @@ macro_rules! for_each_plain_family {
                 swarm_scatter: Scatter,
                 swarm_advance: Advance,
                 swarm_implant: Implant,
+                swarm_emigrate: Emigrate,
+                swarm_immigrate: Immigrate,
                 swarm_catch_up: CatchUp,
                 swarm_arrange: Arrange,
                 swarm_move: Move,

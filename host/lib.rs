@@ -40,6 +40,8 @@ pub mod io;
 #[cfg(feature = "cuda")]
 mod kernels;
 mod memory;
+#[cfg(feature = "mpi")]
+pub mod mpi;
 mod names;
 mod observe;
 pub mod paths;

@@ -63,12 +63,14 @@ pub enum Purpose {
     Exemplars = 9,
     /// How a problem is rotated.
     Rotation = 10,
-    /// The seeds of the swarms after restarts, and of swarms that run side by side.
+    /// The seeds of the swarms after restarts, of islands, and of swarms that run side by side.
     Seeds = 11,
     /// The points of a polish.
     Polish = 12,
     /// A search: its seed, its start and its points.
     Search = 13,
+    /// Which islands an island hears from.
+    Migration = 14,
 }
 
 /// Which random bits are wanted.

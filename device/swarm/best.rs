@@ -31,6 +31,19 @@ impl<T: Scalar> Candidate<T> {
     pub fn better(self, other: Self) -> Self {
         if other.beats(self) { other } else { self }
     }
+
+    /// Better than every other but one that is infinitely good: leaves its operand of
+    /// [`Candidate::worse`] as it is.
+    #[inline(always)]
+    pub fn least() -> Self {
+        Self { fitness: -T::INFINITY, particle: 0 }
+    }
+
+    /// The other one than [`Candidate::better`]: of equals, the one with the higher index.
+    #[inline(always)]
+    pub fn worse(self, other: Self) -> Self {
+        if self.beats(other) { other } else { self }
+    }
 }
 
 impl<T: Shuffle> Shuffle for Candidate<T> {

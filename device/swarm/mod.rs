@@ -12,6 +12,7 @@
 //! | [`view`] | how the function sees a particle: whole numbers, shift, rotation, sign |
 //! | [`best`] | comparing candidates for the best, ties and NaN included |
 //! | [`step`] | the usual iteration of one particle in one pass |
+//! | [`migration`] | the parts of a swarm from which particles go to other islands |
 //! | [`survey`] | how a swarm stands: sums over its particles |
 //! | [`kernels`] | the GPU's iteration |
 
@@ -20,6 +21,7 @@ pub mod bound;
 pub mod edge;
 pub mod kernels;
 pub mod layout;
+pub mod migration;
 pub mod rule;
 pub mod settings;
 pub mod step;

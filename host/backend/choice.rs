@@ -130,6 +130,18 @@ impl Devices {
         Self { choice: Choice::Cuda, gpus }
     }
 
+    /// The same back end on these GPUs, where it is on GPUs.
+    ///
+    /// ```
+    /// use flockwork::backend::{Choice, Devices, Gpus};
+    ///
+    /// let second = Devices::from(Choice::Auto).on(Gpus::These(vec![1]));
+    /// assert_eq!((second.choice(), second.gpus()), (Choice::Auto, &Gpus::These(vec![1])));
+    /// ```
+    pub fn on(self, gpus: Gpus) -> Self {
+        Self { gpus, ..self }
+    }
+
     /// The back end.
     pub fn choice(&self) -> Choice {
         self.choice
@@ -422,6 +434,22 @@ impl Backend for AnyBackend {
             Self::Cpu(cpu, _) => cpu.swarm(function, plan),
             #[cfg(feature = "cuda")]
             Self::Cuda(cuda, _) => cuda.swarm(function, plan),
+        }
+    }
+
+    fn island<T: Number>(
+        &self,
+        number: u32,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        if let Some(cpu) = self.stand_in(function)? {
+            return cpu.island(number, function, plan);
+        }
+        match self {
+            Self::Cpu(cpu, _) => cpu.island(number, function, plan),
+            #[cfg(feature = "cuda")]
+            Self::Cuda(cuda, _) => cuda.island(number, function, plan),
         }
     }
 

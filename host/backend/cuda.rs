@@ -253,8 +253,9 @@ impl Cuda {
                 Err(Error::Option {
                     option: "gpus",
                     value: Gpus::These(ordinals).to_string(),
-                    accepted: "one GPU: only searches by CMA-ES, many fits and paths use several"
-                        .to_owned(),
+                    accepted:
+                        "one GPU: only searches by CMA-ES, islands, many fits and paths use several"
+                            .to_owned(),
                 })
             }
         }
@@ -321,6 +322,16 @@ impl Backend for Cuda {
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
         T::of_function(function).on_gpu(self, plan)
+    }
+
+    fn island<T: Number>(
+        &self,
+        number: u32,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        let gpus = vec![self.gpus[number as usize % self.gpus.len()].clone()];
+        Self { gpus, ..self.clone() }.swarm(function, plan)
     }
 
     fn lanes(

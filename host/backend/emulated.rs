@@ -223,17 +223,18 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         function: &dyn Function,
         plan: Plan<T>,
     ) -> Result<Box<dyn Swarm<T>>> {
-        if function.info().name != O::INFO.name {
-            let reason = format!("the emulator was given those of {}", O::INFO.name);
-            return Err(Error::NoKernels { objective: function.info().name, reason });
-        }
-        if let Some(reason) = misnamed::<O>(O::KERNELS) {
-            return Err(Error::NoKernels { objective: function.info().name, reason });
-        }
-        check_function(&plan, function)?;
-        let Emulated { threads, asked, .. } = self.emulated;
-        let machine = self.emulated.machine();
-        Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))
+        self.swarm_on(self.emulated.machine(), function, plan)
+    }
+
+    fn island<T: Number>(
+        &self,
+        number: u32,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        let mut machines = self.emulated.machines();
+        let gpu = number as usize % machines.len();
+        self.swarm_on(machines.swap_remove(gpu), function, plan)
     }
 
     fn lanes(
@@ -246,6 +247,26 @@ impl<O: Objective> Backend for EmulatedWith<O> {
         let threads = Some(self.emulated.threads);
         let machines = self.emulated.machines();
         Ok(dealt_lanes::on_machines(machines, self.objective, plan, schedule, threads)?)
+    }
+}
+
+impl<O: Objective> EmulatedWith<O> {
+    fn swarm_on<T: Number>(
+        &self,
+        machine: EmulatorMachine,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        if function.info().name != O::INFO.name {
+            let reason = format!("the emulator was given those of {}", O::INFO.name);
+            return Err(Error::NoKernels { objective: function.info().name, reason });
+        }
+        if let Some(reason) = misnamed::<O>(O::KERNELS) {
+            return Err(Error::NoKernels { objective: function.info().name, reason });
+        }
+        check_function(&plan, function)?;
+        let Emulated { threads, asked, .. } = self.emulated;
+        Ok(Box::new(KernelSwarm::new(machine, self.objective, plan, threads, asked)?))
     }
 }
 

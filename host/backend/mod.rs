@@ -67,10 +67,10 @@ pub use strategy::{Cooperation, Strategy};
 pub(crate) use swarm::check_function;
 #[cfg(feature = "cuda")]
 pub(crate) use swarm::check_name;
-pub use swarm::{Best, Record, Snapshot, Swarm};
+pub use swarm::{Best, Migrant, Record, Snapshot, Swarm};
 use swarm::{
-    by_particle, check_advance, check_begun, check_better, check_implant, check_points,
-    check_start, check_stride, into_tiles, until_record,
+    by_particle, check_advance, check_begun, check_better, check_immigrants, check_implant,
+    check_migrants, check_points, check_start, check_stride, into_tiles, until_record,
 };
 
 pub(crate) use flockwork_device::search::schedule::Schedule as SearchSchedule;
@@ -135,6 +135,19 @@ pub trait Backend {
     /// If the plan is for another function, or the machine has no room or no kernels for it.
     fn swarm<T: Number>(&self, function: &dyn Function, plan: Plan<T>)
     -> Result<Box<dyn Swarm<T>>>;
+
+    /// Makes the swarm of an island. Of several GPUs each has some of the islands; which one changes no
+    /// bit.
+    #[doc(hidden)]
+    fn island<T: Number>(
+        &self,
+        number: u32,
+        function: &dyn Function,
+        plan: Plan<T>,
+    ) -> Result<Box<dyn Swarm<T>>> {
+        let _ = number;
+        self.swarm(function, plan)
+    }
 
     /// Makes the lanes of many searches side by side.
     #[doc(hidden)]

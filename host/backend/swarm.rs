@@ -270,6 +270,50 @@ pub trait Swarm<T: Scalar> {
     /// finite numbers, or if the fitness is not less than that of the swarm's best.
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
+    /// The particles that leave for other islands: the swarm is cut into `count` parts of consecutive
+    /// particles, as equal as can be, and of each part this is the best personal best; of equal ones
+    /// the first. The global best is among them. The swarm stays as it is.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// let emigrants = swarm.emigrants(4)?;
+    /// let best = swarm.best()?;
+    /// assert_eq!(emigrants.len(), 4);
+    /// assert!(emigrants.iter().any(|one| one.position == best.position));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the swarm has not started, if these are several swarms, or if there are fewer particles than
+    /// parts, or no part.
+    fn emigrants(&mut self, count: u32) -> Result<Vec<Migrant<T>>>;
+
+    /// Takes particles from other islands: the swarm is cut into as many parts as they are, and each
+    /// takes the place of the worst personal best of the part of its number, if it is better; of equal
+    /// ones the last. Where particles are and how they move stays as it is; they learn of a better
+    /// global best in the next iteration.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// let stranger = Migrant { fitness: 1e-6, position: vec![0.0, 0.001] };
+    /// swarm.immigrate(&[stranger.clone()])?;
+    /// assert_eq!(swarm.best()?.position, stranger.position);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the swarm has not started, if these are several swarms, if there are fewer particles than
+    /// migrants, if a position has not `dims` numbers, or if a fitness is NaN.
+    fn immigrate(&mut self, migrants: &[Migrant<T>]) -> Result<()>;
+
     /// Whether an evaluation that is cut short ends [`Swarm::advance`] with
     /// [`Error::Interrupted`](crate::Error::Interrupted) after the last whole iteration, instead of leaving
     /// values out.
@@ -342,6 +386,33 @@ pub struct Best<T> {
     /// The particle that found it.
     pub particle: u32,
     /// Its position.
+    pub position: Vec<T>,
+}
+
+/// A personal best that goes from one island to another.
+///
+/// ```
+/// use flockwork::backend::{Backend, Cpu, Migrant, Plan};
+/// use flockwork::{objective::Sphere, swarm::{Options, Problem}};
+///
+/// let problem = Problem::new(Sphere, 2)?;
+/// let swarm = |seed| {
+///     let plan = Plan::<f32>::new(&problem, &Options { seed, ..Options::default() })?;
+///     Cpu::new(1)?.swarm(problem.function(), plan)
+/// };
+/// let (mut one, mut other) = (swarm(1)?, swarm(2)?);
+/// one.start(None)?;
+/// other.start(None)?;
+/// let migrants: Vec<Migrant<f32>> = one.emigrants(2)?;
+/// other.immigrate(&migrants)?;
+/// assert!(other.best()?.value <= one.best()?.value);
+/// # Ok::<(), flockwork::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Migrant<T> {
+    /// Its fitness.
+    pub fitness: T,
+    /// Its position: `dims` numbers.
     pub position: Vec<T>,
 }
 
@@ -582,6 +653,40 @@ pub(super) fn check_better<T: Scalar>(fitness: T, best: T) -> Result<()> {
     }
     let accepted = format!("less than {:?}, that of the swarm's best", best.to_f64());
     wrong("the fitness to implant", format!("{:?}", fitness.to_f64()), accepted)
+}
+
+/// Whether so many particles can leave a swarm with this plan, or come to it.
+pub(super) fn check_migrants<T: Scalar>(plan: &Plan<T>, begun: bool, count: usize) -> Result<()> {
+    check_begun(begun)?;
+    let swarms = plan.members.len();
+    if swarms != 1 {
+        let value = format!("asked for of {swarms} swarms that are advanced together");
+        return wrong("migration", value, "asked for of one swarm".to_owned());
+    }
+    let particles = plan.particles;
+    if count == 0 || count > particles as usize {
+        let accepted = format!("1 to {particles}, the number of particles");
+        return wrong("the number of migrants", count, accepted);
+    }
+    Ok(())
+}
+
+/// Whether a swarm of a plan, which has begun, can take these particles.
+pub(super) fn check_immigrants<T: Scalar>(
+    plan: &Plan<T>,
+    begun: bool,
+    migrants: &[Migrant<T>],
+) -> Result<()> {
+    check_migrants(plan, begun, migrants.len())?;
+    let expected = plan.dims() as usize;
+    if let Some(other) = migrants.iter().find(|migrant| migrant.position.len() != expected) {
+        let (what, found) = ("the position of a migrant", other.position.len());
+        return Err(Error::Length { what, found, expected });
+    }
+    if migrants.iter().any(|migrant| migrant.fitness.to_f64().is_nan()) {
+        return wrong("the fitness of a migrant", "NaN", "a number".to_owned());
+    }
+    Ok(())
 }
 
 /// Whether a swarm has started or goes on from a state, as its iterations need.

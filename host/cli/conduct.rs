@@ -11,12 +11,15 @@ use flockwork::{
     swarm::{Outcome, Progress, Sample, Saved},
 };
 
-use super::{interrupt, log::Log, pictures, progress::Bar, records::Records, report::Run};
+use super::{
+    interrupt, job::Job, log::Log, pictures, progress::Bar, records::Records, report::Run,
+};
 
 /// Runs `go`, passing it where to save and an observer, then prints the report and writes the files
-/// asked for. `earlier` holds the samples of a resumed run; the log begins with them.
+/// asked for; of several processes only the first does. `earlier` holds the samples of a resumed run; the log begins with them.
 pub fn conduct(
     run: &Run,
+    job: &Job,
     records: &Records,
     saved: Option<Saved>,
     earlier: &[Sample],
@@ -25,6 +28,11 @@ pub fn conduct(
         &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> flockwork::Result<Outcome>,
 ) -> anyhow::Result<()> {
+    interrupt::listen()?;
+    if !job.is_first() {
+        // The first one decides when to stop.
+        return Ok(go(None, &mut |_| ControlFlow::Continue(())).map(|_| ())?);
+    }
     let mut log = match &records.log {
         Some(path) => Some(Log::create(path, &run.statement())?),
         None => None,
@@ -32,8 +40,8 @@ pub fn conduct(
     if let Some(log) = &mut log {
         log.samples(earlier);
     }
-    interrupt::listen()?;
     let kept: Option<PathBuf> = saved.as_ref().map(|saved| saved.path.clone());
+    job.watch(kept.as_deref());
     let bar = Bar::new(run.options, records.json);
     let outcome = go(saved, &mut |progress| {
         bar.show(progress);

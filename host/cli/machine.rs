@@ -5,6 +5,8 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+#[cfg(feature = "cuda")]
+use flockwork::cuda::{Availability, availability};
 use flockwork::{
     backend::{AnyBackend, Choice, Cooperation, Devices, Gpus, Number, Strategy},
     fit::{Fit, Many},
@@ -29,8 +31,8 @@ pub struct Device {
     #[arg(long, default_value_t = 0, hide_default_value = true, value_parser = whole::<usize>)]
     pub threads: usize,
     /// Run on these NVIDIA GPUs, by their numbers in `flockwork devices`: one, several such as 0,1, or all.
-    /// Several share searches by CMA-ES, many fits and shortest paths; everything else takes one. The
-    /// result is the same, bit for bit.
+    /// Several share searches by CMA-ES, islands, many fits and shortest paths; everything else takes one.
+    /// The result is the same, bit for bit.
     #[arg(long, value_name = "LIST")]
     gpus: Option<Gpus>,
 }
@@ -50,6 +52,15 @@ impl Device {
     pub fn select(&self) -> anyhow::Result<AnyBackend> {
         Ok(AnyBackend::select(self.devices()?, self.threads)?)
     }
+}
+
+/// How many GPUs there are.
+fn gpus() -> u32 {
+    #[cfg(feature = "cuda")]
+    if let Availability::Available { devices, .. } = availability() {
+        return devices.len() as u32;
+    }
+    0
 }
 
 #[derive(Args)]
@@ -132,9 +143,18 @@ impl Machine {
         Ok(self.settled(self.device.select()?))
     }
 
-    /// The back end that suits a problem.
-    pub fn select_for_problem(&self, problem: &Problem) -> anyhow::Result<AnyBackend> {
-        Ok(self.settled(problem.select(self.device.devices()?, self.device.threads)?))
+    /// The back end that suits a problem. Of several processes on this machine, each has a GPU of its own
+    /// as far as there are any, by its number among them.
+    pub fn select_for_problem(
+        &self,
+        problem: &Problem,
+        local_rank: Option<u32>,
+    ) -> anyhow::Result<AnyBackend> {
+        let mut devices = self.device.devices()?;
+        if let (Some(rank), None, 1..) = (local_rank, &self.device.gpus, gpus()) {
+            devices = devices.on(Gpus::These(vec![rank % gpus()]));
+        }
+        Ok(self.settled(problem.select(devices, self.device.threads)?))
     }
 
     /// The back end that suits a fit.

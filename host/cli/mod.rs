@@ -9,10 +9,11 @@
 //! | `new` | a crate with a function or a model of one's own |
 //! | `generate`, `bench` | data sets and graphs; measurements of this machine |
 //! | `calibrations` | the data sets and boxes of a thesis, by its names |
-//! | `problem`, `swarm` | arguments that state a problem, and how the swarm searches |
+//! | `problem`, `swarm`, `islands` | arguments that state a problem, how the swarm searches, and how many do |
 //! | `limits`, `machine`, `records` | arguments of every run: limits, machine, files it writes |
 //! | `parse` | parsing of argument values |
 //! | `conduct` | a run from its start to its report |
+//! | `job` | several processes that share a run |
 //! | `progress`, `log`, `report`, `pictures` | what a run shows and writes |
 //! | `outputs` | checks, before any work, that outputs can be written |
 //! | `interrupt` | Ctrl-C and other signals that ask a run to stop |
@@ -26,6 +27,8 @@ mod fit;
 mod functions;
 mod generate;
 pub mod interrupt;
+mod islands;
+mod job;
 mod limits;
 mod log;
 mod machine;
@@ -141,11 +144,23 @@ fn refused(error: &clap::Error) -> ! {
     std::process::exit(error.exit_code());
 }
 
+/// An error in one line: the whole chain, without causes that the sentence already contains.
+pub fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            let separator = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{separator}{cause}");
+        }
+    }
+    shortened(&text).trim_end().to_owned()
+}
+
 /// Words longer than this are shortened in messages.
 const LONGEST: usize = 300;
 
 /// Shortens overlong words, so that none hides the rest of a message.
-pub fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> String {
     let word = |word: &str| match word.char_indices().nth(LONGEST) {
         Some(_) => {
             let first: String = word.chars().take(60).collect();

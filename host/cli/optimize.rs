@@ -5,8 +5,9 @@ use clap::{ArgGroup, Args};
 use flockwork::swarm::{Options, Problem, Search, Stop};
 
 use super::{
-    conduct::conduct, limits::Limits, machine::Machine, method::MethodArguments,
-    problem::ProblemArguments, records::Records, report::Run, resume::Note, swarm::SwarmArguments,
+    conduct::conduct, islands::IslandArguments, job::Job, limits::Limits, machine::Machine,
+    method::MethodArguments, problem::ProblemArguments, records::Records, report::Run,
+    resume::Note, swarm::SwarmArguments,
 };
 
 #[derive(Args)]
@@ -20,6 +21,8 @@ pub struct Arguments {
     method: MethodArguments,
     #[command(flatten)]
     swarm: SwarmArguments,
+    #[command(flatten)]
+    islands: IslandArguments,
     #[command(flatten)]
     limits: Limits,
     #[command(flatten)]
@@ -39,7 +42,13 @@ fn usual(problem: &Problem, is_swarm: bool) -> Options {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { function, problem, method, swarm, limits, records, machine } = arguments;
+    let job = Job::join(arguments.islands.islands().is_some())?;
+    job.ended(run_in(&job, arguments), arguments.records.save.as_deref())
+}
+
+fn run_in(job: &Job, arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { function, problem, method, swarm, islands, limits, records, machine } =
+        arguments;
     let source = problem.source(function.as_deref());
     let data = source.as_ref().map(|source| source.file().to_owned());
     let note = Note { data: source }.to_text();
@@ -49,6 +58,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let of_swarm = swarm
         .of_swarm()
+        .or_else(|| islands.of_swarm())
         .or_else(|| limits.of_swarm())
         .or_else(|| records.of_swarm())
         .or_else(|| machine.of_swarm());
@@ -56,18 +66,21 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let usual = usual(&problem, searches.is_none());
     let mut options = swarm.options_from(usual, &problem)?;
     options.searches = searches;
+    options.islands = islands.islands();
     limits.apply(&mut options.iterations, &mut options.stop);
     records.apply(&mut options);
     options.check()?;
     let inputs = [("--data", data.as_deref()), ("--start", swarm.start_file())];
-    records.check(problem.dims(), &inputs, None)?;
-    let backend = machine.select_for_problem(&problem)?;
+    if job.is_first() {
+        records.check(problem.dims(), &inputs, None)?;
+    }
+    let backend = machine.select_for_problem(&problem, job.local_rank())?;
     // The report shows the options as the run will have them.
     let options = options.settled_on(&problem, &backend);
     let run = Run { problem: &problem, options: &options, backend: &backend };
     let saved = records.saved(records.save.as_deref(), note);
-    conduct(&run, records, saved, &[], |saved, observe| {
+    conduct(&run, job, records, saved, &[], |saved, observe| {
         let search = Search::new(problem.clone()).options(options.clone());
-        search.saved(saved).run_on(&backend, observe)
+        job.run(search.saved(saved), &backend, observe)
     })
 }

@@ -71,7 +71,8 @@ impl Records {
             }
             return;
         }
-        let per_iteration = u64::from(options.particles).max(1);
+        let swarms = options.islands.map_or(1, |islands| islands.count.max(1));
+        let per_iteration = u64::from(options.particles).max(1) * u64::from(swarms);
         let evaluations = options.stop.evaluations.unwrap_or(u64::MAX);
         let iterations = u64::from(options.iterations).min(evaluations / per_iteration);
         let stride = |times: u64| (iterations / times).max(1) as u32;

@@ -8,8 +8,8 @@ use flockwork::{
     formula::Formula,
     objective::Goal,
     swarm::{
-        Agreement, Constraint, Edge, Options, Outcome, Precision, Problem, Relation, StopReason,
-        Variable,
+        Agreement, Constraint, Edge, Islands, Options, Outcome, Precision, Problem, Relation,
+        StopReason, Variable,
     },
 };
 use serde_json::{Value, json};
@@ -47,8 +47,12 @@ impl Run<'_> {
                 options.seed
             );
         }
+        let swarms = match options.islands {
+            Some(islands) => format!("{} islands of ", islands.count),
+            None => String::new(),
+        };
         format!(
-            "{}, {} dimensions, {} particles, {}, seed {}",
+            "{}, {} dimensions, {swarms}{} particles, {}, seed {}",
             problem.name(),
             problem.dims(),
             options.particles,
@@ -167,6 +171,12 @@ impl Run<'_> {
             (StopReason::Target, Some(target)) => format!(": {target:e}"),
             _ => String::new(),
         };
+        let migration = match self.options.islands {
+            Some(Islands { count, every, migrants, migration }) if count > 1 => {
+                format!(", {migration} migration of {migrants} every {every}")
+            }
+            _ => String::new(),
+        };
         let mut lines = vec![
             self.title(),
             format!(
@@ -176,7 +186,7 @@ impl Run<'_> {
                 backend.reason()
             ),
             format!(
-                "done        {} {what}, {:.4e} evaluations in {:.3} s: {:.4e} a second \
+                "done        {} {what}{migration}, {:.4e} evaluations in {:.3} s: {:.4e} a second \
                  (start-up {:.3} s)",
                 outcome.iterations,
                 outcome.evaluations as f64,
@@ -210,6 +220,10 @@ impl Run<'_> {
                     _ => format!("how sure    {agreeing} of {ended} searches ended at this value"),
                 },
             );
+        }
+        if let (Some(island), Some(islands)) = (outcome.island, self.options.islands) {
+            let last = islands.count - 1;
+            lines.insert(5, format!("found by    island {island} of 0 to {last}"));
         }
         if outcome.evaluations_on_cpu > 0 {
             let which = match outcome.evaluations_on_cpu == outcome.evaluations_timed {

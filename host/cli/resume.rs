@@ -1,6 +1,6 @@
 //! `flockwork resume`: continues a saved run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     conduct::conduct,
+    job::Job,
     limits::Limits,
     machine::Machine,
     problem::{self, DataArguments, JobsArgument, Source},
@@ -52,9 +53,21 @@ impl Note {
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let Arguments { file, no_save, limits, records, machine, data, jobs } = arguments;
-    let saved =
-        Checkpoint::read(file)?.with_limits(|iterations, stop| limits.apply(iterations, stop));
+    let saved = Checkpoint::read(&arguments.file)?;
+    let job = Job::join(saved.options().islands.is_some())?;
+    job.ended(run_in(&job, saved, arguments), arguments.kept())
+}
+
+impl Arguments {
+    /// Where the run is saved from now on, if it is.
+    fn kept(&self) -> Option<&Path> {
+        self.records.save.as_deref().or((!self.no_save).then_some(&*self.file))
+    }
+}
+
+fn run_in(job: &Job, saved: Checkpoint, arguments: &Arguments) -> anyhow::Result<()> {
+    let Arguments { file, limits, records, machine, data, jobs, .. } = arguments;
+    let saved = saved.with_limits(|iterations, stop| limits.apply(iterations, stop));
     let mut options = saved.options().clone();
     records.apply(&mut options);
     options.check()?;
@@ -79,13 +92,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     let problem = jobs.apply(problem(&saved, note.data.as_ref())?)?;
     let inputs = [("--data", note.data.as_ref().map(Source::file))];
-    records.check(problem.dims(), &inputs, Some(file))?;
-    let backend = machine.select_for_problem(&problem)?;
+    if job.is_first() {
+        records.check(problem.dims(), &inputs, Some(file))?;
+    }
+    let backend = machine.select_for_problem(&problem, job.local_rank())?;
     let run = Run { problem: &problem, options: &options, backend: &backend };
-    let path = records.save.as_ref().or((!no_save).then_some(file));
-    let kept = records.saved(path.map(PathBuf::as_path), note.to_text());
-    conduct(&run, records, kept, &saved.history()?, |kept, observe| {
-        saved.resume(&problem, &backend, kept, observe)
+    let kept = records.saved(arguments.kept(), note.to_text());
+    conduct(&run, job, records, kept, &saved.history()?, |kept, observe| {
+        job.resume(&saved, &problem, &backend, kept, observe)
     })
 }
 

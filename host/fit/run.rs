@@ -1232,6 +1232,7 @@ fn without_swarm(value: f64, position: Vec<f64>, stopped: StopReason) -> Outcome
         restarts: 0,
         stopped,
         agreement: None,
+        island: None,
         history: Vec::new(),
         frames: Vec::new(),
         startup: Duration::ZERO,

@@ -7,6 +7,7 @@
 //! | `plan` | both, checked and converted for the back ends ([`crate::backend::Plan`]) |
 //! | `placement` | which back end runs a problem |
 //! | `run` | the loop: advance, look, report, polish, restart, stop |
+//! | `islands/` | several swarms that exchange their best |
 //! | `outcome` | the result of a run, and its course |
 //! | `polish/` | local searches that finish a run |
 //! | `state` | the state of a run besides its swarm |
@@ -33,6 +34,7 @@ mod ask;
 mod ask_on_gpu;
 mod constraints;
 mod descent;
+mod islands;
 mod options;
 mod outcome;
 mod placement;
@@ -60,6 +62,7 @@ pub use ask::AskTell;
 pub use ask_on_gpu::{AskTellOnGpu, PointsOnGpu, ValuesOnGpu};
 pub use constraints::Constraint;
 pub use flockwork_device::{objective::Goal, swarm::settings::Variable};
+pub use islands::{Exchange, Islands, Migration, Parcel};
 pub use options::{
     Coefficients, Edge, Large, Mode, Neighbourhood, Options, Preset, Randomness, Restart, Rule,
     Schedule, Start, Stop,

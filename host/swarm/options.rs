@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use flockwork_device::swarm::layout;
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Polish, Precision, Problem, Searches, Variable};
+use super::{Islands, Method, Polish, Precision, Problem, Searches, Variable};
 use crate::{Error, Result, backend::Backend, names::named};
 
 named! {
@@ -510,6 +510,10 @@ pub struct Options {
     /// and stop: evaluations, target and seconds. [`Options::check`] refuses the others.
     #[serde(default)]
     pub searches: Option<Searches>,
+    /// Several swarms in place of one, each with the options above, that exchange their best. They are
+    /// synchronous, and have no restarts, polish and frames: [`Options::check`] refuses these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub islands: Option<Islands>,
     /// Keep a [`Sample`](super::Sample) of the swarm every this many iterations.
     pub history: Option<u32>,
     /// Keep the positions of all particles every this many iterations, for a picture.
@@ -554,6 +558,7 @@ impl Default for Options {
             restart: None,
             polish: None,
             searches: None,
+            islands: None,
             history: None,
             frames: None,
         }
@@ -818,6 +823,10 @@ impl Options {
             self.check_for_searches()?;
         }
         self.check_combination()?;
+        if let Some(islands) = &self.islands {
+            islands.check(self.particles)?;
+            self.check_for_islands()?;
+        }
         for (option, value) in [
             ("check_every", Some(self.stop.check_every)),
             ("stop patience", self.stop.patience),
@@ -864,7 +873,10 @@ impl Options {
         if let Some(evaluations) = self.stop.evaluations {
             let least = match self.searches {
                 Some(_) => 1,
-                None => u64::from(self.particles) * self.start.evaluations(),
+                None => {
+                    let swarms = self.islands.map_or(1, |islands| islands.count);
+                    u64::from(self.particles) * u64::from(swarms) * self.start.evaluations()
+                }
             };
             if evaluations < least {
                 let accepted = format!("at least the {least} that the start takes");
@@ -892,11 +904,29 @@ impl Options {
             ("stop", self.stop != stop),
             ("restart", self.restart.is_some()),
             ("polish", self.polish.is_some()),
+            ("islands", self.islands.is_some()),
             ("frames", self.frames.is_some()),
         ];
         match asked.into_iter().find(|(_, asked)| *asked) {
             None => Ok(()),
             Some((option, _)) => Err(asked_for(option, &format!("for a swarm that is {how}"))),
+        }
+    }
+
+    /// Checks that the options ask islands for nothing that only a single swarm has.
+    fn check_for_islands(&self) -> Result<()> {
+        let asked = [
+            ("mode", self.mode != Mode::Synchronous),
+            ("restart", self.restart.is_some()),
+            ("polish", self.polish.is_some()),
+            ("frames", self.frames.is_some()),
+        ];
+        match asked.into_iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((option, _)) => Err(asked_for(
+                option,
+                "for islands, which are synchronous swarms without restarts, polish and frames",
+            )),
         }
     }
 
@@ -1020,6 +1050,7 @@ chosen! {
     restart: Option<Restart> = restart,
     polish: Option<Polish> = polish,
     searches: Option<Searches> = searches,
+    islands: Option<Islands> = islands,
     history: Option<u32> = history,
     frames: Option<u32> = frames,
 }
@@ -1052,13 +1083,13 @@ impl Chosen {
         first_of! {
             particles iterations rule coefficients schedule randomness neighbourhood mode edge
             max_velocity patience start fitness_tolerance spread_tolerance stop_patience check_every
-            restart polish frames
+            restart polish islands frames
         }
     }
 }
 
 /// That an option was asked for. `what` it does not suit ends the sentence.
-fn asked_for(option: &'static str, what: &str) -> Error {
+pub(super) fn asked_for(option: &'static str, what: &str) -> Error {
     let (value, accepted) = ("given".to_owned(), format!("left as it is {what}"));
     Error::Option { option, value, accepted }
 }

@@ -305,9 +305,13 @@ pub struct Outcome {
     pub restarts: u32,
     /// Why the run ended.
     pub stopped: StopReason,
-    /// How sure the result is; `None` for a swarm.
+    /// How sure the result is; `None` for swarms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agreement: Option<Agreement>,
+    /// Of [`Islands`](super::Islands) the number of the one that has the best value, from 0; of equal ones
+    /// the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub island: Option<u32>,
     /// The swarm's course, if [`Options::history`](super::Options) asks for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Sample>,
@@ -352,6 +356,8 @@ struct Written {
     #[serde(default)]
     agreement: Option<Agreement>,
     #[serde(default)]
+    island: Option<u32>,
+    #[serde(default)]
     history: Vec<Sample>,
     #[serde(rename = "startup_seconds", deserialize_with = "duration")]
     startup: Duration,
@@ -375,6 +381,7 @@ impl From<Written> for Outcome {
             restarts,
             stopped,
             agreement: written.agreement,
+            island: written.island,
             history: written.history,
             frames: Vec::new(),
             startup: written.startup,
@@ -419,6 +426,7 @@ impl Outcome {
             restarts: 0,
             stopped: StopReason::Interrupted,
             agreement: None,
+            island: None,
             history: Vec::new(),
             frames: Vec::new(),
             startup: Duration::ZERO,

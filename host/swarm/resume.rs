@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::{
-    Checkpoint, Outcome, Precision, Problem, Progress, Saved, descent, run::Run, saved, searches,
-    state::PersonalBest,
+    Checkpoint, Exchange, Outcome, Precision, Problem, Progress, Saved, descent, islands, run::Run,
+    saved, searches, state::PersonalBest,
 };
 use crate::{
     Result, Verdict,
@@ -48,6 +48,39 @@ impl Checkpoint {
         Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
     }
 
+    /// Resumes a run of [`Islands`](super::Islands) together with other processes, as
+    /// [`Search::run_among`](super::Search::run_among) runs it. Their number may be another one. Each reads
+    /// the file.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::resume`] and [`Search::run_among`](super::Search::run_among).
+    pub fn resume_among<V: Verdict>(
+        &self,
+        problem: &Problem,
+        backend: &impl Backend,
+        exchange: &impl Exchange,
+        saved: Option<Saved>,
+        mut observe: impl FnMut(&Progress) -> V,
+    ) -> Result<Outcome> {
+        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        islands::check_shared(self.options())?;
+        self.resume_islands(problem, backend, exchange, saved, observe)
+    }
+
+    fn resume_islands(
+        &self,
+        problem: &Problem,
+        backend: &impl Backend,
+        exchange: &dyn Exchange,
+        saved: Option<Saved>,
+        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<Outcome> {
+        self.check_problem(problem)?;
+        let file = saved.as_ref().map(|saved| &*saved.path);
+        problem.function().begin(Some(self.path()), file)?;
+        islands::run(problem, self.options(), backend, exchange, (Some(self), saved), observe)
+    }
+
     /// As [`Checkpoint::resume`]; optionally notes the personal bests of all swarms' particles.
     pub(crate) fn resume_noting(
         &self,
@@ -57,6 +90,10 @@ impl Checkpoint {
         saved: Option<Saved>,
         observe: impl FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
+        if self.is_of_islands() {
+            let outcome = self.resume_islands(problem, backend, &islands::Alone, saved, observe)?;
+            return Ok((outcome, Vec::new()));
+        }
         self.check_problem(problem)?;
         let file = saved.as_ref().map(|saved| &*saved.path);
         problem.function().begin(Some(self.path()), file)?;

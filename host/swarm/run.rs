@@ -17,8 +17,9 @@ use flockwork_device::{
 };
 
 use super::{
-    Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart, Sample, Saved,
-    Start, StopReason, Variation, descent,
+    Exchange, Frame, Large, Options, Outcome, Polish, Precision, Problem, Progress, Restart,
+    Sample, Saved, Start, StopReason, Variation, descent, islands,
+    options::asked_for,
     outcome::{LOOK_EVERY, Worth, no_best, reported, sign},
     polish::{Polisher, Step},
     relaxation::{Relaxation, share},
@@ -113,11 +114,29 @@ pub(crate) fn minimize_with_personal_bests(
         run.state.personal_bests = Some(Vec::new());
         run.go(saved, observe)
     }
+    if options.islands.is_some() {
+        return Err(asked_for("islands", "for a fit, which has one swarm"));
+    }
     let options = &options.settled_for(problem);
     match options.precision_for(problem) {
         Precision::F32 => of::<f32>(problem, options, backend, saved, observe),
         Precision::F64 => of::<f64>(problem, options, backend, saved, observe),
     }
+}
+
+/// Runs islands together with other processes, and saves the run to a file.
+pub(super) fn run_among(
+    problem: &Problem,
+    options: &Options,
+    backend: &impl Backend,
+    exchange: &dyn Exchange,
+    saved: Option<Saved>,
+    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Outcome> {
+    let options = &options.settled_on(problem, backend);
+    islands::check_shared(options)?;
+    problem.function().begin(None, saved.as_ref().map(|saved| &*saved.path))?;
+    islands::run(problem, options, backend, exchange, (None, saved), observe)
 }
 
 /// As [`minimize`], and saves the run to a file.
@@ -142,6 +161,9 @@ pub(super) fn run(
     // them.
     let options = &options.settled_on(problem, backend);
     problem.function().begin(None, saved.as_ref().map(|saved| &*saved.path))?;
+    if options.islands.is_some() {
+        return islands::run(problem, options, backend, &islands::Alone, (None, saved), observe);
+    }
     if options.searches.is_some() {
         let outcome = searches::run(problem, options, backend, None, saved, observe)?;
         return descent::finish(problem, options, outcome);
@@ -866,6 +888,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
             restarts: self.state.ledger.restarts,
             stopped,
             agreement: None,
+            island: None,
             history: self.state.history,
             frames: self.state.frames,
             startup: self.startup,
@@ -890,7 +913,7 @@ struct Looked {
 /// The fitness at `points` (consecutive) as it is reported, in f64: in f32 it can be below every
 /// value that the function has. A closure's values stay as they are, and a fit recomputes its own
 /// sum.
-fn in_f64<T: Number>(
+pub(super) fn in_f64<T: Number>(
     problem: &Problem,
     options: &Options,
     points: &[f64],
@@ -944,8 +967,8 @@ fn plan_of<T: Number>(
     Plan::new(problem, &Options { seed, particles, start, ..options.clone() })
 }
 
-/// The seed of the swarm after this many restarts.
-fn nth_seed(seed: u64, restarts: u32) -> u64 {
+/// The seed of the swarm after this many restarts, or of the island of this number.
+pub(super) fn nth_seed(seed: u64, restarts: u32) -> u64 {
     if restarts == 0 {
         return seed;
     }
@@ -958,7 +981,7 @@ fn nth_seed(seed: u64, restarts: u32) -> u64 {
 
 /// How many iterations to do before the next report, given that the last ones took `elapsed`: at
 /// most twice the previous limit, so that one fast batch does not make the next one long.
-fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
+pub(super) fn next_batch(batch: u32, iterations: u32, elapsed: Duration) -> u32 {
     let each = elapsed.as_secs_f64().max(1e-9) / f64::from(iterations);
     let fitting = LOOK_EVERY.as_secs_f64() / each;
     (fitting as u32).clamp(1, batch.saturating_mul(2))
@@ -1044,6 +1067,7 @@ fn minimize_many_in<T: Number>(
             restarts: 0,
             stopped: StopReason::Iterations,
             agreement: None,
+            island: None,
             history: own.map(sample).collect(),
             frames: Vec::new(),
             startup,

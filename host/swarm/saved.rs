@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{
     Frame, Options, Problem, Sample, Searches,
     constraints::{self, Constraints},
+    islands,
     polish::Polisher,
     state::{Course, Ledger, PersonalBest, State},
 };
@@ -131,6 +132,9 @@ struct Header {
     /// What a run of searches has done; its ledger is empty.
     #[serde(default)]
     course: Option<Course>,
+    /// What a run of islands has noticed; its ledger is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    islands: Option<islands::Course>,
     iteration: u32,
     /// Whether it has not evaluated its first points yet.
     #[serde(default)]
@@ -150,6 +154,7 @@ impl Header {
             ledger: Ledger::default(),
             polisher: None,
             course: None,
+            islands: None,
             iteration: 0,
             is_new: false,
             note: saved.note.clone(),
@@ -285,6 +290,51 @@ pub(super) fn write_searches(
             Section::new("lane_lengths", &lengths),
             Section::new("lanes", &lanes.concat()),
             Section::new("sample_counts", &counts),
+            Section::new("samples", &samples),
+        ],
+    )
+}
+
+/// Writes a run of islands: the sections of a swarm, one island after the other.
+pub(super) fn write_islands<T: Number>(
+    saved: &Saved,
+    problem: &Problem,
+    options: &Options,
+    course: &islands::Course,
+    states: &[Snapshot<T>],
+) -> Result<()> {
+    let header = Header {
+        islands: Some(course.clone()),
+        iteration: states.first().map_or(0, |state| state.iteration),
+        samples: course.history.len(),
+        ..Header::of(saved, problem, options)
+    };
+    let all = |of: fn(&Snapshot<T>) -> &Vec<T>| states.iter().flat_map(of).copied().collect();
+    let counts =
+        |of: fn(&Snapshot<T>) -> &Vec<u32>| states.iter().flat_map(of).copied().collect::<Vec<_>>();
+    let bests = || states.iter().flat_map(|state| &state.bests);
+    let [positions, velocities]: [Vec<T>; 2] = [all(|s| &s.positions), all(|s| &s.velocities)];
+    let [own, fitness]: [Vec<T>; 2] = [all(|s| &s.personal_bests), all(|s| &s.best_fitness)];
+    let champions: Vec<T> = bests().map(|best| best.value).collect();
+    let champion_particles: Vec<u32> = bests().map(|best| best.particle).collect();
+    let champion_positions: Vec<T> = bests().flat_map(|best| best.position.clone()).collect();
+    let (sample_counts, samples) = sampled(&course.history);
+    checkpoint::write(
+        &saved.path,
+        &header,
+        &[
+            Section::new("positions", &positions),
+            Section::new("velocities", &velocities),
+            Section::new("own_bests", &own),
+            Section::new("best_fitness", &fitness),
+            Section::new("stale", &counts(|s| &s.stale)),
+            Section::new("exemplars", &counts(|s| &s.exemplars)),
+            Section::new("failed", &counts(|s| &s.failed)),
+            Section::new("champion_fitness", &champions),
+            Section::new("champion_particle", &champion_particles),
+            Section::new("champion_position", &champion_positions),
+            Section::new("islands", &[course.last_seen]),
+            Section::new("sample_counts", &sample_counts),
             Section::new("samples", &samples),
         ],
     )
@@ -544,6 +594,53 @@ impl Checkpoint {
     /// Whether it is a run of searches.
     pub(super) fn is_of_searches(&self) -> bool {
         self.header.course.is_some()
+    }
+
+    /// Whether it is a run of islands.
+    pub(super) fn is_of_islands(&self) -> bool {
+        self.header.islands.is_some()
+    }
+
+    /// What a run of islands has noticed, and the state of each.
+    pub(super) fn islands<T: Number>(
+        &self,
+        problem: &Problem,
+    ) -> Result<(islands::Course, Vec<Snapshot<T>>)> {
+        let options = self.options();
+        let (Some(mut course), Some(islands)) = (self.header.islands.clone(), options.islands)
+        else {
+            return Err(self.wrong("it lacks the number of islands".to_owned()));
+        };
+        course.last_seen = self.numbers::<f64>("islands", 1)?[0];
+        course.history = self.history()?;
+        let (dims, count) = (problem.lower().len(), islands.count as usize);
+        let particles = options.particles as usize;
+        let all = particles * dims;
+        let exemplars = if options.rule == super::Rule::Comprehensive { all } else { 0 };
+        let floats = |name, each: usize| -> Result<Vec<T>> { self.numbers(name, count * each) };
+        let counts = |name, each: usize| -> Result<Vec<u32>> { self.numbers(name, count * each) };
+        let (positions, velocities) = (floats("positions", all)?, floats("velocities", all)?);
+        let (own, fitness) = (floats("own_bests", all)?, floats("best_fitness", particles)?);
+        let (stale, failed) = (counts("stale", particles)?, counts("failed", 1)?);
+        let learned = counts("exemplars", exemplars)?;
+        let (values, champions) = (floats("champion_fitness", 1)?, counts("champion_particle", 1)?);
+        let places = floats("champion_position", dims)?;
+        let state = |nth: usize| Snapshot {
+            iteration: self.header.iteration,
+            positions: positions[nth * all..][..all].to_vec(),
+            velocities: velocities[nth * all..][..all].to_vec(),
+            personal_bests: own[nth * all..][..all].to_vec(),
+            best_fitness: fitness[nth * particles..][..particles].to_vec(),
+            stale: stale[nth * particles..][..particles].to_vec(),
+            exemplars: learned[nth * exemplars..][..exemplars].to_vec(),
+            failed: vec![failed[nth]],
+            bests: vec![Best {
+                value: values[nth],
+                particle: champions[nth],
+                position: places[nth * dims..][..dims].to_vec(),
+            }],
+        };
+        Ok((course, (0..count).map(state).collect()))
     }
 
     /// What a run of searches has done, and its lanes.

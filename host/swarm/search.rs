@@ -3,9 +3,9 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::{
-    AskTell, Batched, Coefficients, Edge, Mode, Neighbourhood, Options, Outcome, Points, Polish,
-    Precision, Problem, Progress, Randomness, Restart, Rule, Saved, Schedule, Searches, Start,
-    options::Chosen, run,
+    AskTell, Batched, Coefficients, Edge, Exchange, Islands, Mode, Neighbourhood, Options, Outcome,
+    Points, Polish, Precision, Problem, Progress, Randomness, Restart, Rule, Saved, Schedule,
+    Searches, Start, options::Chosen, run,
 };
 use crate::{
     Error, Result, Verdict,
@@ -297,6 +297,21 @@ impl Search {
         self
     }
 
+    /// Runs several swarms in place of one, which exchange their best.
+    ///
+    /// ```
+    /// use flockwork::{objective::Ackley, swarm::{Islands, Migration, Problem, Search}};
+    ///
+    /// let ring = Islands { migration: Migration::Ring, every: 20, ..Islands::of(3) };
+    /// let search = Search::new(Problem::new(Ackley, 3)?.shifted(1)?).particles(50).islands(ring);
+    /// assert!(search.iterations(300).run()?.value < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn islands(mut self, islands: Islands) -> Self {
+        self.chosen.islands = Some(Some(islands));
+        self
+    }
+
     /// Keeps a sample of the swarm every `every` iterations.
     pub fn history(mut self, every: u32) -> Self {
         self.chosen.history = Some(Some(every));
@@ -412,6 +427,23 @@ impl Search {
         let observe = |progress: &Progress| observe(progress).into_control_flow();
         run::run(&self.problem, &self.decided()?, backend, self.saved, observe)
     }
+
+    /// Runs [`Islands`] together with other processes, which all call this with the same search; each
+    /// has some of the islands. All have the same outcome, apart from times, and it is that of one process
+    /// alone. Only the first calls `observe` and saves. [`Exchange`] has an example.
+    ///
+    /// # Errors
+    /// As [`minimize`](super::minimize), and those of the exchange; also if there are no islands, or
+    /// fewer than processes. An error of one process is none of the others: they would wait for it.
+    pub fn run_among<V: Verdict>(
+        self,
+        backend: &impl Backend,
+        exchange: &impl Exchange,
+        mut observe: impl FnMut(&Progress) -> V,
+    ) -> Result<Outcome> {
+        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        run::run_among(&self.problem, &self.decided()?, backend, exchange, self.saved, observe)
+    }
 }
 
 #[cfg(test)]
@@ -478,6 +510,7 @@ mod tests {
                 |s| s.polish(Polish::new(Method::Line)),
                 |_, o| o.polish == Some(Polish::new(Method::Line)),
             ),
+            ("islands", |s| s.islands(Islands::of(5)), |_, o| o.islands == Some(Islands::of(5))),
             ("history", |s| s.history(3), |_, o| o.history == Some(3)),
             ("with frames", |s| s.with(|o| o.frames = Some(4)), |_, o| o.frames == Some(4)),
             (
@@ -565,6 +598,7 @@ mod tests {
             restart: Some(Restart::default()),
             polish: Some(Polish::default()),
             searches: Some(Searches::default()),
+            islands: Some(Islands::of(2)),
             history: Some(14),
             frames: Some(15),
         };

@@ -507,6 +507,7 @@ impl Run<'_> {
             restarts: ended.len() as u32,
             stopped,
             agreement,
+            island: None,
             history,
             frames: Vec::new(),
             startup: self.startup,

@@ -40,6 +40,7 @@ use flockwork_device::{
     swarm::kernels::{
         evaluate::Evaluate,
         implant::Implant,
+        migrate::{Emigrate, Immigrate},
         motion::{Advance, Scatter},
         order::{Arrange, CatchUp},
         resident::{Cooperative, Resident},
@@ -112,7 +113,7 @@ fn kernels() -> &'static [Known] {
     KERNELS.get_or_init(|| {
         all![
             Scatter<f32>, Advance<f32>, Implant<f32>, CatchUp<f32>, Arrange<f32>,
-            SurveyTiles<f32>, SurveySwarm<f32>,
+            SurveyTiles<f32>, SurveySwarm<f32>, Emigrate<f32>, Immigrate<f32>,
             Evaluate<Rastrigin, f32>, Step<Rastrigin, f32>,
             Resident<Rastrigin, f32>, Cooperative<Rastrigin, f32>,
             Scatter<f64>, Advance<f64>, Implant<f64>, Move<f64>, Show<f64>, Settle<f64>, CatchUp<f64>, Searches<Rastrigin, f64>,

@@ -4,12 +4,13 @@
 use std::{ops::ControlFlow, time::Duration};
 
 use flockwork::{
-    backend::{Backend, Cuda, Plan},
+    backend::{Backend, Cuda, Gpus, Plan, Strategy},
     cuda::live_allocations,
     objective::{Context, Info, Objective, Point, Rastrigin, Sphere},
     swarm::{
-        Checkpoint, Coefficients, Method, Options, Outcome, Polish, Precision, Preset, Problem,
-        Progress, Restart, Rule, Search, Start, Stop, Variation, minimize, minimize_many,
+        Checkpoint, Coefficients, Islands, Method, Migration, Options, Outcome, Polish, Precision,
+        Preset, Problem, Progress, Restart, Rule, Search, Start, Stop, Variation, minimize,
+        minimize_many,
     },
 };
 use libtest_mimic::{Failed, Trial};
@@ -22,7 +23,30 @@ pub fn trials() -> Vec<Trial> {
     trials.push(Trial::test("a_swarm_too_large_gets_a_sentence", too_large));
     trials.push(Trial::test("an_unregistered_function_gets_a_sentence", unregistered));
     trials.push(Trial::test("a_run_finds_the_minimum", finds_the_minimum));
+    trials.push(Trial::test("islands_on_all_gpus", islands_on_all));
     trials
+}
+
+/// Islands dealt out to all GPUs, with particles in each order of memory.
+fn islands_on_all() -> Result<(), Failed> {
+    for (dims, particles) in [(12, 3000), (80, 500)] {
+        let problem = Problem::new(Rastrigin, dims)?.shifted(1)?;
+        let islands = Islands { migration: Migration::All, ..Islands::of(4) };
+        let search = Search::new(problem).particles(particles).iterations(220).islands(islands);
+        let expected = search.clone().run_on(&cpu(), |_| {})?;
+        let all = Cuda::open_several(&Gpus::All)?;
+        for strategy in [Strategy::General, Strategy::Streaming] {
+            let found = search.clone().run_on(&all.clone().with_strategy(strategy), |_| {})?;
+            if (&found.position, found.island) != (&expected.position, expected.island) {
+                return Err(format!("{strategy}, {dims} dimensions: another best").into());
+            }
+        }
+        let found = search.run_on(&all, |_| {})?;
+        if found.position != expected.position {
+            return Err(format!("{dims} dimensions: another best").into());
+        }
+    }
+    Ok(())
 }
 
 /// Whole runs with everything around a swarm: the same on both back ends.
@@ -46,6 +70,14 @@ fn whole_runs() -> Vec<Trial> {
                     evaluations: Some(90_000),
                     ..Stop::default()
                 },
+                ..usual.clone()
+            },
+        ),
+        (
+            "islands",
+            Options {
+                islands: Some(Islands { every: 30, ..Islands::of(5) }),
+                history: Some(45),
                 ..usual.clone()
             },
         ),

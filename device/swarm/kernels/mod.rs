@@ -19,6 +19,7 @@
 //! | [`told`] | the same where somebody else evaluates them: shows where they are, and takes the values |
 //! | [`survey`] | sums for the history |
 //! | [`implant`] | a better point than the swarm's best, found by other means |
+//! | [`migrate`] | the best of a swarm for other islands, and theirs in place of its worst |
 //! | [`publish`] | (a part of those) the best of all blocks, found by the last |
 //!
 //! Whatever [`step`] does not cover takes two launches, [`motion`] and [`evaluate`]; so rules,
@@ -31,6 +32,7 @@ pub mod implant;
 pub mod in_memory;
 mod known_best;
 pub mod mailbox;
+pub mod migrate;
 pub mod motion;
 pub mod order;
 pub mod publish;

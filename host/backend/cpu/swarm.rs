@@ -8,6 +8,7 @@ use flockwork_device::{
     swarm::{
         best::Candidate,
         layout::{self, TILE},
+        migration,
         rule::Move,
         settings::Settings,
         survey::{self, SUMS, Sums},
@@ -27,9 +28,9 @@ use super::{
 use crate::{
     Error, Result,
     backend::{
-        Best, FourWords, Number, Plan, Record, Snapshot, Swarm, by_particle, check_advance,
-        check_begun, check_better, check_implant, check_points, check_start, check_stride,
-        into_tiles, until_record,
+        Best, FourWords, Migrant, Number, Plan, Record, Snapshot, Swarm, by_particle,
+        check_advance, check_begun, check_better, check_immigrants, check_implant, check_migrants,
+        check_points, check_start, check_stride, into_tiles, until_record,
     },
     memory,
 };
@@ -350,6 +351,16 @@ impl<T: Number> CpuSwarm<T> {
         Ok(())
     }
 
+    /// The candidates of a part of the only swarm, for emigration or immigration.
+    fn part(&self, nth: usize, parts: usize) -> impl Iterator<Item = Candidate<T>> + '_ {
+        let start =
+            |nth: usize| migration::start(nth as u32, parts as u32, self.plan.particles) as usize;
+        (start(nth)..start(nth + 1)).map(|particle| Candidate {
+            fitness: self.best_fitness[particle],
+            particle: particle as u32,
+        })
+    }
+
     /// Finds the candidates of some tiles whose personal bests came from elsewhere.
     fn find_candidates(&mut self, tiles: std::ops::Range<usize>) {
         let particles = self.plan.particles;
@@ -566,6 +577,45 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         self.stale[slot] = 0;
         self.best_candidates[swarm].fitness = fitness;
         self.find_candidates(slot / TILE..slot / TILE + 1);
+        Ok(())
+    }
+
+    fn emigrants(&mut self, count: u32) -> Result<Vec<Migrant<T>>> {
+        check_migrants(&self.plan, self.begun, count as usize)?;
+        let dims = self.dims();
+        let best = |nth| self.part(nth, count as usize).fold(Candidate::NONE, Candidate::better);
+        let copy = |Candidate { fitness, particle }| {
+            let place = |d| layout::index(particle as usize, d, dims);
+            Migrant {
+                fitness,
+                position: (0..dims).map(|d| self.personal_bests[place(d)]).collect(),
+            }
+        };
+        Ok((0..count as usize).map(best).map(copy).collect())
+    }
+
+    fn immigrate(&mut self, migrants: &[Migrant<T>]) -> Result<()> {
+        check_immigrants(&self.plan, self.begun, migrants)?;
+        let dims = self.dims();
+        let mut best = self.best_candidates[0];
+        for (nth, Migrant { fitness, position }) in migrants.iter().enumerate() {
+            let worst = self.part(nth, migrants.len()).fold(Candidate::least(), Candidate::worse);
+            if *fitness < worst.fitness {
+                let slot = worst.particle as usize;
+                for (d, &x) in position.iter().enumerate() {
+                    self.personal_bests[layout::index(slot, d, dims)] = x;
+                }
+                self.best_fitness[slot] = *fitness;
+                self.stale[slot] = 0;
+                self.find_candidates(slot / TILE..slot / TILE + 1);
+                best = best.better(Candidate { fitness: *fitness, particle: worst.particle });
+            }
+        }
+        self.best_candidates[0] = best;
+        for (d, global_best) in self.global_bests.iter_mut().enumerate() {
+            *global_best = self.personal_bests[layout::index(best.particle as usize, d, dims)];
+        }
+        self.block_bests.clear();
         Ok(())
     }
 

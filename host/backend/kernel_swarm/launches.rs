@@ -252,7 +252,7 @@ impl<M: Machine, T: Number> KernelSwarm<M, T> {
     }
 
     /// Stores the personal bests that a fused launch has only marked.
-    fn catch_up(&mut self) -> Result<()> {
+    pub(super) fn catch_up(&mut self) -> Result<()> {
         if !self.is_behind {
             return Ok(());
         }

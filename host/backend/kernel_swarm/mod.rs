@@ -17,6 +17,7 @@ use flockwork_device::{
         kernels::{
             evaluate::{self, Outcome},
             implant::{self, Implant},
+            migrate::{Emigrate, Emigration, Immigrate, Immigration},
             motion::{Advance, Scatter},
             order::{Arrange, CatchUp},
             step_cooperative,
@@ -30,7 +31,7 @@ use self::{
     history::History,
 };
 use super::{
-    Best, Number, Plan, Record, Snapshot, Strategy, Swarm, by_particle,
+    Best, Migrant, Number, Plan, Record, Snapshot, Strategy, Swarm, by_particle,
     function_kernels::{FunctionKernels, KernelsOf, Then},
     into_tiles,
     machine::{Machine, OnDemand},
@@ -48,11 +49,16 @@ const FEWEST_ITERATIONS: u32 = 4;
 /// The most iterations whose launches are batched.
 const AT_ONCE: u32 = 64;
 
+/// Threads of a block that looks through a part of the swarm for migrants.
+const LOOKING: u32 = 512;
+
 /// The kernels that do not depend on the function.
 struct Kernels<M: Machine, T: Number> {
     scatter: OnDemand<M, Scatter<T>>,
     advance: OnDemand<M, Advance<T>>,
     implant: OnDemand<M, Implant<T>>,
+    emigrate: OnDemand<M, Emigrate<T>>,
+    immigrate: OnDemand<M, Immigrate<T>>,
     catch_up: OnDemand<M, CatchUp<T>>,
     arrange: OnDemand<M, Arrange<T>>,
 }
@@ -163,6 +169,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
                 scatter: OnDemand::new(),
                 advance: OnDemand::new(),
                 implant: OnDemand::new(),
+                emigrate: OnDemand::new(),
+                immigrate: OnDemand::new(),
                 catch_up: OnDemand::new(),
                 arrange: OnDemand::new(),
             },
@@ -404,6 +412,63 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             let kernel = self.kernels.implant.get(machine)?;
             machine.launch(kernel, 1, 128, &arguments)
         }
+    }
+
+    fn emigrants(&mut self, count: u32) -> Result<Vec<Migrant<T>>> {
+        super::check_migrants(&self.plan, self.begun, count as usize)?;
+        self.catch_up()?;
+        let (machine, state) = (&*self.machine, &self.buffers);
+        let each = 1 + self.plan.dims() as usize;
+        let numbers = count as usize * each;
+        let emigrants = machine.zeroed::<T>(numbers)?;
+        // SAFETY: as in `motion`; this launch only reads personal bests, of which `catch_up` has stored
+        // all, and the emigrants live until the download below has waited. Each part has a block.
+        unsafe {
+            let arguments = Emigration {
+                particles: self.plan.particles,
+                dims: self.plan.dims(),
+                order: state.order,
+                personal_bests: machine.read_only(&state.personal_bests),
+                best_fitness: machine.read_only(&state.best_fitness),
+                emigrants: machine.read_write(&emigrants),
+            };
+            let kernel = self.kernels.emigrate.get(machine)?;
+            machine.launch(kernel, count, LOOKING, &arguments)?;
+        }
+        let words = machine.download(&emigrants, numbers)?;
+        let migrant = |one: &[T]| Migrant { fitness: one[0], position: one[1..].to_vec() };
+        Ok(words.chunks_exact(each).map(migrant).collect())
+    }
+
+    fn immigrate(&mut self, migrants: &[Migrant<T>]) -> Result<()> {
+        super::check_immigrants(&self.plan, self.begun, migrants)?;
+        self.catch_up()?;
+        let (machine, state) = (&*self.machine, &self.buffers);
+        let words =
+            migrants.iter().flat_map(|one| [one.fitness].into_iter().chain(one.position.clone()));
+        let immigrants = machine.upload(&words.collect::<Vec<T>>())?;
+        let count = migrants.len() as u32;
+        // SAFETY: as in `motion`; nobody is fresh after `catch_up`, the immigrants live until the launch is
+        // done, because dropping them waits, and the board has a place for each block.
+        unsafe {
+            let arguments = Immigration {
+                particles: self.plan.particles,
+                dims: self.plan.dims(),
+                count,
+                order: state.order,
+                immigrants: machine.read_only(&immigrants),
+                personal_bests: machine.read_write(&state.personal_bests),
+                best_fitness: machine.read_write(&state.best_fitness),
+                stale: machine.read_write(&state.stale),
+                board: state.board(machine, self.iteration),
+            };
+            let kernel = self.kernels.immigrate.get(machine)?;
+            machine.launch(kernel, count.min(self.publishers), LOOKING, &arguments)?;
+        }
+        if let Some(chip) = &mut self.chip {
+            chip.is_held = false;
+        }
+        Ok(())
     }
 
     fn ends_whole(&self) -> bool {

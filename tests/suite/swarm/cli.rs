@@ -41,6 +41,19 @@ fn bad_numbers_get_a_sentence() {
         ("optimize sphere --bounds a,b", &["--bounds", "\"a\" is not a number"]),
         ("optimize sphere --precision f32 --bounds -1e30,1e30", &["no finite value", "bounds"]),
         ("optimize sphere --iterations 4294967295", &["iterations is 4294967295", "4294967294"]),
+        ("optimize sphere --islands 0", &["islands is 0", "1 to 8192"]),
+        ("optimize sphere --islands 3 --migrate-every 0", &["migrate_every is 0", "at least 1"]),
+        ("optimize sphere --islands 3 --migrants 0", &["migrants is 0", "1 to 512"]),
+        ("optimize sphere --islands 3 --migration star", &["--migration", "ring", "random"]),
+        ("optimize sphere --migrants 3", &["--islands"]),
+        (
+            "optimize sphere --islands 3 --method cmaes",
+            &["--islands is an option of swarms: leave it out, or --method cmaes"],
+        ),
+        ("optimize sphere --islands 3 --restart", &["restart is given", "for islands"]),
+        ("optimize sphere --islands 3 --preset thorough", &["restart is given", "for islands"]),
+        ("optimize sphere --islands 3 --mode asynchronous", &["mode is given", "for islands"]),
+        ("optimize sphere -d 2 --islands 3 --animate a.gif", &["frames is given", "for islands"]),
         ("optimize sphere --inertia nan", &["inertia is NaN", "finite"]),
         ("optimize sphere --cognitive inf", &["cognitive is inf", "finite"]),
         ("optimize sphere --social nan", &["social is NaN", "finite"]),
@@ -504,6 +517,11 @@ fn every_option_changes_the_result() {
         ("", "--seconds 0"),
         ("--target 30", "--check-every 3"),
         ("", "--history 7"),
+        ("", "--islands 3"),
+        ("--islands 4", "--migrate-every 10"),
+        ("--islands 4 --migrate-every 10", "--migrants 3"),
+        ("--islands 4 --migrate-every 10", "--migration ring"),
+        ("--islands 8 --migrate-every 10 --migration all", "--migration torus"),
     ];
     let base = "optimize rastrigin -d 5 -p 40 -i 60 --backend cpu";
     for (shared, own) in cases {

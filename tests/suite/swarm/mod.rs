@@ -12,6 +12,7 @@ mod formula;
 mod found;
 mod functions;
 mod history;
+mod islands;
 mod many;
 mod polish;
 mod problems;
