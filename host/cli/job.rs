@@ -179,6 +179,8 @@ impl Job {
             super::sentence(error),
             kept(file)
         );
+        // Launchers pass on what was said, unless the process ends at once.
+        thread::sleep(IN_ORDER);
         world.abort();
     }
 
