@@ -98,9 +98,12 @@ impl Job {
 impl Job {
     /// Joins the others, if there are any and there are islands to share.
     pub fn join(has_islands: bool) -> anyhow::Result<Self> {
-        let world = if has_islands && is_launched() { Some(World::join()?) } else { None };
+        // PMIx does not tell how many there are.
+        let may_be_several = is_launched() || std::env::var_os("PMIX_RANK").is_some();
+        let world = if has_islands && may_be_several { Some(World::join()?) } else { None };
         if let Some(world) = &world
             && world.ranks() == 1
+            && is_launched()
         {
             bail!(
                 "a launcher has started several processes, but MPI knows of one: start them with the \
@@ -176,6 +179,8 @@ impl Job {
             super::sentence(error),
             kept(file)
         );
+        // Launchers pass on what was said, unless the process ends at once.
+        thread::sleep(IN_ORDER);
         world.abort();
     }
 
@@ -213,7 +218,8 @@ fn speak_up(file: Option<PathBuf>, is_over: &AtomicBool) {
     thread::sleep(IN_ORDER);
     if !is_over.load(Ordering::Relaxed) {
         eprintln!(
-            "error: the job ends before its processes could agree; {}",
+            "asked to stop, and still waiting for other processes: if one is gone, the launcher ends \
+             this one too; {}",
             kept(file.as_deref())
         );
     }

@@ -52,6 +52,31 @@ impl Checkpoint {
     /// [`Search::run_among`](super::Search::run_among) runs it. Their number may be another one. Each reads
     /// the file.
     ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// use std::time::Duration;
+    /// use flockwork::{backend::Cpu, objective::Sphere};
+    /// use flockwork::swarm::{Checkpoint, Islands, Problem, Search};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("run.flockwork");
+    /// let problem = Problem::new(Sphere, 2)?;
+    /// let search = Search::new(problem.clone()).iterations(30).islands(Islands::of(2));
+    /// search.save(&path, Duration::from_secs(60)).run()?;
+    /// let saved = Checkpoint::read(&path)?.with_limits(|iterations, _| *iterations = 60);
+    /// let rest = saved.resume_among(&problem, &Cpu::new(1)?, &Alone, None, |_| {})?;
+    /// assert_eq!(rest.iterations, 60);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Checkpoint::resume`] and [`Search::run_among`](super::Search::run_among).
     pub fn resume_among<V: Verdict>(

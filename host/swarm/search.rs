@@ -430,7 +430,25 @@ impl Search {
 
     /// Runs [`Islands`] together with other processes, which all call this with the same search; each
     /// has some of the islands. All have the same outcome, apart from times, and it is that of one process
-    /// alone. Only the first calls `observe` and saves. [`Exchange`] has an example.
+    /// alone. Only the first calls `observe` and saves. [`Exchange`] has an example with two.
+    ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// use flockwork::{backend::Cpu, objective::Sphere, swarm::{Islands, Problem, Search}};
+    ///
+    /// let search = Search::new(Problem::new(Sphere, 2)?).islands(Islands::of(3));
+    /// let outcome = search.iterations(100).run_among(&Cpu::new(1)?, &Alone, |_| {})?;
+    /// assert!(outcome.value < 1e-3);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`minimize`](super::minimize), and those of the exchange; also if there are no islands, or

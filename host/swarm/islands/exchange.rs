@@ -88,17 +88,81 @@ pub struct Parcel<'a> {
 pub trait Exchange {
     /// The number of this process, from 0. The first one is asked when to stop, and alone calls the
     /// observer and writes the file.
+    ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// // The only process is the first.
+    /// assert_eq!(Alone.rank(), 0);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn rank(&self) -> u32;
 
     /// How many there are.
+    ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// assert!(Alone.rank() < Alone.ranks());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
     fn ranks(&self) -> u32;
 
     /// Sends to others, and receives what others send to this process, given by their rank and tag, in
     /// that order. What one process sends to another with the same tag arrives in the order in which it
     /// was sent. To send waits for nobody.
+    ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// // Nobody is there to send anything.
+    /// assert!(Alone.trade(&[], &[])?.is_empty());
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of what carries the messages.
     fn trade(&self, sent: &[Parcel], wanted: &[(u32, u32)]) -> Result<Vec<Vec<f64>>>;
 
     /// What each process says, by rank; all get all of it.
+    ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// assert_eq!(Alone.gather(vec![0.5, 2.0])?, [[0.5, 2.0]]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Exchange::trade`].
     fn gather(&self, own: Vec<f64>) -> Result<Vec<Vec<f64>>> {
         if self.rank() > 0 {
             self.trade(&[Parcel { to: 0, tag: GATHERED, numbers: &own }], &[])?;
@@ -124,6 +188,23 @@ pub trait Exchange {
     }
 
     /// What the first process says; what the others say is ignored.
+    ///
+    /// ```
+    /// # use flockwork::{Result, swarm::{Exchange, Parcel}};
+    /// # struct Alone;
+    /// # impl Exchange for Alone {
+    /// #     fn rank(&self) -> u32 { 0 }
+    /// #     fn ranks(&self) -> u32 { 1 }
+    /// #     fn trade(&self, _: &[Parcel], _: &[(u32, u32)]) -> Result<Vec<Vec<f64>>> {
+    /// #         Ok(Vec::new())
+    /// #     }
+    /// # }
+    /// assert_eq!(Alone.broadcast(vec![0.5])?, [0.5]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Exchange::trade`].
     fn broadcast(&self, said: Vec<f64>) -> Result<Vec<f64>> {
         if self.rank() > 0 {
             return Ok(self.trade(&[], &[(0, SPREAD)])?.swap_remove(0));
