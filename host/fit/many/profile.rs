@@ -7,7 +7,7 @@
 //! Illinois method on the root of that growth, which is nearly linear. Each of its steps is one batch of
 //! fits on the back end, of the data sets whose end is not found.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use flockwork_device::fit::{
     Kind,
@@ -153,7 +153,9 @@ fn begun<T: Number>(
 ) -> Vec<Search<T>> {
     let count = job.settings.parameters as usize;
     let bounds = |nth: usize| [0, 1].map(|side| job.bounds[2 * nth + side].to_f64());
-    let of_set = |set: usize| {
+    // By degrees of freedom, of which there are few.
+    let mut factors: HashMap<i64, f64> = HashMap::new();
+    let mut of_set = |set: usize| {
         if !matches!(fits.end(set), End::Converged | End::Iterations) {
             return None;
         }
@@ -164,24 +166,19 @@ fn begun<T: Number>(
         };
         let moving = (0..count).filter(|&nth| job.settings.is_free(nth) && is_inside(nth)).count();
         let least = fits.value(set).to_f64();
-        let goal = match job.settings.absolute {
-            0 => {
-                let freedom = f64::from(fits.rows(set)) - moving as f64;
-                quantile::reach(level, freedom) * (least / freedom).sqrt()
-            }
-            _ => quantile::reach(level, f64::INFINITY),
-        };
+        let is_relative = job.settings.absolute == 0;
+        let freedom = i64::from(fits.rows(set)) - moving as i64;
+        let factor = *factors.entry(freedom).or_insert_with(|| {
+            quantile::reach(level, if is_relative { freedom as f64 } else { f64::INFINITY })
+        });
+        let goal = factor * if is_relative { (least / freedom as f64).sqrt() } else { 1.0 };
         let (estimate, bound) = (place[parameter].to_f64(), bounds(parameter)[side]);
         let is_searched = goal > 0.0 && goal.is_finite() && estimate != bound;
         if !is_searched {
             return None;
         }
         // Where the interval by standard errors ends.
-        let error = fits.errors(set)[parameter].to_f64();
-        let reach = match job.settings.absolute {
-            0 => quantile::reach(level, f64::from(fits.rows(set)) - moving as f64) * error,
-            _ => goal * error,
-        };
+        let reach = factor * fits.errors(set)[parameter].to_f64();
         let reach =
             if reach > 0.0 && reach.is_finite() { reach } else { 0.1 * estimate.abs().max(1e-3) };
         let next = match side {
