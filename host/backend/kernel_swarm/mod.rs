@@ -27,7 +27,7 @@ use flockwork_device::{
 };
 
 use self::{
-    buffers::{Buffers, OnChip, each_swarm, in_slots, needs_image, written_global_best},
+    buffers::{Buffers, Kept, OnChip, each_swarm, in_slots, needs_image, written_global_best},
     history::History,
 };
 use super::{
@@ -69,6 +69,10 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     buffers: Buffers<M, T>,
     /// Additional buffers for launches with particles on the chip, once there has been one.
     chip: Option<OnChip<M, T>>,
+    /// Where emigrants and immigrants lie, once there have been some: to allocate and to free waits for the
+    /// machine each time.
+    emigrants: Kept<M, T>,
+    immigrants: Kept<M, T>,
     history: History<M, T>,
     kernels: Kernels<M, T>,
     function: Box<dyn FunctionKernels<M, T>>,
@@ -164,6 +168,8 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         Ok(Self {
             buffers: Buffers::new(&machine, &plan, function.reach(), publishers)?,
             chip: None,
+            emigrants: Kept::new(),
+            immigrants: Kept::new(),
             history: History::new(),
             kernels: Kernels {
                 scatter: OnDemand::new(),
@@ -420,9 +426,9 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         let (machine, state) = (&*self.machine, &self.buffers);
         let each = 1 + self.plan.dims() as usize;
         let numbers = count as usize * each;
-        let emigrants = machine.zeroed::<T>(numbers)?;
+        let emigrants = self.emigrants.of(machine, numbers)?;
         // SAFETY: as in `motion`; this launch only reads personal bests, of which `catch_up` has stored
-        // all, and the emigrants live until the download below has waited. Each part has a block.
+        // all, and the emigrants live as long as `self`. Each part has a block.
         unsafe {
             let arguments = Emigration {
                 particles: self.plan.particles,
@@ -430,12 +436,12 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 order: state.order,
                 personal_bests: machine.read_only(&state.personal_bests),
                 best_fitness: machine.read_only(&state.best_fitness),
-                emigrants: machine.read_write(&emigrants),
+                emigrants: machine.read_write(emigrants),
             };
             let kernel = self.kernels.emigrate.get(machine)?;
             machine.launch(kernel, count, LOOKING, &arguments)?;
         }
-        let words = machine.download(&emigrants, numbers)?;
+        let words = machine.download(emigrants, numbers)?;
         let migrant = |one: &[T]| Migrant { fitness: one[0], position: one[1..].to_vec() };
         Ok(words.chunks_exact(each).map(migrant).collect())
     }
@@ -446,17 +452,20 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         let (machine, state) = (&*self.machine, &self.buffers);
         let words =
             migrants.iter().flat_map(|one| [one.fitness].into_iter().chain(one.position.clone()));
-        let immigrants = machine.upload(&words.collect::<Vec<T>>())?;
+        let words: Vec<T> = words.collect();
+        let immigrants = self.immigrants.of(machine, words.len())?;
+        // After the launch that has read those before.
+        machine.write_at(immigrants, 0, &words)?;
         let count = migrants.len() as u32;
-        // SAFETY: as in `motion`; nobody is fresh after `catch_up`, the immigrants live until the launch is
-        // done, because dropping them waits, and the board has a place for each block.
+        // SAFETY: as in `motion`; nobody is fresh after `catch_up`, the immigrants live as long as `self`,
+        // and the board has a place for each block.
         unsafe {
             let arguments = Immigration {
                 particles: self.plan.particles,
                 dims: self.plan.dims(),
                 count,
                 order: state.order,
-                immigrants: machine.read_only(&immigrants),
+                immigrants: machine.read_only(immigrants),
                 personal_bests: machine.read_write(&state.personal_bests),
                 best_fitness: machine.read_write(&state.best_fitness),
                 stale: machine.read_write(&state.stale),

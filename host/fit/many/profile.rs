@@ -155,7 +155,7 @@ fn begun<T: Number>(
     let bounds = |nth: usize| [0, 1].map(|side| job.bounds[2 * nth + side].to_f64());
     // By degrees of freedom, of which there are few.
     let mut factors: HashMap<i64, f64> = HashMap::new();
-    let mut of_set = |set: usize| {
+    let of_set = |set: usize| {
         if !matches!(fits.end(set), End::Converged | End::Iterations) {
             return None;
         }
