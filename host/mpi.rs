@@ -3,6 +3,12 @@
 //!
 //! The processes meet by messages between two of them, and by a broadcast where all wait for the first.
 //! MPI ends all processes when a call fails, as is its custom, so no call returns an error.
+//!
+//! ```no_run
+//! let world = flockwork::mpi::World::join()?;
+//! println!("process {} of this machine", world.local_rank());
+//! # Ok::<(), flockwork::Error>(())
+//! ```
 
 use mpi::{
     Threading,
@@ -72,7 +78,7 @@ impl World {
     ///
     /// ```no_run
     /// let world = flockwork::mpi::World::join()?;
-    /// println!("process {} of this machine", world.local_rank());
+    /// println!("of {} GPUs the one with the number {}", 4, world.local_rank() % 4);
     /// # Ok::<(), flockwork::Error>(())
     /// ```
     pub fn local_rank(&self) -> u32 {
