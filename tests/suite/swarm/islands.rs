@@ -347,7 +347,7 @@ fn islands_go_on_as_if_nothing_had_happened() {
 }
 
 #[test]
-fn a_damaged_file_of_islands_is_refused() {
+fn a_file_of_islands_is_for_its_problem() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
     let usual = options(islands(3, 10, Migration::Ring));
