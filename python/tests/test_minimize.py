@@ -191,10 +191,10 @@ def test_ctrl_c_ends_a_run_with_the_best_so_far(fun, later):
 
 def test_saved_runs_go_on_with_the_same_bits(tmp_path):
     for fun, again in ((VALLEY, ()), (valley, (valley, [(-5, 5)] * 4))):
-        # On a GPU there are as many lanes as the evaluations suffice for, unless told otherwise.
-        whole = fw.minimize(fun, [(-5, 5)] * 4, maxfun=4000, lanes=4)
+        # Each of several lanes has a share of `maxfun`, and on a GPU `maxfun` says how many there are.
+        whole = fw.minimize(fun, [(-5, 5)] * 4, maxfun=4000, lanes=1)
         file = tmp_path / "run"
-        part = fw.minimize(fun, [(-5, 5)] * 4, maxfun=1000, lanes=4, save=file)
+        part = fw.minimize(fun, [(-5, 5)] * 4, maxfun=1000, lanes=1, save=file)
         rest = fw.resume(file, *again, maxfun=4000)
         assert part.nfev <= 1000 and rest.x.tobytes() == whole.x.tobytes()
         assert rest.nfev == whole.nfev

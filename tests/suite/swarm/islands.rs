@@ -4,7 +4,7 @@
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
 use flockwork::{
-    backend::{Backend, Best, Cpu, Migrant, Number, Plan, Snapshot, Swarm},
+    backend::{Backend, Best, Migrant, Number, Plan, Snapshot, Swarm},
     formula::Formula,
     objective::{Rastrigin, Sphere},
     swarm::{
@@ -462,7 +462,7 @@ fn neighbourhoods_and_starts_go_with_islands() {
 // As the other tests of kernels: see `mod.rs`.
 #[cfg(feature = "cuda")]
 mod emulated {
-    use flockwork::backend::{Emulated, Strategy};
+    use flockwork::backend::{Cpu, Emulated, Strategy};
 
     use super::*;
 
