@@ -562,18 +562,8 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
 
     /// Whether the best of all swarms, as it would be reported, reaches the target.
     fn is_at_target(&mut self) -> Result<bool> {
-        let Some(target) = self.options.stop.target else { return Ok(false) };
-        let target = sign(self.problem.goal()) * target;
         let Some((found, position)) = &self.state.ledger.best else { return Ok(false) };
-        if *found > target {
-            return Ok(false);
-        }
-        let again = match self.again {
-            Some((of, again)) if of == *found => again,
-            _ => in_f64::<T>(self.problem, self.options, position, vec![*found])?[0],
-        };
-        self.again = Some((*found, again));
-        Ok(again <= target)
+        is_at_target::<T>(self.problem, self.options, (*found, position), &mut self.again)
     }
 
     /// The most evaluations of the swarms.
@@ -928,6 +918,27 @@ pub(super) fn in_f64<T: Number>(
     let mut swarm = Cpu::new(1)?.swarm(function, plan)?;
     let again = swarm.evaluate(points)?.into_iter().zip(fitness);
     Ok(again.map(|(again, found)| if again.is_finite() { again } else { found }).collect())
+}
+
+/// Whether a best, as it would be reported, reaches the target. `again` keeps its fitness and what is
+/// reported of it.
+pub(super) fn is_at_target<T: Number>(
+    problem: &Problem,
+    options: &Options,
+    (found, position): (f64, &[f64]),
+    again: &mut Option<(f64, f64)>,
+) -> Result<bool> {
+    let Some(target) = options.stop.target else { return Ok(false) };
+    let target = sign(problem.goal()) * target;
+    if found > target {
+        return Ok(false);
+    }
+    let reported = match *again {
+        Some((of, reported)) if of == found => reported,
+        _ => in_f64::<T>(problem, options, position, vec![found])?[0],
+    };
+    *again = Some((found, reported));
+    Ok(reported <= target)
 }
 
 /// The polisher of a swarm: a small one, or a large one with this many particles.

@@ -6,7 +6,7 @@ use std::{
     path::Path,
     process::{Child, Command, Output, Stdio},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -99,13 +99,12 @@ fn what_cannot_be_ends_all_with_a_sentence() {
         (2, RUN.replace("rastrigin", "rastrigan"), "no objective function called"),
         (2, format!("{RUN} --polish pattern"), "polish is given"),
     ] {
-        let began = Instant::now();
+        // That it comes back at all says that nobody waits for another for ever.
         let output = output(Some(processes), &line);
         let errors = text(&output.stderr);
         assert!(!output.status.success() && output.stdout.is_empty(), "{line}");
         assert!(errors.contains(sentence) && !errors.contains("panicked"), "{line}: {errors}");
         assert_eq!(errors.matches(sentence).count(), 1, "one process talks: {errors}");
-        assert!(began.elapsed() < Duration::from_secs(60), "{line}");
     }
 }
 
@@ -114,10 +113,9 @@ fn begun(processes: u32, file: &str) -> Child {
     let line = RUN.replace("-i 400", "-i 4000000000");
     let line = format!("{line} --save {file} --save-every 0").replace("--history 50", "");
     let mut command = program(Some(processes), &line);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mpirun");
-    let began = Instant::now();
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("mpirun");
     while !Path::new(file).exists() {
-        assert!(began.elapsed() < Duration::from_secs(60), "it saves nothing");
+        assert!(child.try_wait().unwrap().is_none(), "it has ended, and saved nothing");
         thread::sleep(Duration::from_millis(20));
     }
     thread::sleep(Duration::from_millis(500));

@@ -1048,5 +1048,10 @@ impl Scales {
     }
 }
 
+/// Whether it is a loss other than squares, which has neither standard errors nor intervals.
+fn is_robust<S>(estimator: &Estimator<S>) -> bool {
+    estimator.poisson == 0 && estimator.loss.kind != device::Kind::Squares
+}
+
 /// The most iterations of a descent from a starting point that was not given.
 const SEARCH_ITERATIONS: u32 = 20;

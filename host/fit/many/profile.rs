@@ -10,7 +10,6 @@
 use std::collections::{HashMap, VecDeque};
 
 use flockwork_device::fit::{
-    Kind,
     kernels::many::WORDS,
     many::{End, Settings},
 };
@@ -18,6 +17,7 @@ use flockwork_device::fit::{
 use super::{
     Fits, Job, Many, Watch,
     held::{Held, Room},
+    is_robust,
     solver::Solves,
 };
 use crate::{Error, Result, backend::Number, fit::quantile};
@@ -261,8 +261,7 @@ impl<T: Number> Many<T> {
             let value = format!("{level} with {} shared", shared.name);
             return refuse(value, "no shared parameter: what is shared has standard errors");
         }
-        let is_robust = self.estimator.poisson == 0 && self.estimator.loss.kind != Kind::Squares;
-        match is_robust {
+        match is_robust(&self.estimator) {
             true => refuse(format!("{level} with a robust loss"), "the loss squares, or counts"),
             false => Ok(()),
         }

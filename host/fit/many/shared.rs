@@ -17,7 +17,6 @@ use std::ops::ControlFlow;
 use rayon::prelude::*;
 
 use flockwork_device::fit::{
-    Kind,
     kernels::many::{WORDS, placed},
     many::End,
 };
@@ -26,6 +25,7 @@ use super::{
     Job, Many, Watch,
     cpu::{sums, sums_width},
     held::{Held, Room},
+    is_robust,
     solver::Solves,
 };
 use crate::{
@@ -57,7 +57,7 @@ pub(super) fn run<T: Number>(
     watch: &mut Watch<'_>,
 ) -> Result<bool> {
     let cpu = backend.cpu()?;
-    let (known, count) = (many.known(), many.sought.len());
+    let known = many.known();
     let places = many.starting_points(known.as_ref());
     let job = many.job(&places, known.as_ref())?;
     let joint = Joint::new(&cpu, &job, &many.numbers_of_shared());
@@ -104,7 +104,7 @@ pub(super) fn run<T: Number>(
         None => joint.forget(room),
         Some((fitted, others)) => {
             *room = others;
-            joint.write(&fitted, room, count);
+            joint.write(&fitted, room);
         }
     }
     if !interrupted {
@@ -723,8 +723,9 @@ impl<'a, T: Number> Joint<'a, T> {
     }
 
     /// Writes what a descent found into the room for results.
-    fn write(&self, fitted: &Fitted<T>, room: &mut Room<T>, count: usize) {
+    fn write(&self, fitted: &Fitted<T>, room: &mut Room<T>) {
         let Fitted { state, end, iterations, .. } = fitted;
+        let count = self.count;
         let width = self.job.width();
         let least = if size_of::<T>() == 4 { 2e-6 } else { 1e-13 };
         // At a bound, whatever the gradient says.
@@ -732,10 +733,12 @@ impl<'a, T: Number> Joint<'a, T> {
             let (low, high) = self.bounds(parameter);
             low < x && x < high
         };
-        let block = |nth: usize| {
+        let own_moving = |nth: usize| {
             let point = &state.points[nth * count..][..count];
-            let moving = self.own.iter().filter(|&&p| inside(p, point[p].to_f64()));
-            let moving: Vec<usize> = moving.copied().collect();
+            self.own.iter().copied().filter(move |&p| inside(p, point[p].to_f64()))
+        };
+        let block = |nth: usize| {
+            let moving: Vec<usize> = own_moving(nth).collect();
             let sums = self.sums(state, nth);
             let block = self.eliminate(sums, moving.clone(), least, |_| 0.0);
             if block.is_told {
@@ -767,11 +770,10 @@ impl<'a, T: Number> Joint<'a, T> {
         let determined = decomposed.definite && moving.iter().enumerate().all(is_told);
 
         let rows: f64 = (0..state.sets.len()).map(|nth| self.sums(state, nth).rows()).sum();
-        let of_own: usize = (0..state.sets.len()).map(|nth| block(nth).moving.len()).sum();
+        let of_own: usize = (0..state.sets.len()).map(|nth| own_moving(nth).count()).sum();
         let freedom = rows - (of_own + moving.len()) as f64;
         let settings = &self.job.settings;
-        let is_robust =
-            settings.estimator.poisson == 0 && settings.estimator.loss.kind != Kind::Squares;
+        let is_robust = is_robust(&settings.estimator);
         let unit = match settings.absolute {
             _ if is_robust => f64::NAN,
             0 if freedom > 0.0 => state.total / freedom,

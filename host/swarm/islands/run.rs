@@ -24,7 +24,7 @@ use crate::{
         Checkpoint, Options, Outcome, Precision, Problem, Progress, Sample, Saved, Start,
         StopReason, descent,
         outcome::{Worth, no_best, reported, sign},
-        run::{in_f64, next_batch, nth_seed},
+        run::{in_f64, is_at_target, next_batch, nth_seed},
         saved, start,
     },
 };
@@ -466,7 +466,8 @@ impl<'a, T: Number> Run<'a, T> {
         if best.0 < self.course.last_seen {
             (self.course.last_seen, self.course.improved) = (best.0, self.iteration);
         }
-        if self.is_at_target(best)? {
+        let (found, _, position) = best;
+        if is_at_target::<T>(self.problem, self.options, (*found, position), &mut self.again)? {
             return Ok(Some(StopReason::Target));
         }
         let stop = &self.options.stop;
@@ -482,21 +483,6 @@ impl<'a, T: Number> Run<'a, T> {
         }
         let idle = self.iteration - self.course.improved;
         Ok(stop.patience.is_some_and(|most| idle >= most).then_some(StopReason::Patience))
-    }
-
-    /// Whether the best of all islands, as it would be reported, reaches the target.
-    fn is_at_target(&mut self, (found, _, position): &Found) -> Result<bool> {
-        let Some(target) = self.options.stop.target else { return Ok(false) };
-        let target = sign(self.problem.goal()) * target;
-        if *found > target {
-            return Ok(false);
-        }
-        let again = match self.again {
-            Some((of, again)) if of == *found => again,
-            _ => in_f64::<T>(self.problem, self.options, position, vec![*found])?[0],
-        };
-        self.again = Some((*found, again));
-        Ok(again <= target)
     }
 
     /// The first process writes the state of all islands.
