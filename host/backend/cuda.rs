@@ -25,8 +25,8 @@ use super::{
 use crate::{
     Error, Result,
     cuda::{
-        Batch, Buffer, Capability, CudaError, Event, Filling, Gpu, LoadedKernel, Pinned, Replays,
-        Stream, count,
+        Batch, Buffer, Capability, CudaError, Event, Filling, Gpu, Launch, LoadedKernel, Pinned,
+        Replays, Stream, count,
     },
     kernel_images,
 };
@@ -492,6 +492,31 @@ impl GpuMachine {
         Ok(())
     }
 
+    /// Adds a launch to those being batched, or queues it.
+    ///
+    /// # Safety
+    /// As [`Machine::launch`].
+    unsafe fn put(&self, launch: &Launch<'_>) -> Result<()> {
+        // A batch runs in order with all other launches.
+        if launch.is_cooperative() {
+            self.flush()?;
+        } else if let Some(batch) = &mut *self.collected() {
+            // SAFETY: the caller's promise, and `flush` before a buffer is replaced.
+            return Ok(unsafe { batch.add(launch) }?);
+        }
+        // SAFETY: the caller's promise; one stream runs its launches in order.
+        Ok(unsafe { self.stream.queue(launch) }?)
+    }
+
+    /// Queues a launch in the second stream.
+    ///
+    /// # Safety
+    /// As [`Machine::launch_beside`].
+    unsafe fn put_beside(&self, launch: &Launch<'_>) -> Result<()> {
+        // SAFETY: the caller's promise.
+        Ok(unsafe { self.beside()?.stream.queue(launch) }?)
+    }
+
     /// The second stream and its events; submits all batched launches first.
     fn beside(&self) -> Result<&Beside> {
         self.flush()?;
@@ -703,15 +728,8 @@ impl Machine for GpuMachine {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<()> {
-        // A batch runs in order with all other launches.
-        if K::COOPERATIVE {
-            self.flush()?;
-        } else if let Some(batch) = &mut *self.collected() {
-            // SAFETY: the caller's promise, and `flush` before a buffer is replaced.
-            return Ok(unsafe { batch.add(kernel, blocks, threads, arguments) }?);
-        }
-        // SAFETY: the caller's promise; one stream runs its launches in order.
-        Ok(unsafe { self.stream.launch(kernel, blocks, threads, arguments) }?)
+        // SAFETY: the caller's promise.
+        unsafe { self.put(&kernel.on(blocks, threads, arguments)) }
     }
 
     fn batch(&self, launches: &mut dyn FnMut() -> Result<()>) -> Result<()> {
@@ -731,7 +749,7 @@ impl Machine for GpuMachine {
         arguments: &K::Arguments,
     ) -> Result<()> {
         // SAFETY: the caller's promise.
-        Ok(unsafe { self.beside()?.stream.launch(kernel, blocks, threads, arguments) }?)
+        unsafe { self.put_beside(&kernel.on(blocks, threads, arguments)) }
     }
 
     fn beside_waits(&self) -> Result<()> {

@@ -9,12 +9,10 @@ use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Arc;
 
-use flockwork_device::kernel::Kernel;
-
 use super::context::Context;
 use super::driver::call;
 use super::error::Result;
-use super::launch::{LoadedKernel, Shape};
+use super::launch::{self, Shape};
 use super::module::Loaded;
 use super::stream::Stream;
 use super::sys;
@@ -60,22 +58,15 @@ impl Batch {
     ///
     /// # Errors
     /// As [`Stream::launch`], except for errors that only the launch reports.
-    pub unsafe fn add<K: Kernel>(
-        &mut self,
-        kernel: &LoadedKernel<K>,
-        blocks: u32,
-        threads: u32,
-        arguments: &K::Arguments,
-    ) -> Result<()> {
-        const { assert!(align_of::<K::Arguments>() <= align_of::<u64>()) };
-        debug_assert!(!K::COOPERATIVE, "its blocks are counted when it is launched");
-        let shape = kernel.shape(blocks, threads, arguments)?;
-        kernel.loaded().check(shape)?;
-        let words = size_of::<K::Arguments>().div_ceil(size_of::<u64>());
-        let place = self.push(Step { kernel: kernel.loaded().clone(), shape }, words);
+    pub unsafe fn add(&mut self, launch: &launch::Launch<'_>) -> Result<()> {
+        debug_assert!(!launch.is_cooperative(), "its blocks are counted when it is launched");
+        let (kernel, shape) = launch.checked()?;
+        let (arguments, bytes) = launch.arguments();
+        let place =
+            self.push(Step { kernel: kernel.clone(), shape }, bytes.div_ceil(size_of::<u64>()));
         // SAFETY: there are this many words, sufficiently aligned; they are not read as values
         // here.
-        unsafe { ptr::from_ref(arguments).copy_to_nonoverlapping(place.cast(), 1) };
+        unsafe { arguments.cast::<u8>().copy_to_nonoverlapping(place.cast(), bytes) };
         Ok(())
     }
 

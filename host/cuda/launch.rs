@@ -60,17 +60,24 @@ impl Gpu {
         constants: Constants,
         filling: Option<&dyn Filling>,
     ) -> Result<LoadedKernel<K>> {
-        let threads = threads
-            .map(|threads| threads.next_multiple_of(128))
-            .filter(|&threads| K::LAUNCH.threads.is_some_and(|most| threads < most));
-        let passed = size_of::<K::Arguments>();
         let variant = Variant { threads, constants, filling, own: K::KERNELS };
-        let loaded = self.load(K::NAME, passed, variant)?;
-        Ok(LoadedKernel { loaded, _kernel: PhantomData })
+        let loaded = self.load(K::NAME, K::LAUNCH.threads, size_of::<K::Arguments>(), variant);
+        loaded.map(|loaded| LoadedKernel { loaded, _kernel: PhantomData })
     }
 
-    /// Loads the kernel of that name, whose arguments take this many bytes.
-    fn load(&self, name: Name, passed: usize, variant: Variant<'_>) -> Result<Arc<Loaded>> {
+    /// Loads the kernel of that name, which states the most threads of a block, and whose arguments take
+    /// `passed` bytes.
+    fn load(
+        &self,
+        name: Name,
+        most: Option<u32>,
+        passed: usize,
+        mut variant: Variant<'_>,
+    ) -> Result<Arc<Loaded>> {
+        variant.threads = variant
+            .threads
+            .map(|threads| threads.next_multiple_of(128))
+            .filter(|&threads| most.is_some_and(|most| threads < most));
         // In its own archive it bears the name of its type.
         let type_name = variant.own.type_name();
         let objective = if type_name.is_empty() { name.objective } else { type_name };
@@ -97,25 +104,73 @@ impl<K: Kernel> LoadedKernel<K> {
     /// # Errors
     /// [`CudaError::Launch`] for a block that cannot be launched, or an error from the driver.
     pub fn resident_blocks(&self, threads: u32, arguments: &K::Arguments) -> Result<u32> {
-        self.loaded.resident_blocks(self.shape(1, threads, arguments)?)
+        self.on(1, threads, arguments).resident_blocks()
     }
 
-    pub(super) fn loaded(&self) -> &Arc<Loaded> {
-        &self.loaded
-    }
-
-    /// The shape of a launch with this many blocks and threads and these arguments.
-    pub(super) fn shape(
-        &self,
+    /// A launch with this many blocks and threads and these arguments, not yet checked.
+    pub(crate) fn on<'a>(
+        &'a self,
         blocks: u32,
         threads: u32,
-        arguments: &K::Arguments,
-    ) -> Result<Shape> {
-        if !self.loaded.constants.is_empty() && self.loaded.constants != K::constants(arguments) {
-            return Err(self.loaded.refused(LaunchError::Constants));
-        }
+        arguments: &'a K::Arguments,
+    ) -> Launch<'a> {
+        const { assert!(size_of::<K::Arguments>() <= 4096, "a kernel's parameters are 4 KiB") };
+        const { assert!(align_of::<K::Arguments>() <= align_of::<u64>()) };
         let shared = K::shared_bytes(threads, arguments);
-        Ok(Shape { blocks, threads, shared, cooperative: K::COOPERATIVE })
+        Launch {
+            kernel: &self.loaded,
+            shape: Shape { blocks, threads, shared, cooperative: K::COOPERATIVE },
+            constants: K::constants(arguments),
+            arguments: ptr::from_ref(arguments).cast(),
+            bytes: size_of::<K::Arguments>(),
+            _arguments: PhantomData,
+        }
+    }
+}
+
+/// A launch of any kernel, with arguments of the type that it declares.
+pub(crate) struct Launch<'a> {
+    kernel: &'a Arc<Loaded>,
+    shape: Shape,
+    /// The words of the arguments that may be constants of the kernel.
+    constants: Constants,
+    arguments: *const c_void,
+    bytes: usize,
+    _arguments: PhantomData<&'a ()>,
+}
+
+impl<'a> Launch<'a> {
+    /// Whether its blocks wait for one another.
+    pub(crate) fn is_cooperative(&self) -> bool {
+        self.shape.cooperative
+    }
+
+    /// The arguments and their bytes, aligned as `u64` or less.
+    pub(super) fn arguments(&self) -> (*const c_void, usize) {
+        (self.arguments, self.bytes)
+    }
+
+    /// The kernel and a shape that it can run in.
+    ///
+    /// # Errors
+    /// [`CudaError::Launch`].
+    pub(super) fn checked(&self) -> Result<(&'a Arc<Loaded>, Shape)> {
+        self.has_constants()?;
+        self.kernel.check(self.shape)?;
+        Ok((self.kernel, self.shape))
+    }
+
+    fn has_constants(&self) -> Result<()> {
+        let constants = &self.kernel.constants;
+        if !constants.is_empty() && *constants != self.constants {
+            return Err(self.kernel.refused(LaunchError::Constants));
+        }
+        Ok(())
+    }
+
+    fn resident_blocks(&self) -> Result<u32> {
+        self.has_constants()?;
+        self.kernel.resident_blocks(self.shape)
     }
 }
 
@@ -184,10 +239,21 @@ impl Stream {
         threads: u32,
         arguments: &K::Arguments,
     ) -> Result<()> {
-        const { assert!(size_of::<K::Arguments>() <= 4096, "a kernel's parameters are 4 KiB") };
-        let shape = kernel.shape(blocks, threads, arguments)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.queue(&kernel.on(blocks, threads, arguments)) }
+    }
+
+    /// Queues a launch in the stream.
+    ///
+    /// # Safety
+    /// As [`Stream::launch`].
+    ///
+    /// # Errors
+    /// As [`Stream::launch`].
+    pub(crate) unsafe fn queue(&self, launch: &Launch<'_>) -> Result<()> {
+        launch.has_constants()?;
         // SAFETY: these are arguments of this kernel; the rest is the caller's promise.
-        unsafe { self.put(&kernel.loaded, shape, ptr::from_ref(arguments).cast()) }
+        unsafe { self.put(launch.kernel, launch.shape, launch.arguments) }
     }
 
     /// Queues a launch of a kernel in the stream, with the arguments at this address.

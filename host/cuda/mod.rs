@@ -58,7 +58,7 @@ pub(crate) use buffer::{Buffer, Pinned};
 pub(crate) use event::Event;
 pub(crate) use gpu::Gpu;
 pub(crate) use graph::{Batch, Replays};
-pub(crate) use launch::LoadedKernel;
+pub(crate) use launch::{Launch, LoadedKernel};
 pub(crate) use module::Filling;
 pub(crate) use stream::Stream;
 #[cfg(test)]

@@ -84,13 +84,13 @@ impl Cpu {
         Self::with_simd(threads, Simd::detect())
     }
 
-    /// With given vector instructions; an error if this processor lacks them.
+    /// With given vector instructions; an error if this processor or this build lacks them.
     pub fn with_simd(threads: usize, simd: Simd) -> Result<Self> {
         if simd > Simd::detect() {
             return Err(Error::Option {
                 option: "simd",
                 value: simd.to_string(),
-                accepted: format!("what this processor has: {}", Simd::detect()),
+                accepted: format!("what this processor and this build have: {}", Simd::detect()),
             });
         }
         if threads > MOST_THREADS {

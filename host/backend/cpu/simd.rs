@@ -18,16 +18,18 @@ pub enum Simd {
     Baseline,
     /// AVX2 with fused multiply-add.
     Avx2,
-    /// AVX-512 (F, BW, DQ, VL).
+    /// AVX-512 (F, BW, DQ, VL). Not in a build with debug assertions, as `cargo build` and `cargo test` make
+    /// it without `--release`: results are the same, and compiling a third width takes long.
     Avx512,
 }
 
 impl Simd {
-    /// The widest that this processor has.
+    /// The widest that this processor has, and this build.
     pub fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
-            if is_x86_feature_detected!("avx512f")
+            if cfg!(not(debug_assertions))
+                && is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
@@ -83,7 +85,7 @@ macro_rules! dispatched {
                     $($lanes)?
                 >($($argument),*)
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
             fn avx512<$($generic: $bound),*>($($argument: $type),*) {
                 $inner::<
@@ -94,7 +96,7 @@ macro_rules! dispatched {
             }
             match simd {
                 // SAFETY: a `Cpu` has a width only if the processor has the instructions.
-                #[cfg(target_arch = "x86_64")]
+                #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
                 crate::backend::Simd::Avx512 => unsafe { avx512($($argument),*) },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]

@@ -130,6 +130,11 @@ narrow! {
 
 #[inline(always)]
 fn linearise_inlined<M: Model, T: Number, const N: usize>(model: &M, pass: Pass<'_, T>) {
+    // Where each fused operation is a call, several directions at once gain little, and are most of what the
+    // compiler would have to do.
+    if const { N == 1 } {
+        return in_directions::<M, T, N, 1>(model, pass);
+    }
     // One of them, by a constant.
     match M::MOST_PARAMETERS {
         1 => in_directions::<M, T, N, 1>(model, pass),
