@@ -2,11 +2,13 @@
 """How graphs of islands behave, with measured times: a simulation, no islands are run.
 
 Each island is a swarm on a GPU of its own. After every `--every` iterations it sends its best
-particles along a graph and waits for those that come to it (synchronous migration). Two questions:
-what share of the time goes into waiting, and after how many iterations one island's discovery has
-reached all others.
+particles along a graph, and takes those that were sent to it `--every` iterations before, as
+flockwork does; with `--at-once` it waits for those that are sent now. Two questions: what share of
+the time goes into waiting, and after how many iterations one island's discovery has reached all
+others.
 
     python3 benches/islands.py
+    python3 benches/islands.py --at-once
 """
 
 import argparse
@@ -41,26 +43,31 @@ def simulate(graph, islands, options):
     speed = 1 + options.cards * rng.standard_normal(islands)
     size = options.migrants * (options.dims + 1) * options.bytes
     finished, own = np.zeros(islands), np.zeros(islands)
+    # When those that arrive next have left.
+    left = np.zeros(islands)
     for _ in range(options.migrations):
         jitter = 1 + options.jitter * rng.standard_normal(islands) / np.sqrt(options.every)
         stretch = options.every * options.iteration * speed * jitter
         finished, own = finished + stretch, own + stretch
+        left = finished if options.at_once else left
         sources = neighbours(graph, islands, rng)
         if sources is None:
             arrivals = islands - 1
             # A tree up and a tree down.
             steps = 2 * np.ceil(np.log2(islands))
             moved = steps * options.latency + arrivals * size / options.bandwidth
-            finished = np.full(islands, finished.max() + moved)
+            finished = np.maximum(finished, left.max() + moved)
         else:
             moved = options.latency + sources.shape[1] * size / options.bandwidth
-            finished = np.maximum(finished, finished[sources].max(axis=1) + moved)
+            finished = np.maximum(finished, left[sources].max(axis=1) + moved)
+        left = finished
     # Without migration the slowest card alone decides.
     lost = finished.max() / own.max() - 1
     waiting = 1 - own.mean() / finished.max()
 
     knows = np.zeros(islands, bool)
-    knows[0], count = True, 0
+    # What has left first is a stretch on its way.
+    knows[0], count = True, 0 if options.at_once else 1
     while not knows.all():
         sources = neighbours(graph, islands, rng)
         knows = np.ones(islands, bool) if sources is None else knows | knows[sources].any(axis=1)
@@ -73,6 +80,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--islands", type=int, nargs="+", default=[4, 8, 64, 1000, 8000])
     parser.add_argument("--every", type=int, default=50, help="iterations between migrations")
+    parser.add_argument("--at-once", action="store_true", help="wait for what is sent now")
     parser.add_argument("--migrations", type=int, default=200)
     parser.add_argument("--migrants", type=int, default=4, help="particles sent to each neighbour")
     parser.add_argument("--dims", type=int, default=32)

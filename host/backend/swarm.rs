@@ -270,9 +270,10 @@ pub trait Swarm<T: Scalar> {
     /// finite numbers, or if the fitness is not less than that of the swarm's best.
     fn implant(&mut self, swarm: usize, point: &[T], fitness: T) -> Result<()>;
 
-    /// The particles that leave for other islands: the swarm is cut into `count` parts of consecutive
-    /// particles, as equal as can be, and of each part this is the best personal best; of equal ones
-    /// the first. The global best is among them. The swarm stays as it is.
+    /// Chooses the particles that leave for other islands: the swarm is cut into `count` parts of
+    /// consecutive particles, as equal as can be, and of each part this is the best personal best; of equal
+    /// ones the first. The global best is among them. The swarm stays as it is and may go on:
+    /// [`Swarm::emigrants`] has them. A GPU only begins here.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -280,8 +281,10 @@ pub trait Swarm<T: Scalar> {
     /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
     /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
     /// swarm.start(None)?;
-    /// let emigrants = swarm.emigrants(4)?;
     /// let best = swarm.best()?;
+    /// swarm.emigrate(4)?;
+    /// swarm.advance(10)?;
+    /// let emigrants = swarm.emigrants()?;
     /// assert_eq!(emigrants.len(), 4);
     /// assert!(emigrants.iter().any(|one| one.position == best.position));
     /// # Ok::<(), flockwork::Error>(())
@@ -290,12 +293,30 @@ pub trait Swarm<T: Scalar> {
     /// # Errors
     /// If the swarm has not started, if these are several swarms, or if there are fewer particles than
     /// parts, or no part.
-    fn emigrants(&mut self, count: u32) -> Result<Vec<Migrant<T>>>;
+    fn emigrate(&mut self, count: u32) -> Result<()>;
+
+    /// Those that [`Swarm::emigrate`] has chosen last; none if it was not called.
+    ///
+    /// ```
+    /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
+    /// # let problem = Problem::new(Sphere, 2)?;
+    /// # let plan = Plan::<f32>::new(&problem, &Options::default())?;
+    /// # let mut swarm = Cpu::new(1)?.swarm(problem.function(), plan)?;
+    /// swarm.start(None)?;
+    /// assert!(swarm.emigrants()?.is_empty());
+    /// swarm.emigrate(1)?;
+    /// assert_eq!(swarm.emigrants()?[0].fitness, swarm.best()?.value);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of the back end.
+    fn emigrants(&mut self) -> Result<Vec<Migrant<T>>>;
 
     /// Takes particles from other islands: the swarm is cut into as many parts as they are, and each
     /// takes the place of the worst personal best of the part of its number, if it is better; of equal
     /// ones the last. Where particles are and how they move stays as it is; they learn of a better
-    /// global best in the next iteration.
+    /// global best in the next iteration. A GPU only begins here.
     ///
     /// ```
     /// # use flockwork::{backend::*, objective::Sphere, swarm::*};
@@ -403,7 +424,8 @@ pub struct Best<T> {
 /// let (mut one, mut other) = (swarm(1)?, swarm(2)?);
 /// one.start(None)?;
 /// other.start(None)?;
-/// let migrants: Vec<Migrant<f32>> = one.emigrants(2)?;
+/// one.emigrate(2)?;
+/// let migrants: Vec<Migrant<f32>> = one.emigrants()?;
 /// other.immigrate(&migrants)?;
 /// assert!(other.best()?.value <= one.best()?.value);
 /// # Ok::<(), flockwork::Error>(())

@@ -17,7 +17,10 @@ pub struct IslandArguments {
         long,
         value_name = "ITERATIONS",
         requires = "islands",
-        help = format!("Send after so many iterations [default: {}]", Islands::default().every),
+        help = format!(
+            "Send after so many iterations; it arrives after as many more [default: {}]",
+            Islands::default().every
+        ),
         value_parser = whole::<u32>
     )]
     migrate_every: Option<u32>,

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    backend::{Best, Ended, Number, SearchSchedule, Snapshot, lane_fits},
+    backend::{Best, Ended, Migrant, Number, SearchSchedule, Snapshot, lane_fits},
     command::{Commanded, Stated},
     formula::Formula,
     io::checkpoint::{self, OwnedSection, Section, find},
@@ -301,18 +301,22 @@ pub(super) fn write_islands<T: Number>(
     problem: &Problem,
     options: &Options,
     course: &islands::Course,
-    states: &[Snapshot<T>],
+    states: &[islands::State<T>],
 ) -> Result<()> {
     let header = Header {
         islands: Some(course.clone()),
-        iteration: states.first().map_or(0, |state| state.iteration),
+        iteration: states.first().map_or(0, |state| state.swarm.iteration),
         samples: course.history.len(),
         ..Header::of(saved, problem, options)
     };
-    let all = |of: fn(&Snapshot<T>) -> &Vec<T>| states.iter().flat_map(of).copied().collect();
+    let under_way = states.iter().flat_map(|state| &state.arriving);
+    let under_way: Vec<T> =
+        under_way.flat_map(|one| [&[one.fitness], &*one.position].concat()).collect();
+    let states = || states.iter().map(|state| &state.swarm);
+    let all = |of: fn(&Snapshot<T>) -> &Vec<T>| states().flat_map(of).copied().collect();
     let counts =
-        |of: fn(&Snapshot<T>) -> &Vec<u32>| states.iter().flat_map(of).copied().collect::<Vec<_>>();
-    let bests = || states.iter().flat_map(|state| &state.bests);
+        |of: fn(&Snapshot<T>) -> &Vec<u32>| states().flat_map(of).copied().collect::<Vec<_>>();
+    let bests = || states().flat_map(|state| &state.bests);
     let [positions, velocities]: [Vec<T>; 2] = [all(|s| &s.positions), all(|s| &s.velocities)];
     let [own, fitness]: [Vec<T>; 2] = [all(|s| &s.personal_bests), all(|s| &s.best_fitness)];
     let champions: Vec<T> = bests().map(|best| best.value).collect();
@@ -333,6 +337,7 @@ pub(super) fn write_islands<T: Number>(
             Section::new("champion_fitness", &champions),
             Section::new("champion_particle", &champion_particles),
             Section::new("champion_position", &champion_positions),
+            Section::new("migrants", &under_way),
             Section::new("islands", &[course.last_seen]),
             Section::new("sample_counts", &sample_counts),
             Section::new("samples", &samples),
@@ -605,7 +610,7 @@ impl Checkpoint {
     pub(super) fn islands<T: Number>(
         &self,
         problem: &Problem,
-    ) -> Result<(islands::Course, Vec<Snapshot<T>>)> {
+    ) -> Result<(islands::Course, Vec<islands::State<T>>)> {
         let options = self.options();
         let (Some(mut course), Some(islands)) = (self.header.islands.clone(), options.islands)
         else {
@@ -625,8 +630,21 @@ impl Checkpoint {
         let learned = counts("exemplars", exemplars)?;
         let (values, champions) = (floats("champion_fitness", 1)?, counts("champion_particle", 1)?);
         let places = floats("champion_position", dims)?;
+        let iteration = self.header.iteration;
+        // Those that have left last and not arrived, island after island.
+        let heard = |nth| match iteration - iteration % islands.every {
+            0 => 0,
+            departed => islands.sources(options.seed, departed, nth as u32).len(),
+        };
+        let migrants: Vec<usize> =
+            (0..count).map(|nth| heard(nth) * islands.migrants as usize).collect();
+        let under_way: Vec<T> =
+            self.numbers("migrants", migrants.iter().sum::<usize>() * (1 + dims))?;
+        let mut under_way = under_way
+            .chunks_exact(1 + dims)
+            .map(|one| Migrant { fitness: one[0], position: one[1..].to_vec() });
         let state = |nth: usize| Snapshot {
-            iteration: self.header.iteration,
+            iteration,
             positions: positions[nth * all..][..all].to_vec(),
             velocities: velocities[nth * all..][..all].to_vec(),
             personal_bests: own[nth * all..][..all].to_vec(),
@@ -640,7 +658,11 @@ impl Checkpoint {
                 position: places[nth * dims..][..dims].to_vec(),
             }],
         };
-        Ok((course, (0..count).map(state).collect()))
+        let islands = (0..count).map(|nth| islands::State {
+            swarm: state(nth),
+            arriving: under_way.by_ref().take(migrants[nth]).collect(),
+        });
+        Ok((course, islands.collect()))
     }
 
     /// What a run of searches has done, and its lanes.

@@ -88,6 +88,9 @@ impl Scratch {
     }
 }
 
+/// Particles that a thread looks at together, so that their fitness is under way together.
+const AT_ONCE: u32 = 8;
+
 /// Combines the candidates of this thread's share of a part.
 #[inline(always)]
 fn over_part<T: Scalar>(
@@ -97,11 +100,23 @@ fn over_part<T: Scalar>(
     combine: impl Fn(Candidate<T>, Candidate<T>) -> Candidate<T>,
 ) -> Candidate<T> {
     let end = migration::start(nth + 1, parts, particles);
-    let mut particle = migration::start(nth, parts, particles) + thread::index();
+    let mut first = migration::start(nth, parts, particles) + thread::index();
     let mut all = none;
-    while particle < end {
-        all = combine(all, Candidate { fitness: best_fitness(particle as usize), particle });
-        particle += thread::block_threads();
+    while first < end {
+        // Beyond the end the last one once more, which changes nothing.
+        let particle = |nth| first.saturating_add(nth * thread::block_threads()).min(end - 1);
+        let mut some = [T::ZERO; AT_ONCE as usize];
+        let mut nth = 0;
+        while nth < AT_ONCE {
+            some[nth as usize] = best_fitness(particle(nth) as usize);
+            nth += 1;
+        }
+        nth = 0;
+        while nth < AT_ONCE {
+            all = combine(all, Candidate { fitness: some[nth as usize], particle: particle(nth) });
+            nth += 1;
+        }
+        first = first.saturating_add(AT_ONCE * thread::block_threads());
     }
     all
 }

@@ -62,6 +62,7 @@ pub struct CpuSwarm<T> {
     history: Option<u32>,
     /// The global best known to each thread of an asynchronous swarm.
     block_bests: Vec<Best<T>>,
+    emigrants: Vec<Migrant<T>>,
     records: Vec<Record>,
 }
 
@@ -121,6 +122,7 @@ impl<T: Number> CpuSwarm<T> {
             begun: false,
             history: None,
             block_bests: Vec::new(),
+            emigrants: Vec::new(),
             records: Vec::new(),
             plan,
         })
@@ -580,7 +582,7 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
         Ok(())
     }
 
-    fn emigrants(&mut self, count: u32) -> Result<Vec<Migrant<T>>> {
+    fn emigrate(&mut self, count: u32) -> Result<()> {
         check_migrants(&self.plan, self.begun, count as usize)?;
         let dims = self.dims();
         let best = |nth| self.part(nth, count as usize).fold(Candidate::NONE, Candidate::better);
@@ -591,7 +593,12 @@ impl<T: Number> Swarm<T> for CpuSwarm<T> {
                 position: (0..dims).map(|d| self.personal_bests[place(d)]).collect(),
             }
         };
-        Ok((0..count as usize).map(best).map(copy).collect())
+        self.emigrants = (0..count as usize).map(best).map(copy).collect();
+        Ok(())
+    }
+
+    fn emigrants(&mut self) -> Result<Vec<Migrant<T>>> {
+        Ok(self.emigrants.clone())
     }
 
     fn immigrate(&mut self, migrants: &[Migrant<T>]) -> Result<()> {

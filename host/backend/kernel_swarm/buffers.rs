@@ -120,25 +120,6 @@ impl<M: Machine, T: Number> Buffers<M, T> {
     }
 }
 
-/// Numbers that pass to a machine or back again and again, in memory that stays.
-pub struct Kept<M: Machine, T: Number> {
-    buffer: Option<(M::Buffer<T>, usize)>,
-}
-
-impl<M: Machine, T: Number> Kept<M, T> {
-    pub fn new() -> Self {
-        Self { buffer: None }
-    }
-
-    /// With room for so many; what was in it may be gone.
-    pub fn of(&mut self, machine: &M, length: usize) -> Result<&mut M::Buffer<T>> {
-        if self.buffer.as_ref().is_none_or(|(_, room)| *room < length) {
-            self.buffer = Some((machine.zeroed(length)?, length));
-        }
-        Ok(&mut self.buffer.as_mut().expect("made above").0)
-    }
-}
-
 /// Whether evaluations write the transformed positions before they read them: each term of a
 /// rotated function may read any coordinate.
 pub fn needs_image<T: Number>(plan: &Plan<T>, reach: Reach) -> bool {

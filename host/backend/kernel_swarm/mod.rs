@@ -1,10 +1,11 @@
 //! A swarm on a machine that runs kernels: a GPU, or the emulator.
 //!
 //! [`strategy::choose`] decides once which kernels the iterations use. This module has the swarm's
-//! buffers ([`buffers`]), launches ([`launches`]) and records ([`history`]). Nothing waits for the
-//! host between iterations.
+//! buffers ([`buffers`]), launches ([`launches`]), records ([`history`]) and migrants under way
+//! ([`crossing`]). Nothing waits for the host between iterations.
 
 mod buffers;
+mod crossing;
 mod history;
 mod launches;
 
@@ -27,7 +28,8 @@ use flockwork_device::{
 };
 
 use self::{
-    buffers::{Buffers, Kept, OnChip, each_swarm, in_slots, needs_image, written_global_best},
+    buffers::{Buffers, OnChip, each_swarm, in_slots, needs_image, written_global_best},
+    crossing::Crossing,
     history::History,
 };
 use super::{
@@ -69,10 +71,10 @@ pub struct KernelSwarm<M: Machine, T: Number> {
     buffers: Buffers<M, T>,
     /// Additional buffers for launches with particles on the chip, once there has been one.
     chip: Option<OnChip<M, T>>,
-    /// Where emigrants and immigrants lie, once there have been some: to allocate and to free waits for the
-    /// machine each time.
-    emigrants: Kept<M, T>,
-    immigrants: Kept<M, T>,
+    /// Where emigrants and immigrants lie, once there have been some, and how many emigrants.
+    emigrants: Option<Crossing<M, T>>,
+    immigrants: Option<Crossing<M, T>>,
+    emigrated: u32,
     history: History<M, T>,
     kernels: Kernels<M, T>,
     function: Box<dyn FunctionKernels<M, T>>,
@@ -168,8 +170,9 @@ impl<M: Machine + 'static, T: Number> KernelSwarm<M, T> {
         Ok(Self {
             buffers: Buffers::new(&machine, &plan, function.reach(), publishers)?,
             chip: None,
-            emigrants: Kept::new(),
-            immigrants: Kept::new(),
+            emigrants: None,
+            immigrants: None,
+            emigrated: 0,
             history: History::new(),
             kernels: Kernels {
                 scatter: OnDemand::new(),
@@ -420,13 +423,12 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
         }
     }
 
-    fn emigrants(&mut self, count: u32) -> Result<Vec<Migrant<T>>> {
+    fn emigrate(&mut self, count: u32) -> Result<()> {
         super::check_migrants(&self.plan, self.begun, count as usize)?;
         self.catch_up()?;
-        let (machine, state) = (&*self.machine, &self.buffers);
-        let each = 1 + self.plan.dims() as usize;
-        let numbers = count as usize * each;
-        let emigrants = self.emigrants.of(machine, numbers)?;
+        let (machine, state) = (&self.machine, &self.buffers);
+        let numbers = count as usize * (1 + self.plan.dims() as usize);
+        let emigrants = Crossing::of(&mut self.emigrants, machine, numbers)?;
         // SAFETY: as in `motion`; this launch only reads personal bests, of which `catch_up` has stored
         // all, and the emigrants live as long as `self`. Each part has a block.
         unsafe {
@@ -436,12 +438,20 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 order: state.order,
                 personal_bests: machine.read_only(&state.personal_bests),
                 best_fitness: machine.read_only(&state.best_fitness),
-                emigrants: machine.read_write(emigrants),
+                emigrants: machine.read_write(emigrants.buffer()),
             };
             let kernel = self.kernels.emigrate.get(machine)?;
             machine.launch(kernel, count, LOOKING, &arguments)?;
         }
-        let words = machine.download(emigrants, numbers)?;
+        emigrants.send_out(numbers)?;
+        self.emigrated = count;
+        Ok(())
+    }
+
+    fn emigrants(&mut self) -> Result<Vec<Migrant<T>>> {
+        let Some(emigrants) = &mut self.emigrants else { return Ok(Vec::new()) };
+        let each = 1 + self.plan.dims() as usize;
+        let words = emigrants.received(self.emigrated as usize * each)?;
         let migrant = |one: &[T]| Migrant { fitness: one[0], position: one[1..].to_vec() };
         Ok(words.chunks_exact(each).map(migrant).collect())
     }
@@ -449,13 +459,12 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
     fn immigrate(&mut self, migrants: &[Migrant<T>]) -> Result<()> {
         super::check_immigrants(&self.plan, self.begun, migrants)?;
         self.catch_up()?;
-        let (machine, state) = (&*self.machine, &self.buffers);
+        let (machine, state) = (&self.machine, &self.buffers);
         let words =
             migrants.iter().flat_map(|one| [one.fitness].into_iter().chain(one.position.clone()));
         let words: Vec<T> = words.collect();
-        let immigrants = self.immigrants.of(machine, words.len())?;
-        // After the launch that has read those before.
-        machine.write_at(immigrants, 0, &words)?;
+        let immigrants = Crossing::of(&mut self.immigrants, machine, words.len())?;
+        immigrants.send_in(&words)?;
         let count = migrants.len() as u32;
         // SAFETY: as in `motion`; nobody is fresh after `catch_up`, the immigrants live as long as `self`,
         // and the board has a place for each block.
@@ -465,7 +474,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
                 dims: self.plan.dims(),
                 count,
                 order: state.order,
-                immigrants: machine.read_only(immigrants),
+                immigrants: machine.read_only(immigrants.buffer()),
                 personal_bests: machine.read_write(&state.personal_bests),
                 best_fitness: machine.read_write(&state.best_fitness),
                 stale: machine.read_write(&state.stale),
@@ -474,6 +483,7 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
             let kernel = self.kernels.immigrate.get(machine)?;
             machine.launch(kernel, count.min(self.publishers), LOOKING, &arguments)?;
         }
+        immigrants.is_used()?;
         if let Some(chip) = &mut self.chip {
             chip.is_held = false;
         }

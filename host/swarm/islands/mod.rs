@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use self::exchange::{Exchange, Parcel};
 pub(in crate::swarm) use self::{
     exchange::Alone,
-    run::{Course, run},
+    run::{Course, State, run},
 };
 use super::Options;
 use crate::{Error, Result, names::named};
@@ -51,7 +51,8 @@ named! {
 /// Several swarms in place of one. Each has a seed of its own, derived from the run's and the island's
 /// number; island 0 has the run's own. After every so many iterations each sends its best along a
 /// graph: it is cut into as many parts of consecutive particles as it sends migrants, and each part
-/// sends its best personal best. What arrives replaces the worst of as many parts, where it is better.
+/// sends its best personal best. They arrive after as many iterations more, so that nobody waits for
+/// them, and replace the worst of as many parts, where they are better; then the next ones leave.
 ///
 /// [`Options::particles`](super::Options) is the number of each island, and so are iterations.
 /// Evaluations are counted over all. Start points are those of island 0.
@@ -71,7 +72,7 @@ named! {
 pub struct Islands {
     /// How many: 1 to [`Islands::MOST`].
     pub count: u32,
-    /// They migrate after each iteration that is a multiple of this.
+    /// Migrants leave after each iteration that is a multiple of this, and arrive after the next one.
     pub every: u32,
     /// How many particles each sends.
     pub migrants: u32,

@@ -1,10 +1,12 @@
 //! The loop around the islands of a process: advance, migrate, look, report, save, stop.
 //!
-//! All islands are in the same iteration. Between looks, about twenty a second, a process waits for
+//! All islands are in the same iteration. Migrants cross while the next stretch of iterations runs, and
+//! arrive after it: a GPU never waits for them. Between looks, about twenty a second, a process waits for
 //! nobody but those whose migrants it takes; at a look all say what they have found, and the first
 //! decides how long to go on. Conditions are checked after fixed numbers of iterations, as of one swarm.
 
 use std::{
+    mem,
     ops::ControlFlow,
     time::{Duration, Instant},
 };
@@ -94,6 +96,14 @@ fn check(problem: &Problem) -> Result<()> {
 struct Island<T: Number> {
     number: u32,
     swarm: Box<dyn Swarm<T>>,
+    /// Those that arrive at the next migration.
+    arriving: Vec<Migrant<T>>,
+}
+
+/// An island as it is saved: its swarm, and those that are on their way to it.
+pub struct State<T> {
+    pub swarm: Snapshot<T>,
+    pub arriving: Vec<Migrant<T>>,
 }
 
 /// The best of some islands: its fitness, the island, its position.
@@ -117,6 +127,8 @@ struct Run<'a, T: Number> {
     /// The plan of island 0; the others differ in their seeds.
     plan: Plan<T>,
     iteration: u32,
+    /// When emigrants have left that are not exchanged yet.
+    departed: Option<u32>,
     course: Course,
     called: Instant,
     startup: Duration,
@@ -156,18 +168,20 @@ impl<'a, T: Number> Run<'a, T> {
             let plan = plan_of(problem, options, number)?;
             let mut swarm = backend.island(number, problem.function(), plan.clone())?;
             swarm.record_every(options.history)?;
+            let mut arriving = Vec::new();
             match states.get_mut(number as usize) {
-                Some(state) => {
+                Some(State { swarm: state, arriving: under_way }) => {
                     swarm.restore(state)?;
                     // Its room is needed for the next one's.
                     (state.positions, state.velocities) = (Vec::new(), Vec::new());
                     (state.personal_bests, state.exemplars) = (Vec::new(), Vec::new());
+                    arriving = mem::take(under_way);
                 }
                 None => start::start(&mut *swarm, problem, &plan, start_of(options, number))?,
             }
-            own.push(Island { number, swarm });
+            own.push(Island { number, swarm, arriving });
         }
-        let iteration = states.first().map_or(0, |state| state.iteration);
+        let iteration = states.first().map_or(0, |state| state.swarm.iteration);
         // Waits for the GPUs.
         own.iter_mut().try_for_each(|island| island.swarm.best().map(|_| ()))?;
         let mut run = Self {
@@ -178,6 +192,7 @@ impl<'a, T: Number> Run<'a, T> {
             own,
             plan,
             iteration,
+            departed: None,
             course,
             called,
             startup: called.elapsed(),
@@ -283,20 +298,36 @@ impl<'a, T: Number> Run<'a, T> {
             for island in &mut self.own {
                 island.swarm.advance(stretch)?;
             }
+            // While it calculates.
+            self.exchange()?;
             self.iteration += stretch;
             left -= stretch;
             if self.iteration.is_multiple_of(every) {
                 self.migrate()?;
             }
         }
+        self.exchange()
+    }
+
+    /// Those that were on their way arrive, and others leave.
+    fn migrate(&mut self) -> Result<()> {
+        for Island { swarm, arriving, .. } in &mut self.own {
+            let arriving = mem::take(arriving);
+            if !arriving.is_empty() {
+                swarm.immigrate(&arriving)?;
+            }
+            swarm.emigrate(self.islands.migrants)?;
+        }
+        self.departed = Some(self.iteration);
         Ok(())
     }
 
-    /// Each island sends its best, and takes what others have sent.
-    fn migrate(&mut self) -> Result<()> {
-        let Islands { count, migrants, .. } = self.islands;
+    /// Sends those that have left to where they arrive at the next migration.
+    fn exchange(&mut self) -> Result<()> {
+        let Some(departed) = self.departed.take() else { return Ok(()) };
+        let count = self.islands.count;
         let (rank, ranks) = (self.exchange.rank(), self.exchange.ranks());
-        let sources = |island| self.islands.sources(self.options.seed, self.iteration, island);
+        let sources = |island| self.islands.sources(self.options.seed, departed, island);
         let of = |island| owner(island, ranks, count);
         let own = dealt(rank, ranks, count);
         // Whom to ask and whom to tell, before the GPUs are waited for.
@@ -318,34 +349,22 @@ impl<'a, T: Number> Run<'a, T> {
         }
         let mut leaving = Vec::new();
         for island in &mut self.own {
-            let mut numbers = Vec::new();
-            for Migrant { fitness, position } in island.swarm.emigrants(migrants)? {
-                numbers.push(fitness.to_f64());
-                numbers.extend(position.iter().map(|x| x.to_f64()));
-            }
-            leaving.push(numbers);
+            leaving.push(numbers_of(&island.swarm.emigrants()?));
         }
-        let numbers_of = |source: u32| &leaving[(source - own.start) as usize];
+        let numbers_from = |source: u32| &leaving[(source - own.start) as usize];
         let sent: Vec<Parcel> = asked
             .into_iter()
-            .map(|(to, source)| Parcel { to, tag: source, numbers: numbers_of(source) })
+            .map(|(to, source)| Parcel { to, tag: source, numbers: numbers_from(source) })
             .collect();
         let received = self.exchange.trade(&sent, &wanted)?;
-        let each = 1 + self.plan.dims() as usize;
+        let dims = self.plan.dims() as usize;
         for (island, sources) in self.own.iter_mut().zip(heard) {
-            let mut arriving = Vec::new();
             for source in sources {
                 let numbers = match wanted.iter().position(|&(_, other)| other == source) {
                     Some(nth) => &received[nth],
-                    None => numbers_of(source),
+                    None => numbers_from(source),
                 };
-                arriving.extend(numbers.chunks_exact(each).map(|one| Migrant {
-                    fitness: T::nearest(one[0]),
-                    position: one[1..].iter().map(|&x| T::nearest(x)).collect(),
-                }));
-            }
-            if !arriving.is_empty() {
-                island.swarm.immigrate(&arriving)?;
+                island.arriving.extend(migrants_of(numbers, dims));
             }
         }
         Ok(())
@@ -488,8 +507,11 @@ impl<'a, T: Number> Run<'a, T> {
     /// The first process writes the state of all islands.
     fn save(&mut self, saved: Option<&Saved>) -> Result<()> {
         let (rank, ranks) = (self.exchange.rank(), self.exchange.ranks());
-        let own = self.own.iter_mut().map(|island| Ok((island.number, island.swarm.snapshot()?)));
-        let own = own.collect::<Result<Vec<_>>>()?;
+        let state = |island: &mut Island<T>| {
+            let (swarm, arriving) = (island.swarm.snapshot()?, island.arriving.clone());
+            Ok((island.number, State { swarm, arriving }))
+        };
+        let own = self.own.iter_mut().map(state).collect::<Result<Vec<_>>>()?;
         if rank != 0 {
             let words = own.iter().map(|(number, state)| (STATES + number, to_words(state)));
             let words: Vec<(u32, Vec<f64>)> = words.collect();
@@ -498,7 +520,7 @@ impl<'a, T: Number> Run<'a, T> {
             self.exchange.trade(&sent, &[])?;
             return Ok(());
         }
-        let mut states: Vec<Snapshot<T>> = own.into_iter().map(|(_, state)| state).collect();
+        let mut states: Vec<State<T>> = own.into_iter().map(|(_, state)| state).collect();
         let others = states.len() as u32..self.islands.count;
         let wanted: Vec<(u32, u32)> = others
             .map(|island| (owner(island, ranks, self.islands.count), STATES + island))
@@ -563,8 +585,25 @@ fn start_of(options: &Options, island: u32) -> &Start {
     }
 }
 
-/// The state of a swarm for another process.
-fn to_words<T: Number>(state: &Snapshot<T>) -> Vec<f64> {
+/// Migrants as numbers: of each its fitness and its position.
+fn numbers_of<T: Number>(migrants: &[Migrant<T>]) -> Vec<f64> {
+    let one = |Migrant { fitness, position }: &Migrant<T>| {
+        let numbers = [*fitness].into_iter().chain(position.clone());
+        numbers.map(|x| x.to_f64()).collect::<Vec<_>>()
+    };
+    migrants.iter().flat_map(one).collect()
+}
+
+/// The inverse.
+fn migrants_of<T: Number>(numbers: &[f64], dims: usize) -> impl Iterator<Item = Migrant<T>> {
+    numbers.chunks_exact(1 + dims).map(|one| Migrant {
+        fitness: T::nearest(one[0]),
+        position: one[1..].iter().map(|&x| T::nearest(x)).collect(),
+    })
+}
+
+/// The state of an island for another process.
+fn to_words<T: Number>(State { swarm: state, arriving }: &State<T>) -> Vec<f64> {
     let Best { value, particle, position } = &state.bests[0];
     let floats = [&state.positions, &state.velocities, &state.personal_bests, &state.best_fitness];
     let mut words: Vec<f64> = floats.into_iter().flatten().map(|x| x.to_f64()).collect();
@@ -572,11 +611,12 @@ fn to_words<T: Number>(state: &Snapshot<T>) -> Vec<f64> {
     words.extend(counts.into_iter().flatten().map(|&count| f64::from(count)));
     words.extend([value.to_f64(), f64::from(*particle)]);
     words.extend(position.iter().map(|x| x.to_f64()));
+    words.extend(numbers_of(arriving));
     words
 }
 
 /// The inverse, of a swarm with a plan.
-fn from_words<T: Number>(plan: &Plan<T>, iteration: u32, words: &[f64]) -> Snapshot<T> {
+fn from_words<T: Number>(plan: &Plan<T>, iteration: u32, words: &[f64]) -> State<T> {
     let (particles, dims) = (plan.particles as usize, plan.dims() as usize);
     let mut rest = words;
     let mut take = |count: usize| {
@@ -587,7 +627,7 @@ fn from_words<T: Number>(plan: &Plan<T>, iteration: u32, words: &[f64]) -> Snaps
     let numbers = |words: &[f64]| words.iter().map(|&x| T::nearest(x)).collect::<Vec<T>>();
     let counts = |words: &[f64]| words.iter().map(|&x| x as u32).collect::<Vec<u32>>();
     let all = particles * dims;
-    Snapshot {
+    let swarm = Snapshot {
         iteration,
         positions: numbers(take(all)),
         velocities: numbers(take(all)),
@@ -601,5 +641,6 @@ fn from_words<T: Number>(plan: &Plan<T>, iteration: u32, words: &[f64]) -> Snaps
             particle: counts(take(1))[0],
             position: numbers(take(dims)),
         }],
-    }
+    };
+    State { swarm, arriving: migrants_of(rest, dims).collect() }
 }

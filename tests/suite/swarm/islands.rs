@@ -101,19 +101,25 @@ fn plainly<T: Number>(problem: &Problem, options: &Options) -> Vec<Snapshot<T>> 
         swarm
     };
     let mut swarms: Vec<Box<dyn Swarm<T>>> = seeds.map(begin).collect();
+    // What arrives in each at the next migration.
+    let mut under_way: Vec<Vec<Migrant<T>>> = vec![Vec::new(); count as usize];
     for iteration in 1..=options.iterations {
         swarms.iter_mut().for_each(|swarm| swarm.advance(1).unwrap());
         if !iteration.is_multiple_of(every) {
             continue;
         }
         let mut states: Vec<_> = swarms.iter_mut().map(|swarm| swarm.snapshot().unwrap()).collect();
+        for (state, arriving) in states.iter_mut().zip(&under_way) {
+            if !arriving.is_empty() {
+                plain_immigrate(state, arriving, dims);
+            }
+        }
         let leaving: Vec<_> =
             states.iter().map(|state| plain_emigrants(state, migrants as usize, dims)).collect();
-        for (island, state) in (0..).zip(&mut states) {
+        for (island, arriving) in (0..).zip(&mut under_way) {
             let sources = options.islands.unwrap().sources(options.seed, iteration, island);
-            let arriving: Vec<_> =
+            *arriving =
                 sources.iter().flat_map(|&source| leaving[source as usize].clone()).collect();
-            plain_immigrate(state, &arriving, dims);
         }
         for (swarm, state) in swarms.iter_mut().zip(&states) {
             swarm.restore(state).unwrap();
@@ -185,9 +191,11 @@ fn a_planted_best_goes_around() {
     };
     let apart = mean_after(Islands { every: 100, ..Islands::of(3) });
     let ring = Islands { every: 4, migrants: 1, migration: Migration::Ring, ..Islands::of(3) };
-    // The record of iteration 4 is taken before the migration after it.
+    // The record of iteration 4 is taken before what left after iteration 2 arrives.
     assert_eq!(apart.to_bits(), mean_after(ring).to_bits());
     let ring = Islands { every: 2, ..ring };
+    assert_eq!(apart.to_bits(), mean_after(ring).to_bits());
+    let ring = Islands { every: 1, ..ring };
     // One particle of one other island has it instead of something above 1.
     assert!(apart - mean_after(ring) >= 2.0 / 60.0, "{apart}");
 }
@@ -208,9 +216,13 @@ fn what_leaves_one_swarm_arrives_in_another() {
         from.implant(0, &[T::ZERO; 5], T::nearest(-1.0)).unwrap();
         for count in [1, 7, 30] {
             let (there, mut here) = (from.snapshot().unwrap(), to.snapshot().unwrap());
-            let migrants = from.emigrants(count).unwrap();
-            assert_eq!(migrants, plain_emigrants(&there, count as usize, dims));
+            from.emigrate(count).unwrap();
+            // They are those of when they left.
             assert_eq!(from.snapshot().unwrap(), there);
+            from.advance(3).unwrap();
+            let migrants = from.emigrants().unwrap();
+            from.restore(&there).unwrap();
+            assert_eq!(migrants, plain_emigrants(&there, count as usize, dims));
             plain_immigrate(&mut here, &migrants, dims);
             to.immigrate(&migrants).unwrap();
             assert_eq!(to.snapshot().unwrap(), here);
@@ -419,14 +431,15 @@ fn migrants_that_cannot_be_are_refused() {
         cpu(1).swarm(problem.function(), plan).unwrap()
     };
     let mut swarm = begin();
-    assert!(refused(swarm.emigrants(1)).contains("start is not called"));
+    assert_eq!(swarm.emigrants().unwrap(), []);
+    assert!(refused(swarm.emigrate(1)).contains("start is not called"));
     assert!(refused(swarm.immigrate(&[])).contains("start is not called"));
     swarm.start(None).unwrap();
     let count = |n: u32| {
         format!("the number of migrants is {n}; it must be 1 to 9, the number of particles")
     };
-    assert_eq!(refused(swarm.emigrants(0)), count(0));
-    assert_eq!(refused(swarm.emigrants(10)), count(10));
+    assert_eq!(refused(swarm.emigrate(0)), count(0));
+    assert_eq!(refused(swarm.emigrate(10)), count(10));
     assert_eq!(refused(swarm.immigrate(&[])), count(0));
     let migrant = |fitness, dims| Migrant { fitness, position: vec![0.0; dims] };
     assert!(refused(swarm.immigrate(&[migrant(0.0, 3)])).contains("has 3 entries"));
@@ -440,7 +453,7 @@ fn migrants_that_cannot_be_are_refused() {
     let plan = Plan::<f64>::of_many(&problem, &options, &two).unwrap();
     let mut several = cpu(1).swarm(problem.function(), plan).unwrap();
     several.start(None).unwrap();
-    assert!(refused(several.emigrants(1)).contains("must be asked for of one swarm"));
+    assert!(refused(several.emigrate(1)).contains("must be asked for of one swarm"));
 }
 
 #[test]
@@ -480,8 +493,12 @@ mod emulated {
         for (iterations, migrants) in [(0, 3), (2, 1), (6, 4), (1, 40)] {
             one.advance(iterations).unwrap();
             other.advance(iterations).unwrap();
-            let [there, back] =
-                [&mut one, &mut other].map(|swarm| swarm.emigrants(migrants).unwrap());
+            // They cross while both go on.
+            one.emigrate(migrants).unwrap();
+            other.emigrate(migrants).unwrap();
+            one.advance(1).unwrap();
+            other.advance(1).unwrap();
+            let [there, back] = [&mut one, &mut other].map(|swarm| swarm.emigrants().unwrap());
             other.immigrate(&there).unwrap();
             one.immigrate(&back).unwrap();
         }
