@@ -28,8 +28,8 @@ use crate::{
     backend::{AnyBackend, Backend, Choice, Cpu, Devices, Simd},
     points,
     swarm::{
-        Checkpoint, Mode, Neighbourhood, Options, Outcome, PersonalBest, Precision, Problem,
-        Progress, Saved, Start, Stop, StopReason, minimize_with_personal_bests,
+        Checkpoint, Mode, Neighbourhood, Observer, Options, Outcome, PersonalBest, Precision,
+        Problem, Progress, Saved, Start, Stop, StopReason, minimize_with_personal_bests,
     },
 };
 
@@ -285,7 +285,7 @@ impl Fit {
         backend: &impl Backend,
         resumed: Option<&Checkpoint>,
         saved: Option<Saved>,
-        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<Fitted> {
         if let Some((fit, units)) = self.in_units()? {
             let fitted = fit.run_widening(backend, resumed, saved, observe)?;
@@ -343,7 +343,7 @@ impl Fit {
         backend: &impl Backend,
         resumed: Option<&Checkpoint>,
         saved: Option<Saved>,
-        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<Fitted> {
         if let Some(options) = resumed.map(Checkpoint::options)
             && *options != self.options
@@ -502,7 +502,7 @@ impl Fit {
         descents: u32,
         outcome: Outcome,
         began: Instant,
-        observe: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Fitted {
         let parameters = self.sorted(target, found.parameters);
         let infer = || cpu.install(|| self.widened(&parameters).inferred(target, &parameters));
@@ -734,7 +734,7 @@ impl Fit {
         backend: &impl Backend,
         resumed: Option<&Checkpoint>,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         // Hash all numbers only if the run is saved or resumed.
         let kept = resumed.is_some() || saved.is_some();
@@ -916,11 +916,11 @@ impl Fit {
             start: Start::Points(start),
             ..Options::default()
         };
-        let look = |_: &Progress| match projection.watch.is_over() {
+        let mut look = |_: &Progress| match projection.watch.is_over() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
-        match minimize_with_personal_bests(&problem, &options, cpu, None, look) {
+        match minimize_with_personal_bests(&problem, &options, cpu, None, &mut look) {
             Ok((_, personal_bests)) => Ok(personal_bests
                 .iter()
                 .filter_map(|(_, position)| projection.best(position))

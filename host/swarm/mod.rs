@@ -71,7 +71,7 @@ pub use outcome::{Agreement, Frame, Outcome, Progress, Sample, StopReason};
 pub use plan::Variation;
 pub use polish::{Method, Polish};
 pub use problem::{KnownOptimum, Problem};
-pub(crate) use run::minimize_with_personal_bests;
+pub(crate) use run::{Observer, minimize_with_personal_bests};
 pub use run::{minimize, minimize_many};
 pub use saved::{Checkpoint, Saved};
 pub use search::Search;

@@ -1,10 +1,10 @@
 //! Resuming a saved run.
 
-use std::ops::ControlFlow;
-
 use super::{
-    Checkpoint, Exchange, Outcome, Precision, Problem, Progress, Saved, descent, islands, run::Run,
-    saved, searches, state::PersonalBest,
+    Checkpoint, Exchange, Outcome, Precision, Problem, Progress, Saved, descent, islands,
+    run::{Observer, Run},
+    saved, searches,
+    state::PersonalBest,
 };
 use crate::{
     Result, Verdict,
@@ -44,7 +44,7 @@ impl Checkpoint {
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
-        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        let observe: &mut Observer<'_> = &mut |progress| observe(progress).into_control_flow();
         Ok(self.resume_noting(false, problem, backend, saved, observe)?.0)
     }
 
@@ -87,7 +87,7 @@ impl Checkpoint {
         saved: Option<Saved>,
         mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
-        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        let observe: &mut Observer<'_> = &mut |progress| observe(progress).into_control_flow();
         islands::check_shared(self.options())?;
         self.resume_islands(problem, backend, exchange, saved, observe)
     }
@@ -98,7 +98,7 @@ impl Checkpoint {
         backend: &impl Backend,
         exchange: &dyn Exchange,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<Outcome> {
         self.check_problem(problem)?;
         let file = saved.as_ref().map(|saved| &*saved.path);
@@ -113,7 +113,7 @@ impl Checkpoint {
         problem: &Problem,
         backend: &impl Backend,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         if self.is_of_islands() {
             let outcome = self.resume_islands(problem, backend, &islands::Alone, saved, observe)?;
@@ -141,7 +141,7 @@ impl Checkpoint {
         problem: &Problem,
         backend: &impl Backend,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         if self.is_new() {
             if let Some(saved) = &saved {

@@ -32,6 +32,9 @@ use crate::{
     memory,
 };
 
+/// An observer of a search. What calls one is compiled once, and not for each closure.
+pub(crate) type Observer<'a> = dyn FnMut(&Progress) -> ControlFlow<()> + 'a;
+
 /// The most iterations at a level at which equalities are wider than stated.
 const MOST_OF_LEVEL: u32 = 50;
 
@@ -71,7 +74,7 @@ pub fn minimize<V: Verdict>(
     backend: &impl Backend,
     mut observe: impl FnMut(&Progress) -> V,
 ) -> Result<Outcome> {
-    run(problem, options, backend, None, |progress| observe(progress).into_control_flow())
+    run(problem, options, backend, None, &mut |progress| observe(progress).into_control_flow())
 }
 
 impl Problem {
@@ -101,14 +104,14 @@ pub(crate) fn minimize_with_personal_bests(
     options: &Options,
     backend: &impl Backend,
     saved: Option<Saved>,
-    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    observe: &mut Observer<'_>,
 ) -> Result<(Outcome, Vec<PersonalBest>)> {
     fn of<T: Number>(
         problem: &Problem,
         options: &Options,
         backend: &impl Backend,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         let mut run = Run::<_, T>::new(problem, options, backend)?;
         run.state.personal_bests = Some(Vec::new());
@@ -131,7 +134,7 @@ pub(super) fn run_among(
     backend: &impl Backend,
     exchange: &dyn Exchange,
     saved: Option<Saved>,
-    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    observe: &mut Observer<'_>,
 ) -> Result<Outcome> {
     let options = &options.settled_on(problem, backend);
     islands::check_shared(options)?;
@@ -145,14 +148,14 @@ pub(super) fn run(
     options: &Options,
     backend: &impl Backend,
     saved: Option<Saved>,
-    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    observe: &mut Observer<'_>,
 ) -> Result<Outcome> {
     fn of<T: Number>(
         problem: &Problem,
         options: &Options,
         backend: &impl Backend,
         saved: Option<Saved>,
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<Outcome> {
         let run = Run::<_, T>::new(problem, options, backend)?;
         Ok(run.go(saved, observe)?.0)
@@ -759,7 +762,7 @@ impl<'a, B: Backend, T: Number> Run<'a, B, T> {
     pub fn go(
         mut self,
         saved: Option<Saved>,
-        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<(Outcome, Vec<PersonalBest>)> {
         let mut batch = 1;
         let mut told = self.state.history.len();

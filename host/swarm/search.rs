@@ -5,7 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use super::{
     AskTell, Batched, Coefficients, Edge, Exchange, Islands, Mode, Neighbourhood, Options, Outcome,
     Points, Polish, Precision, Problem, Progress, Randomness, Restart, Rule, Saved, Schedule,
-    Searches, Start, options::Chosen, run,
+    Searches, Start,
+    options::Chosen,
+    run::{self, Observer},
 };
 use crate::{
     Error, Result, Verdict,
@@ -424,7 +426,7 @@ impl Search {
         backend: &impl Backend,
         mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
-        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        let observe: &mut Observer<'_> = &mut |progress| observe(progress).into_control_flow();
         run::run(&self.problem, &self.decided()?, backend, self.saved, observe)
     }
 
@@ -459,7 +461,7 @@ impl Search {
         exchange: &impl Exchange,
         mut observe: impl FnMut(&Progress) -> V,
     ) -> Result<Outcome> {
-        let observe = |progress: &Progress| observe(progress).into_control_flow();
+        let observe: &mut Observer<'_> = &mut |progress| observe(progress).into_control_flow();
         run::run_among(&self.problem, &self.decided()?, backend, exchange, self.saved, observe)
     }
 }

@@ -5,10 +5,7 @@
 //! counts alone, so the result does not depend on the machine's speed, unless a time limit or the
 //! observer ends the run.
 
-use std::{
-    ops::ControlFlow,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use flockwork_device::{
     random::philox,
@@ -24,6 +21,7 @@ use super::{
     Variable, descent,
     outcome::{LOOK_EVERY, Worth, no_best, reported, sign},
     relaxation::{Relaxation, share},
+    run::Observer,
     saved,
     state::Course,
 };
@@ -164,7 +162,7 @@ pub(super) fn run(
     backend: &impl Backend,
     resumed: Option<(Course, Vec<Vec<f64>>)>,
     saved: Option<Saved>,
-    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    observe: &mut Observer<'_>,
 ) -> Result<Outcome> {
     let called = Instant::now();
     options.check()?;
@@ -239,7 +237,7 @@ impl Run<'_> {
         mut searches: Box<dyn Lanes>,
         plan: &Plan<f64>,
         saved: Option<Saved>,
-        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<Outcome> {
         let worth = Worth::of::<f64>(self.problem);
         let seconds = self.options.stop.seconds;

@@ -58,7 +58,7 @@ use crate::{
 pub use self::{
     fits::Fits,
     shard::{Merged, Shard},
-    solver::ManySolver,
+    solver::{ManySolver, SolvesIn},
     stack::Stack,
 };
 pub use flockwork_device::fit::many::End;
@@ -703,6 +703,7 @@ impl<T: Number> Many<T> {
         self.run_again(backend, &mut fits, begun, &mut |done, all| {
             watch(done, all).into_control_flow()
         })?;
+        fits.backend = backend.description();
         Ok(fits)
     }
 
@@ -734,12 +735,16 @@ impl<T: Number> Many<T> {
             let (found, expected) = (fits.len(), self.stack.sets());
             return Err(Error::Length { what: "the results to be replaced", found, expected });
         }
-        self.run_again(backend, fits, begun, &mut |done, all| watch(done, all).into_control_flow())
+        self.run_again(backend, fits, begun, &mut |done, all| {
+            watch(done, all).into_control_flow()
+        })?;
+        fits.backend = backend.description();
+        Ok(())
     }
 
     fn run_again(
         &self,
-        backend: &impl ManySolver,
+        backend: &dyn SolvesIn<T>,
         fits: &mut Fits<T>,
         begun: Instant,
         watch: &mut Watch<'_>,
@@ -758,7 +763,7 @@ impl<T: Number> Many<T> {
             let known = self.known();
             let begin = self.starting_points(known.as_ref());
             let job = self.job(&begin, known.as_ref())?;
-            backend.solve(&job, &mut fits.room, &mut |done, all| {
+            backend.solve_in(&job, &mut fits.room, &mut |done, all| {
                 let verdict = watch(done, all);
                 interrupted |= verdict.is_break() && done < all;
                 verdict
@@ -773,7 +778,6 @@ impl<T: Number> Many<T> {
                 let _ = asked(all, all);
             }
         }
-        fits.backend = backend.description();
         fits.elapsed = begun.elapsed();
         fits.interrupted = interrupted;
         Ok(())

@@ -18,7 +18,7 @@ use super::{
     Fits, Job, Many, Watch,
     held::{Held, Room},
     is_robust,
-    solver::Solves,
+    solver::SolvesIn,
 };
 use crate::{Error, Result, backend::Number, fit::quantile};
 
@@ -104,7 +104,7 @@ impl<T: Number> Search<T> {
 pub(super) fn profiles<T: Number>(
     many: &Many<T>,
     level: f64,
-    backend: &impl Solves,
+    backend: &dyn SolvesIn<T>,
     fits: &Fits<T>,
     watch: &mut Watch<'_>,
 ) -> Result<(Vec<T>, bool)> {
@@ -209,7 +209,7 @@ fn held<T: Number>(
     job: &Job<'_, T>,
     parameter: usize,
     searches: &[Search<T>],
-    backend: &impl Solves,
+    backend: &dyn SolvesIn<T>,
     watch: &mut Watch<'_>,
 ) -> Result<Option<Room<T>>> {
     let sets = searches.len();
@@ -241,7 +241,7 @@ fn held<T: Number>(
     };
     let mut is_ended = watch(0, 0).is_break();
     if !is_ended {
-        backend.solve(&part, &mut room, &mut |done, all| {
+        backend.solve_in(&part, &mut room, &mut |done, all| {
             let verdict = watch(done, all);
             is_ended |= verdict.is_break();
             verdict

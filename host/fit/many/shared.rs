@@ -26,7 +26,7 @@ use super::{
     cpu::{sums, sums_width},
     held::{Held, Room},
     is_robust,
-    solver::Solves,
+    solver::SolvesIn,
 };
 use crate::{
     Error, Result,
@@ -52,7 +52,7 @@ const MOST_DAMPING: f64 = 1e12;
 /// Fits all data sets together, into the room for their results. Returns whether it was ended before.
 pub(super) fn run<T: Number>(
     many: &Many<T>,
-    backend: &impl Solves,
+    backend: &dyn SolvesIn<T>,
     room: &mut Room<T>,
     watch: &mut Watch<'_>,
 ) -> Result<bool> {
@@ -340,7 +340,7 @@ impl<'a, T: Number> Joint<'a, T> {
         &self,
         many: &Many<T>,
         shared: &[f64],
-        backend: &impl Solves,
+        backend: &dyn SolvesIn<T>,
         room: &mut Room<T>,
         watch: &mut Watch<'_>,
     ) -> Result<ControlFlow<()>> {
@@ -366,7 +366,7 @@ impl<'a, T: Number> Joint<'a, T> {
         let places = held.starting_points(known.as_ref());
         let mut flow = ControlFlow::Continue(());
         let job = held.job(&places, known.as_ref())?;
-        backend.solve(&job, room, &mut |done, all| {
+        backend.solve_in(&job, room, &mut |done, all| {
             let verdict = watch(done.min(all - 1), all);
             if verdict.is_break() {
                 flow = verdict;
@@ -380,7 +380,7 @@ impl<'a, T: Number> Joint<'a, T> {
     fn beginning(
         &self,
         many: &Many<T>,
-        backend: &impl Solves,
+        backend: &dyn SolvesIn<T>,
         watch: &mut Watch<'_>,
     ) -> Result<Option<Vec<f64>>> {
         let all = many.stack.sets();
@@ -405,7 +405,7 @@ impl<'a, T: Number> Joint<'a, T> {
 
         // What each would have alone.
         let mut asked = |_: usize, _: usize| watch(0, all);
-        backend.solve(&few_job, &mut room, &mut asked)?;
+        backend.solve_in(&few_job, &mut room, &mut asked)?;
         if asked(0, 0).is_break() {
             return Ok(None);
         }

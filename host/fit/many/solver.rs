@@ -28,6 +28,25 @@ pub trait Solves: Backend {
     }
 }
 
+/// A back end that fits in one precision: what takes one is compiled once for all.
+pub trait SolvesIn<T: Number> {
+    /// As [`Backend::cpu`].
+    fn cpu(&self) -> Result<Cpu>;
+
+    /// As [`Solves::solve`].
+    fn solve_in(&self, job: &Job<'_, T>, room: &mut Room<T>, watch: &mut Watch<'_>) -> Result<()>;
+}
+
+impl<B: Solves, T: Number> SolvesIn<T> for B {
+    fn cpu(&self) -> Result<Cpu> {
+        Backend::cpu(self)
+    }
+
+    fn solve_in(&self, job: &Job<'_, T>, room: &mut Room<T>, watch: &mut Watch<'_>) -> Result<()> {
+        Solves::solve(self, job, room, watch)
+    }
+}
+
 impl Solves for Cpu {
     fn solve<T: Number>(
         &self,

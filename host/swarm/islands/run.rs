@@ -7,7 +7,6 @@
 
 use std::{
     mem,
-    ops::ControlFlow,
     time::{Duration, Instant},
 };
 
@@ -26,7 +25,7 @@ use crate::{
         Checkpoint, Options, Outcome, Precision, Problem, Progress, Sample, Saved, Start,
         StopReason, descent,
         outcome::{Worth, no_best, reported, sign},
-        run::{in_f64, is_at_target, next_batch, nth_seed},
+        run::{Observer, in_f64, is_at_target, next_batch, nth_seed},
         saved, start,
     },
 };
@@ -51,7 +50,7 @@ pub fn run(
     backend: &impl Backend,
     exchange: &dyn Exchange,
     (resumed, saved): (Option<&Checkpoint>, Option<Saved>),
-    observe: impl FnMut(&Progress) -> ControlFlow<()>,
+    observe: &mut Observer<'_>,
 ) -> Result<Outcome> {
     fn of<T: Number>(
         problem: &Problem,
@@ -59,7 +58,7 @@ pub fn run(
         backend: &impl Backend,
         exchange: &dyn Exchange,
         (resumed, saved): (Option<&Checkpoint>, Option<Saved>),
-        observe: impl FnMut(&Progress) -> ControlFlow<()>,
+        observe: &mut Observer<'_>,
     ) -> Result<Outcome> {
         let run = Run::<T>::new(problem, options, backend, exchange, resumed)?;
         run.go(saved, observe)
@@ -214,11 +213,7 @@ impl<'a, T: Number> Run<'a, T> {
     }
 
     /// Runs to the end.
-    fn go(
-        mut self,
-        saved: Option<Saved>,
-        mut observe: impl FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome> {
+    fn go(mut self, saved: Option<Saved>, observe: &mut Observer<'_>) -> Result<Outcome> {
         let worth = Worth::of::<T>(self.problem);
         let mut batch = 1;
         let mut told = self.course.history.len();
