@@ -147,6 +147,14 @@ def test_many_fits_take_what_one_takes():
         ("no parameter", [1, 2], [[1, 2]], "a*x", {"shared": ["b"]}),
         ("not fixed", [1, 2], [[1, 2]], "a*x", {"shared": "a", "fixed": {"a": 1}}),
         ("robust", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "loss": "huber"}),
+        ("'a' shared", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "shared": "a"}),
+        ("level is None", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "level": None}),
+        ("level is '0.9'", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "level": "0.9"}),
+        ("iterations is 1.5", [1, 2, 3], [[1, 2, 4]], "a*x", {"iterations": 1.5}),
+        ("iterations is 0", [1, 2, 3], [[1, 2, 4]], "a*x", {"iterations": 0}),
+        ("tolerance is 'a'", [1, 2, 3], [[1, 2, 4]], "a*x", {"tolerance": "a"}),
+        ("at least one", [1, 2, 3], np.empty((0, 3)), "a*x", {}),
+        ("at least one", [], np.empty((3, 0)), "a*x", {}),
         ("finite", [1, np.nan], [1, 2], "a*x", {}),
         ("for y of", [1, 2, 3], [[1, 2]], "a*x", {}),
         ("probability", [1, 2, 3], [1, 2, 4], "a*x", {"level": 2}),
@@ -165,6 +173,9 @@ def test_types_are_told():
         fw.fit([1, 2], [1, 2], lambda x, a: a * x)
     with pytest.raises(TypeError, match="mapping"):
         fw.fit([1, 2], [1, 2], "a*x", bounds=[(0, 1)])
+    for shared in (None, True, b"a", [1]):
+        with pytest.raises(TypeError, match="name of a parameter"):
+            fw.fit([1, 2], [[1, 2]], "a*x", shared=shared)
 
 
 def test_masks_and_columns_that_are_not_named():

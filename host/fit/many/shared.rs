@@ -6,8 +6,9 @@
 //! it, as much as the data sets' own steps. Known as *global analysis*: Knutson, Beechem and Brand,
 //! Chemical Physics Letters 102 (1983) 501.
 //!
-//! Where to begin is found from some of the data sets: each is fitted with a value of its own for what is
-//! to be shared, and these values are tried for all. With the best of them held fixed, all data sets are
+//! Where to begin is found from some of the data sets, those whose targets differ most and as many from all
+//! over: each is fitted with a value of its own for what is to be shared, and these values are tried for all
+//! of them. With the best of them held fixed, all data sets are
 //! fitted as without sharing, on whatever back end; from there the descent goes on with all parameters, on
 //! the CPU, in `f64`. Sums over data sets are taken in chunks of [`CHUNK`], one after the other, so the bits
 //! do not depend on the number of threads.
@@ -27,6 +28,7 @@ use super::{
     held::{Held, Room},
     is_robust,
     solver::SolvesIn,
+    stack::Stack,
 };
 use crate::{
     Error, Result,
@@ -57,16 +59,28 @@ pub(super) fn run<T: Number>(
     watch: &mut Watch<'_>,
 ) -> Result<bool> {
     let cpu = backend.cpu()?;
+    let sets = many.stack.sets();
+    let differing = differing(&cpu, &many.stack);
+    let apart = many.apart();
     let known = many.known();
     let places = many.starting_points(known.as_ref());
     let job = many.job(&places, known.as_ref())?;
+    if !job.settings.is_linear() && differing.iter().all(|&differing| differing == 0.0) {
+        // Equal targets tell nothing of what is shared: each data set says so.
+        let job = apart.job(&places, known.as_ref())?;
+        let mut flow = ControlFlow::Continue(());
+        backend.solve_in(&job, room, &mut |done, all| {
+            flow = watch(done, all);
+            flow
+        })?;
+        return Ok(flow.is_break());
+    }
     let joint = Joint::new(&cpu, &job, &many.numbers_of_shared());
-    let sets = many.stack.sets();
     let not_fitted = |room: &mut Room<T>| {
         room.numbers.numbers_mut().fill(T::nearest(f64::NAN));
         room.words.numbers_mut().fill(End::NotFitted as u32);
     };
-    let Some(mut shared) = joint.beginning(many, backend, watch)? else {
+    let Some(mut shared) = joint.beginning(many, &differing, backend, watch)? else {
         not_fitted(room);
         return Ok(true);
     };
@@ -111,6 +125,54 @@ pub(super) fn run<T: Number>(
         let _ = watch(sets, sets);
     }
     Ok(interrupted)
+}
+
+/// How much the targets of each data set differ among themselves: the weighted sum of squares about their
+/// mean, 0 where all are equal.
+fn differing<T: Number>(cpu: &Cpu, stack: &Stack<T>) -> Vec<f64> {
+    let of = |set: usize| {
+        let (targets, weights) = (stack.targets(set), stack.weights(set));
+        let weight = |row: usize| weights.get(row).map_or(1.0, |weight| weight.to_f64());
+        let rows = || {
+            let rows = targets.iter().enumerate().map(|(row, y)| (y.to_f64(), weight(row)));
+            rows.filter(|(y, weight)| y.is_finite() && *weight > 0.0)
+        };
+        let (least, greatest) = rows()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), (y, _)| {
+                (low.min(y), high.max(y))
+            });
+        if least >= greatest {
+            return 0.0;
+        }
+        let (sum, all) =
+            rows().fold((0.0, 0.0), |(sum, all), (y, weight)| (sum + weight * y, all + weight));
+        rows().map(|(y, weight)| weight * (y - sum / all).powi(2)).sum()
+    };
+    cpu.install(|| (0..stack.sets()).into_par_iter().map(of).collect())
+}
+
+/// The numbers of a few data sets, in order: those that differ most, and as many from all over. Where most of a
+/// plate's wells are empty, the first ones tell what is shared.
+fn telling(differing: &[f64], few: usize) -> Vec<usize> {
+    let all = differing.len();
+    if all <= few {
+        return (0..all).collect();
+    }
+    let mut by_difference: Vec<usize> = (0..all).collect();
+    by_difference
+        .sort_by(|&one, &other| differing[other].total_cmp(&differing[one]).then(one.cmp(&other)));
+    let evenly = few / 2;
+    let mut numbers: Vec<usize> = (0..evenly).map(|nth| nth * all / evenly).collect();
+    for number in by_difference {
+        if numbers.len() == few {
+            break;
+        }
+        if !numbers.contains(&number) {
+            numbers.push(number);
+        }
+    }
+    numbers.sort_unstable();
+    numbers
 }
 
 impl<T: Number> Many<T> {
@@ -380,6 +442,7 @@ impl<'a, T: Number> Joint<'a, T> {
     fn beginning(
         &self,
         many: &Many<T>,
+        differing: &[f64],
         backend: &dyn SolvesIn<T>,
         watch: &mut Watch<'_>,
     ) -> Result<Option<Vec<f64>>> {
@@ -391,9 +454,10 @@ impl<'a, T: Number> Joint<'a, T> {
             let of = |&nth: &usize| median(given.iter().map(|values| values[nth].to_f64()));
             return Ok(Some(self.shared.iter().map(of).collect()));
         }
-        let some = all.min(FEW);
+        let numbers = telling(differing, FEW);
+        let some = numbers.len();
         let mut few = many.clone();
-        few.stack = many.stack.some((0..some).map(|nth| nth * all / some));
+        few.stack = many.stack.some(numbers.iter().copied());
         let mut room = Room {
             numbers: Held::zeroed(some * self.job.width())?,
             words: Held::zeroed(some * WORDS)?,

@@ -406,6 +406,17 @@ _ENDS = (
 )
 
 
+def _names(option: str, given: Any) -> list[str]:
+    """The names of parameters: one, or several."""
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, Iterable) and not isinstance(given, bytes):
+        names = list(given)
+        if all(isinstance(name, str) for name in names):
+            return names
+    raise TypeError(f"{option} is {given!r}; it must be the name of a parameter, or several names")
+
+
 class OneOfMany(NamedTuple):
     """One of `ManyFits`."""
 
@@ -718,7 +729,8 @@ def fit(
     fixed : mapping, optional
         From names to values that are not looked for.
     shared : str or iterable of str
-        Of many fits: parameters of which all have the same value, fitted to all of them together.
+        Of many fits: parameters of which all have the same value, fitted to all of them together. Not
+        with `profile`.
     p0 : array_like, optional
         Of many fits: starting values in place of a search, of shape (parameters,) or (fits,
         parameters).
@@ -735,7 +747,8 @@ def fit(
     level : float
         Of intervals; of many fits, of those by profile likelihood.
     profile : bool
-        Whether to calculate intervals by profile likelihood too: the `profile` of the result.
+        Whether to calculate intervals by profile likelihood too: the `profile` of the result. With the
+        loss "squares" or, of many fits, `poisson`.
     sizes : mapping, optional
         Of a built-in model: as ``{"terms": 2}``.
     starts : int, optional
@@ -805,7 +818,12 @@ def fit(
         if targets.ndim not in (1, 2):
             accepted = "(n,), or (fits, n) for many fits"
         raise ValueError(f"y has the shape {targets.shape}; it must be {accepted}")
-    shared = [shared] if isinstance(shared, str) else [str(name) for name in shared]
+    if targets.size == 0:
+        raise ValueError(f"y has the shape {targets.shape}; there must be at least one number")
+    shared = _names("shared", shared)
+    level = number("level", level)
+    tolerance = None if tolerance is None else number("tolerance", tolerance)
+    iterations = None if iterations is None else whole("iterations", iterations, 1)
     common: dict[str, Any] = {
         "sizes": {str(name): int(size) for name, size in (sizes or {}).items()},
         "bounds": _bounds(bounds),
@@ -822,6 +840,11 @@ def fit(
             raise ValueError("options is an option of a single fit")
         if poisson and loss != "squares":
             raise ValueError(f"loss is {loss!r}; counts have a likelihood of their own: leave it out")
+        if profile and shared:
+            raise ValueError(
+                f"profile is True with {shared[0]!r} shared; it must be False there: what is shared has "
+                "standard errors"
+            )
         if level != 0.95 and not profile:
             raise ValueError("level is that of profile=True; without, many fits have interval(level)")
         if rng is not None:

@@ -354,3 +354,43 @@ fn a_run_can_be_ended() {
     let found = cut.parameters(0)[rate];
     assert!(found.is_nan() || (found - whole.parameters(0)[rate]).abs() < 0.5, "{found}");
 }
+
+/// Few wells of a plate have anything in them, in whatever rows they lie.
+#[test]
+fn what_is_shared_is_found_from_the_data_sets_that_tell_it() {
+    let (sets, full) = (300, 6);
+    let noise = |at: usize| 0.05 * (0..6).map(|n| share(7 + 6 * at + n) - 0.5).sum::<f64>();
+    for seed in 0..12 {
+        let is_full = |set: usize| (0..full).any(|n| set == (seed * 37 + n * 41 + 13) % sets);
+        let (mut times, mut signals) = (Vec::new(), Vec::new());
+        for at in 0..sets * 2 * ROWS {
+            let (set, t) = (at / (2 * ROWS), 0.2 * (at % (2 * ROWS)) as f64);
+            if set == 0 {
+                times.push(t);
+            }
+            let signal = if is_full(set) { 3.0 * (-RATE * t).exp() } else { 0.0 };
+            signals.push(signal + noise(at + 100_003 * seed));
+        }
+        let stack = Stack::new(1, times, signals).unwrap();
+        let many = Many::new(OffsetExponentials, stack).unwrap().shared("rate1").unwrap();
+        let fits = run(&many);
+        let rate = fits.names().iter().position(|name| name == "rate1").unwrap();
+        let (found, error) = (fits.parameters(0)[rate], fits.errors(0)[rate]);
+        assert!((found - RATE).abs() < 5.0 * error && error < 0.05, "{seed}: {found} {error}");
+    }
+}
+
+#[test]
+fn equal_targets_tell_nothing_of_what_is_shared() {
+    let stack = Stack::new(1, vec![0.0, 1.0, 2.0, 3.0, 4.0], vec![3.0; 15]).unwrap();
+    let many = Many::from_formula(&formula(), stack.clone()).unwrap();
+    let fits = run(&many.clone().shared("rate").unwrap());
+    assert_eq!(fits.count(End::Constant), 3);
+    equal_fits(&fits, &run(&many), "apart");
+    // A linear model has one answer for them.
+    let line = Formula::parse("a + b*x").unwrap();
+    let many = Many::from_formula(&line, stack).unwrap().shared("b").unwrap();
+    let fits = run(&many);
+    assert_eq!(fits.count(End::Converged), 3);
+    assert!((fits.parameters(1)[0] - 3.0).abs() < 1e-12);
+}
