@@ -230,7 +230,8 @@ pub struct Estimate {
     #[serde(serialize_with = "ends", deserialize_with = "maybe_ends")]
     pub confidence: (f64, f64),
     /// Its confidence interval by [profile likelihood](super::Fit::profile), if asked for. An end
-    /// is NaN where the sum of squares does not grow enough, or not before a given bound.
+    /// is NaN where the sum of squares does not grow enough, or not before a given bound; so is that on
+    /// the side of the bound that the value is at.
     #[serde(serialize_with = "profile_ends", deserialize_with = "maybe_profile_ends")]
     pub profile: Option<(f64, f64)>,
     /// Its bounds; twice the value if that was given. In JSON an infinite one is `null`.

@@ -280,12 +280,27 @@ impl Fit {
                 };
                 ends.profile = Some((end(-1.0), end(1.0)));
             };
+            // Away from the bound. There is no standard error to step by, as of many fits.
+            let one_sided = |j: usize, ends: &mut Estimate| {
+                let Some(nth) = target.free.iter().position(|&free| free == j) else { return };
+                let step = 0.1 * ends.value.abs().max(1e-3) / reach;
+                let growth = (sum_of_squares, scale, reach);
+                let end = |step: f64, is_at_bound: bool| match is_at_bound {
+                    true => f64::NAN,
+                    false => self.profiled(&squares, parameters, j, step, growth, &|_| 0.0),
+                };
+                let (lower, upper) = (target.lower[nth], target.upper[nth]);
+                let low = end(-step, ends.value <= lower);
+                ends.profile = Some((low, end(step, ends.value >= upper)));
+            };
             for (j, ends) in estimates.iter_mut().enumerate() {
                 if target.watch.is_over() {
                     break;
                 }
-                if ends.status == Status::Estimated {
-                    whole(j, ends);
+                match ends.status {
+                    Status::Estimated => whole(j, ends),
+                    Status::AtBound => one_sided(j, ends),
+                    _ => {}
                 }
                 // An end found while time ran out is not the end of an interval.
                 if target.watch.is_over() {

@@ -320,3 +320,9 @@ def test_many_fits_have_intervals_by_profile():
             width = alone[name][1] - alone[name][0]
             assert np.allclose(fits.profile[nth, place], alone[name], atol=1e-5 * width)
     assert fw.fit(x, rows, FORMULA).profile is None
+    # A value at its bound has an end on the other side.
+    bounds = {"rate": (1.01 * float(fits.params["rate"][0]), 10.0)}
+    many = fw.fit(x, rows[:1], FORMULA, profile=True, bounds=bounds).profile[0, fits.names.index("rate")]
+    alone = fw.fit(x, rows[0], FORMULA, profile=True, bounds=bounds).profile["rate"]
+    assert np.isnan(many[0]) and np.isnan(alone[0])
+    assert np.isclose(many[1], alone[1], rtol=1e-6)
