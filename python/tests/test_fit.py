@@ -149,7 +149,7 @@ def test_many_fits_take_what_one_takes():
         ("robust", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "loss": "huber"}),
         ("'a' shared", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "shared": "a"}),
         ("level is None", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "level": None}),
-        ("level is '0.9'", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "level": "0.9"}),
+        ("level is 'high'", [1, 2, 3], [[1, 2, 4]], "a*x", {"profile": True, "level": "high"}),
         ("iterations is 1.5", [1, 2, 3], [[1, 2, 4]], "a*x", {"iterations": 1.5}),
         ("iterations is 0", [1, 2, 3], [[1, 2, 4]], "a*x", {"iterations": 0}),
         ("tolerance is 'a'", [1, 2, 3], [[1, 2, 4]], "a*x", {"tolerance": "a"}),
