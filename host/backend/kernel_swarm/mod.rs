@@ -52,7 +52,7 @@ const FEWEST_ITERATIONS: u32 = 4;
 const AT_ONCE: u32 = 64;
 
 /// Threads of a block that looks through a part of the swarm for migrants.
-const LOOKING: u32 = 1024;
+const LOOKING: u32 = 512;
 
 /// The kernels that do not depend on the function.
 struct Kernels<M: Machine, T: Number> {
