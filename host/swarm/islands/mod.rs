@@ -61,10 +61,10 @@ named! {
 /// use flockwork::{objective::Rastrigin, swarm::{Islands, Problem, Search}};
 ///
 /// let problem = Problem::new(Rastrigin, 5)?.shifted(1)?;
-/// let search = Search::new(problem).particles(64).iterations(300).islands(Islands::of(4));
+/// let search = Search::new(problem).particles(64).iterations(600).islands(Islands::of(4));
 /// let outcome = search.run()?;
 /// assert!(outcome.value < 1e-3 && outcome.island.is_some_and(|island| island < 4));
-/// assert_eq!(outcome.evaluations, 4 * 64 * 301);
+/// assert_eq!(outcome.evaluations, 4 * 64 * 601);
 /// # Ok::<(), flockwork::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
