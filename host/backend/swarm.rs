@@ -1,6 +1,9 @@
 //! A swarm on a back end: its operations, its state, and the checks against misuse.
 
-use std::time::{Duration, Instant};
+use std::{
+    iter,
+    time::{Duration, Instant},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -436,6 +439,25 @@ pub struct Migrant<T> {
     pub fitness: T,
     /// Its position: `dims` numbers.
     pub position: Vec<T>,
+}
+
+impl<T: Copy> Migrant<T> {
+    /// Of each its fitness and its position, one after the other: as kernels, files and messages have them.
+    pub(crate) fn to_numbers<'a>(migrants: impl IntoIterator<Item = &'a Self>) -> Vec<T>
+    where
+        T: 'a,
+    {
+        let one = |Self { fitness, position }: &'a Self| {
+            iter::once(*fitness).chain(position.iter().copied())
+        };
+        migrants.into_iter().flat_map(one).collect()
+    }
+
+    /// The inverse, for positions of `dims` numbers.
+    pub(crate) fn of_numbers(numbers: &[T], dims: usize) -> impl Iterator<Item = Self> {
+        let one = |one: &[T]| Self { fitness: one[0], position: one[1..].to_vec() };
+        numbers.chunks_exact(1 + dims).map(one)
+    }
 }
 
 /// Summary of a swarm after some iteration.

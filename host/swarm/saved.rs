@@ -309,9 +309,7 @@ pub(super) fn write_islands<T: Number>(
         samples: course.history.len(),
         ..Header::of(saved, problem, options)
     };
-    let under_way = states.iter().flat_map(|state| &state.arriving);
-    let under_way: Vec<T> =
-        under_way.flat_map(|one| [&[one.fitness], &*one.position].concat()).collect();
+    let under_way = Migrant::to_numbers(states.iter().flat_map(|state| &state.arriving));
     let states = || states.iter().map(|state| &state.swarm);
     let all = |of: fn(&Snapshot<T>) -> &Vec<T>| states().flat_map(of).copied().collect();
     let counts =
@@ -640,9 +638,7 @@ impl Checkpoint {
             (0..count).map(|nth| heard(nth) * islands.migrants as usize).collect();
         let under_way: Vec<T> =
             self.numbers("migrants", migrants.iter().sum::<usize>() * (1 + dims))?;
-        let mut under_way = under_way
-            .chunks_exact(1 + dims)
-            .map(|one| Migrant { fitness: one[0], position: one[1..].to_vec() });
+        let mut under_way = Migrant::of_numbers(&under_way, dims);
         let state = |nth: usize| Snapshot {
             iteration,
             positions: positions[nth * all..][..all].to_vec(),

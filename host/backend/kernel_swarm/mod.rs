@@ -450,21 +450,18 @@ impl<M: Machine + 'static, T: Number> Swarm<T> for KernelSwarm<M, T> {
 
     fn emigrants(&mut self) -> Result<Vec<Migrant<T>>> {
         let Some(emigrants) = &mut self.emigrants else { return Ok(Vec::new()) };
-        let each = 1 + self.plan.dims() as usize;
-        let words = emigrants.received(self.emigrated as usize * each)?;
-        let migrant = |one: &[T]| Migrant { fitness: one[0], position: one[1..].to_vec() };
-        Ok(words.chunks_exact(each).map(migrant).collect())
+        let dims = self.plan.dims() as usize;
+        let numbers = emigrants.received(self.emigrated as usize * (1 + dims))?;
+        Ok(Migrant::of_numbers(numbers, dims).collect())
     }
 
     fn immigrate(&mut self, migrants: &[Migrant<T>]) -> Result<()> {
         super::check_immigrants(&self.plan, self.begun, migrants)?;
         self.catch_up()?;
         let (machine, state) = (&self.machine, &self.buffers);
-        let words =
-            migrants.iter().flat_map(|one| [one.fitness].into_iter().chain(one.position.clone()));
-        let words: Vec<T> = words.collect();
-        let immigrants = Crossing::of(&mut self.immigrants, machine, words.len())?;
-        immigrants.send_in(&words)?;
+        let numbers = Migrant::to_numbers(migrants);
+        let immigrants = Crossing::of(&mut self.immigrants, machine, numbers.len())?;
+        immigrants.send_in(&numbers)?;
         let count = migrants.len() as u32;
         // SAFETY: as in `motion`; nobody is fresh after `catch_up`, the immigrants live as long as `self`,
         // and the board has a place for each block.

@@ -61,12 +61,12 @@ pub(super) fn run<T: Number>(
     let cpu = backend.cpu()?;
     let sets = many.stack.sets();
     let differing = differing(&cpu, &many.stack);
-    let apart = many.apart();
     let known = many.known();
     let places = many.starting_points(known.as_ref());
     let job = many.job(&places, known.as_ref())?;
     if !job.settings.is_linear() && differing.iter().all(|&differing| differing == 0.0) {
         // Equal targets tell nothing of what is shared: each data set says so.
+        let apart = many.apart();
         let job = apart.job(&places, known.as_ref())?;
         let mut flow = ControlFlow::Continue(());
         backend.solve_in(&job, room, &mut |done, all| {

@@ -580,21 +580,15 @@ fn start_of(options: &Options, island: u32) -> &Start {
     }
 }
 
-/// Migrants as numbers: of each its fitness and its position.
+/// Migrants as they are sent.
 fn numbers_of<T: Number>(migrants: &[Migrant<T>]) -> Vec<f64> {
-    let one = |Migrant { fitness, position }: &Migrant<T>| {
-        let numbers = [*fitness].into_iter().chain(position.clone());
-        numbers.map(|x| x.to_f64()).collect::<Vec<_>>()
-    };
-    migrants.iter().flat_map(one).collect()
+    Migrant::to_numbers(migrants).into_iter().map(T::to_f64).collect()
 }
 
 /// The inverse.
-fn migrants_of<T: Number>(numbers: &[f64], dims: usize) -> impl Iterator<Item = Migrant<T>> {
-    numbers.chunks_exact(1 + dims).map(|one| Migrant {
-        fitness: T::nearest(one[0]),
-        position: one[1..].iter().map(|&x| T::nearest(x)).collect(),
-    })
+fn migrants_of<T: Number>(numbers: &[f64], dims: usize) -> Vec<Migrant<T>> {
+    let numbers: Vec<T> = numbers.iter().map(|&x| T::nearest(x)).collect();
+    Migrant::of_numbers(&numbers, dims).collect()
 }
 
 /// The state of an island for another process.
@@ -637,5 +631,5 @@ fn from_words<T: Number>(plan: &Plan<T>, iteration: u32, words: &[f64]) -> State
             position: numbers(take(dims)),
         }],
     };
-    State { swarm, arriving: migrants_of(rest, dims).collect() }
+    State { swarm, arriving: migrants_of(rest, dims) }
 }
