@@ -60,11 +60,14 @@ struct SharedCell {
 
 /// Adds an access to the one or two that stand for all of its kind: see [`SharedCell::other_load`].
 fn record(first: &mut Option<Stamp>, other: &mut Option<Stamp>, stamp: Stamp) {
-    let Some(kept) = first.filter(|kept| kept.block_epoch == stamp.block_epoch) else {
-        (*first, *other) = (Some(stamp), None);
-        return;
+    let kept = match first {
+        Some(kept) if kept.block_epoch == stamp.block_epoch => kept,
+        _ => {
+            (*first, *other) = (Some(stamp), None);
+            return;
+        }
     };
-    if other.is_some_and(|other| other.warp() != kept.warp()) {
+    if other.as_ref().is_some_and(|other| other.warp() != kept.warp()) {
         // Already unordered to what anyone does later in this epoch.
     } else if kept.warp() != stamp.warp() {
         *other = Some(stamp);
@@ -100,12 +103,19 @@ impl SharedShadow {
     pub fn load(&mut self, offset: usize, length: usize, stamp: Stamp) -> Result<(), SharedHazard> {
         for word in words(offset, length) {
             let cell = &mut self.cells[word];
-            let Some(store) = cell.store else {
+            if cell.store.is_none() {
                 return Err(SharedHazard::Uninitialised { word });
-            };
-            let stores = [Some(store), cell.atomic, cell.other_atomic];
-            if let Some(earlier) = stores.into_iter().flatten().find(|s| !s.precedes(&stamp)) {
-                return Err(SharedHazard::Race { word, earlier, earlier_store: true });
+            }
+            for earlier in [&cell.store, &cell.atomic, &cell.other_atomic] {
+                if let Some(earlier) = earlier
+                    && !earlier.precedes(&stamp)
+                {
+                    return Err(SharedHazard::Race {
+                        word,
+                        earlier: *earlier,
+                        earlier_store: true,
+                    });
+                }
             }
             record(&mut cell.load, &mut cell.other_load, stamp);
         }
@@ -122,14 +132,16 @@ impl SharedShadow {
         for word in words(offset, length) {
             let cell = &mut self.cells[word];
             for (earlier, earlier_store) in [
-                (cell.store, true),
-                (cell.load, false),
-                (cell.other_load, false),
-                (cell.atomic, true),
-                (cell.other_atomic, true),
+                (&cell.store, true),
+                (&cell.load, false),
+                (&cell.other_load, false),
+                (&cell.atomic, true),
+                (&cell.other_atomic, true),
             ] {
-                if let Some(earlier) = earlier.filter(|earlier| !earlier.precedes(&stamp)) {
-                    return Err(SharedHazard::Race { word, earlier, earlier_store });
+                if let Some(earlier) = earlier
+                    && !earlier.precedes(&stamp)
+                {
+                    return Err(SharedHazard::Race { word, earlier: *earlier, earlier_store });
                 }
             }
             *cell = SharedCell { store: Some(stamp), ..SharedCell::default() };
@@ -330,12 +342,16 @@ impl GlobalShadow {
         };
         for word in words(address, length) {
             let cell = self.cell(word * GRAIN);
-            if let Some(earlier) = cell.store.filter(races) {
-                return Err((earlier, true));
+            if let Some(earlier) = &cell.store
+                && races(earlier)
+            {
+                return Err((*earlier, true));
             }
             if store {
-                if let Some(earlier) = cell.load.filter(races) {
-                    return Err((earlier, false));
+                if let Some(earlier) = &cell.load
+                    && races(earlier)
+                {
+                    return Err((*earlier, false));
                 }
                 *cell = GlobalCell { store: Some(mark), load: None };
             } else {

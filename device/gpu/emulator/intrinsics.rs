@@ -17,22 +17,22 @@ use crate::{
     math::Scalar,
 };
 
-#[inline]
+#[inline(never)]
 pub fn thread_index() -> u32 {
     here("thread::index").thread.thread
 }
 
-#[inline]
+#[inline(never)]
 pub fn block_threads() -> u32 {
     here("thread::block_threads").threads
 }
 
-#[inline]
+#[inline(never)]
 pub fn block_index() -> u32 {
     here("thread::block_index").thread.block
 }
 
-#[inline]
+#[inline(never)]
 pub fn grid_blocks() -> u32 {
     here("thread::grid_blocks").blocks
 }
@@ -166,14 +166,94 @@ pub fn fence(_: Scope) {
 pub trait Access: Copy + 'static {}
 impl<T: Copy + 'static> Access for T {}
 
+// What an access does but for the value is here, apart from its type: a kernel is compiled with whatever runs
+// it, which tests do not optimise.
+
 /// Panics unless the access is aligned to its own size, as the GPU wants it.
 #[track_caller]
-fn check_alignment<T>(address: usize) {
+fn check_alignment(address: usize, bytes: usize) {
     assert!(
-        address.is_multiple_of(size_of::<T>()),
-        "an access of {} bytes at address {address:#x}, which must be a multiple of that",
-        size_of::<T>()
+        address.is_multiple_of(bytes),
+        "an access of {bytes} bytes at address {address:#x}, which must be a multiple of that",
     );
+}
+
+/// A load of `bytes` bytes at `address` of device memory is about to be done.
+#[inline(never)]
+#[track_caller]
+fn before_load(address: usize, bytes: usize) {
+    if let Some(here) = schedule::current() {
+        check_alignment(address, bytes);
+        schedule::visible();
+        if here.check_global {
+            let site = Location::caller();
+            machine(|m| m.global(&here, address, bytes, false, false, site));
+        }
+    }
+}
+
+/// As [`before_load`], through a read-only buffer.
+#[inline(never)]
+#[track_caller]
+fn before_load_read_only(address: usize, bytes: usize) {
+    if let Some(here) = schedule::current() {
+        check_alignment(address, bytes);
+        if here.check_global {
+            let site = Location::caller();
+            machine(|m| m.global_read_only(&here, address, bytes, site));
+        }
+    }
+}
+
+/// As [`before_load`], for a store.
+#[inline(never)]
+#[track_caller]
+fn before_store(address: usize, bytes: usize) {
+    if let Some(here) = schedule::current() {
+        check_alignment(address, bytes);
+        schedule::visible();
+        schedule::progress();
+        if here.check_global {
+            let site = Location::caller();
+            machine(|m| m.global(&here, address, bytes, true, false, site));
+        }
+    }
+}
+
+/// As [`before_load`], for an atomic access. `store`: whether it is of a kind that can store.
+#[inline(never)]
+#[track_caller]
+fn before_atomic(address: usize, bytes: usize, order: Order, store: bool) {
+    let (here, site) = (here("atomic"), Location::caller());
+    check_alignment(address, bytes);
+    schedule::visible();
+    if here.check_global {
+        machine(|m| {
+            // An acquire orders what follows, and a release what precedes, and each this access.
+            if matches!(order, Order::Acquire | Order::AcquireRelease) {
+                m.orders(&here, Order::Acquire);
+            }
+            m.global(&here, address, bytes, store, true, site)?;
+            if matches!(order, Order::Release | Order::AcquireRelease) {
+                m.orders(&here, Order::Release);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// An access to shared memory is about to be done: where its `bytes` bytes at `offset` lie. They are valid for
+/// reads and writes until the lane's next word.
+#[inline(never)]
+#[track_caller]
+fn before_shared(kind: SharedAccess, offset: u32, bytes: usize) -> *mut u8 {
+    let (here, site) = (here(kind.word()), Location::caller());
+    check_alignment(offset as usize, bytes);
+    schedule::visible();
+    if kind.changes() {
+        schedule::progress();
+    }
+    machine(|m| Ok(m.shared(&here, offset, bytes, kind, site)?.as_mut_ptr()))
 }
 
 /// Nothing is to be gained here.
@@ -186,13 +266,7 @@ pub fn opaque(value: u32) -> u32 {
 #[inline]
 #[track_caller]
 pub unsafe fn load_read_only<T: Access>(pointer: *const T) -> T {
-    if let Some(here) = schedule::current() {
-        check_alignment::<T>(pointer.addr());
-        if here.check_global {
-            let site = Location::caller();
-            machine(|m| m.global_read_only(&here, pointer.addr(), size_of::<T>(), site));
-        }
-    }
+    before_load_read_only(pointer.addr(), size_of::<T>());
     // SAFETY: the caller's promise.
     unsafe { pointer.read() }
 }
@@ -205,14 +279,7 @@ pub fn prefetch<T>(_: *const T) {}
 #[inline]
 #[track_caller]
 pub unsafe fn load<T: Access>(pointer: *const T) -> T {
-    if let Some(here) = schedule::current() {
-        check_alignment::<T>(pointer.addr());
-        schedule::visible();
-        if here.check_global {
-            let site = Location::caller();
-            machine(|m| m.global(&here, pointer.addr(), size_of::<T>(), false, false, site));
-        }
-    }
+    before_load(pointer.addr(), size_of::<T>());
     // SAFETY: the caller's promise.
     unsafe { pointer.read() }
 }
@@ -222,15 +289,7 @@ pub unsafe fn load<T: Access>(pointer: *const T) -> T {
 #[inline]
 #[track_caller]
 pub unsafe fn store<T: Access>(pointer: *mut T, value: T) {
-    if let Some(here) = schedule::current() {
-        check_alignment::<T>(pointer.addr());
-        schedule::visible();
-        schedule::progress();
-        if here.check_global {
-            let site = Location::caller();
-            machine(|m| m.global(&here, pointer.addr(), size_of::<T>(), true, false, site));
-        }
-    }
+    before_store(pointer.addr(), size_of::<T>());
     // SAFETY: the caller's promise.
     unsafe { pointer.write(value) }
 }
@@ -241,14 +300,9 @@ pub unsafe fn store<T: Access>(pointer: *mut T, value: T) {
 #[inline]
 #[track_caller]
 pub unsafe fn shared_load<T: Access>(offset: u32) -> T {
-    let (here, site) = (here("shared::Shared::load"), Location::caller());
-    check_alignment::<T>(offset as usize);
-    schedule::visible();
-    machine(|m| {
-        let bytes = m.shared(&here, offset, size_of::<T>(), SharedAccess::Load, site)?;
-        // SAFETY: the slice has the size of `T`; its bytes are a `T` by the caller's promise.
-        Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
-    })
+    let from = before_shared(SharedAccess::Load, offset, size_of::<T>()).cast::<T>();
+    // SAFETY: as many bytes lie there, which are a `T` by the caller's promise.
+    unsafe { from.read_unaligned() }
 }
 
 /// # Safety
@@ -256,31 +310,19 @@ pub unsafe fn shared_load<T: Access>(offset: u32) -> T {
 #[inline]
 #[track_caller]
 pub unsafe fn shared_store<T: Access>(offset: u32, value: T) {
-    let (here, site) = (here("shared::Shared::store"), Location::caller());
-    check_alignment::<T>(offset as usize);
-    schedule::visible();
-    schedule::progress();
-    machine(|m| {
-        let bytes = m.shared(&here, offset, size_of::<T>(), SharedAccess::Store, site)?;
-        // SAFETY: the slice has the size of `T`, and is ours to write.
-        unsafe { bytes.as_mut_ptr().cast::<T>().write_unaligned(value) };
-        Ok(())
-    });
+    let to = before_shared(SharedAccess::Store, offset, size_of::<T>()).cast::<T>();
+    // SAFETY: as many bytes lie there, which are ours to write.
+    unsafe { to.write_unaligned(value) };
 }
 
 /// # Safety
 /// Sound for any argument; the signature is that of real hardware.
+#[inline]
 #[track_caller]
 pub unsafe fn shared_atomic_load(offset: u32) -> u32 {
-    let (here, site) = (here("shared::Shared::atomic_load"), Location::caller());
-    check_alignment::<u32>(offset as usize);
-    schedule::visible();
-    machine(|m| {
-        let bytes = m.shared(&here, offset, size_of::<u32>(), SharedAccess::Atomic, site)?;
-        let mut word = [0; size_of::<u32>()];
-        word.copy_from_slice(bytes);
-        Ok(u32::from_ne_bytes(word))
-    })
+    let from = before_shared(SharedAccess::AtomicLoad, offset, size_of::<u32>()).cast::<u32>();
+    // SAFETY: as many bytes lie there.
+    unsafe { from.read_unaligned() }
 }
 
 /// # Safety
@@ -288,18 +330,13 @@ pub unsafe fn shared_atomic_load(offset: u32) -> u32 {
 #[inline]
 #[track_caller]
 pub unsafe fn shared_fetch_add(offset: u32, value: u32) -> u32 {
-    let (here, site) = (here("shared::Shared::fetch_add"), Location::caller());
-    check_alignment::<u32>(offset as usize);
-    schedule::visible();
-    schedule::progress();
-    machine(|m| {
-        let bytes = m.shared(&here, offset, size_of::<u32>(), SharedAccess::Atomic, site)?;
-        let mut word = [0; size_of::<u32>()];
-        word.copy_from_slice(bytes);
-        let before = u32::from_ne_bytes(word);
-        bytes.copy_from_slice(&before.wrapping_add(value).to_ne_bytes());
-        Ok(before)
-    })
+    let at = before_shared(SharedAccess::FetchAdd, offset, size_of::<u32>()).cast::<u32>();
+    // SAFETY: as many bytes lie there, which are ours to write: no other lane runs until the next word.
+    unsafe {
+        let before = at.read_unaligned();
+        at.write_unaligned(before.wrapping_add(value));
+        before
+    }
 }
 
 /// An integer that atomics work on.
@@ -335,22 +372,7 @@ unsafe fn atomic<T: Atomic>(
     store: bool,
     change: impl FnOnce(T) -> Option<T>,
 ) -> T {
-    let (here, site) = (here("atomic"), Location::caller());
-    check_alignment::<T>(pointer.addr());
-    schedule::visible();
-    if here.check_global {
-        machine(|m| {
-            // An acquire orders what follows, and a release what precedes, and each this access.
-            if matches!(order, Order::Acquire | Order::AcquireRelease) {
-                m.orders(&here, Order::Acquire);
-            }
-            m.global(&here, pointer.addr(), size_of::<T>(), store, true, site)?;
-            if matches!(order, Order::Release | Order::AcquireRelease) {
-                m.orders(&here, Order::Release);
-            }
-            Ok(())
-        });
-    }
+    before_atomic(pointer.addr(), size_of::<T>(), order, store);
     // SAFETY: the caller's promise; no other lane runs until the next word.
     unsafe {
         let before = pointer.read();

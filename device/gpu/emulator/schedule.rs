@@ -560,7 +560,7 @@ impl Machine {
         let checked = match kind {
             SharedAccess::Load => block.shadow.load(start, length, stamp),
             SharedAccess::Store => block.shadow.store(start, length, stamp),
-            SharedAccess::Atomic => block.shadow.atomic(start, stamp),
+            SharedAccess::AtomicLoad | SharedAccess::FetchAdd => block.shadow.atomic(start, stamp),
         };
         match checked {
             Ok(()) => Ok(&mut bytemuck::cast_slice_mut(&mut block.shared)[start..start + length]),
@@ -647,7 +647,24 @@ impl Machine {
 pub(super) enum SharedAccess {
     Load,
     Store,
-    Atomic,
+    AtomicLoad,
+    FetchAdd,
+}
+
+impl SharedAccess {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Load => "shared::Shared::load",
+            Self::Store => "shared::Shared::store",
+            Self::AtomicLoad => "shared::Shared::atomic_load",
+            Self::FetchAdd => "shared::Shared::fetch_add",
+        }
+    }
+
+    /// Whether it could end somebody's waiting.
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Store | Self::FetchAdd)
+    }
 }
 
 /// First byte of a word of shared memory.

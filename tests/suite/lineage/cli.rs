@@ -60,8 +60,11 @@ fn every_work_says_what_it_has() {
 }
 
 #[test]
-fn tables_have_heads_and_rows() {
-    let text = succeeds("bench lineage boudoudouh --brief -b cpu");
+fn tables_have_heads_and_rows_and_charts_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let charts = folder.path().join("a/b");
+    let command = "bench lineage boudoudouh --brief -b cpu --plot";
+    let text = succeeds(&format!("{command} {}", charts.display()));
     for wanted in ["anoir2/psondimension", "### 2 dims: ", "### 64 dims: ", "need a GPU"] {
         assert!(text.contains(wanted), "{wanted:?} is not in: {text}");
     }
@@ -74,6 +77,20 @@ fn tables_have_heads_and_rows() {
         assert!(rows.iter().any(|row| row.contains("main_v7")), "{table}");
         assert!(rows.iter().any(|row| row.contains("flockwork")), "{table}");
     }
+
+    let mut names: Vec<_> =
+        fs::read_dir(&charts).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    let wanted = [16, 2, 32, 64, 8].map(|dims| format!("boudoudouh-{dims}-dims.svg"));
+    assert_eq!(names, wanted.each_ref().map(|name| name.as_str()));
+    let chart = fs::read_to_string(charts.join("boudoudouh-16-dims.svg")).unwrap();
+    for text in ["<svg", "16 dimensions", "main_v2", "main_v7", "flockwork", "5000 x 16"] {
+        assert!(chart.contains(text), "{text:?} is not in: {chart}");
+    }
+    // A file is in the way, which is reported before anything is measured.
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    fails(&format!("{command} {}", file.display()), &["folder", "file"]);
 }
 
 #[test]
@@ -97,27 +114,6 @@ fn unknown_names_get_a_sentence() {
         &["anything", "boudoudouh", "cupso", "hosala", "floyd_warshall"],
     );
     fails("bench lineage boudoudouh --table 3", &["--table", "\"3\"", "2 dims", "64 dims"]);
-}
-
-#[test]
-fn charts_are_drawn() {
-    let folder = tempfile::tempdir().unwrap();
-    let charts = folder.path().join("a/b");
-    let command = "bench lineage boudoudouh --brief -b cpu --plot";
-    succeeds(&format!("{command} {}", charts.display()));
-    let mut names: Vec<_> =
-        fs::read_dir(&charts).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    names.sort();
-    let wanted = [16, 2, 32, 64, 8].map(|dims| format!("boudoudouh-{dims}-dims.svg"));
-    assert_eq!(names, wanted.each_ref().map(|name| name.as_str()));
-    let chart = fs::read_to_string(charts.join("boudoudouh-16-dims.svg")).unwrap();
-    for text in ["<svg", "16 dimensions", "main_v2", "main_v7", "flockwork", "5000 x 16"] {
-        assert!(chart.contains(text), "{text:?} is not in: {chart}");
-    }
-    // A file is in the way, which is reported before anything is measured.
-    let file = folder.path().join("file");
-    fs::write(&file, "").unwrap();
-    fails(&format!("{command} {}", file.display()), &["folder", "file"]);
 }
 
 #[test]
