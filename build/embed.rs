@@ -22,6 +22,9 @@ pub fn packed(
     let facts = facts.map_or_else(|| ptx::facts(text), |facts| Ok(facts.clone()))?;
     let mut modules = ptx::modules(text, &facts)?;
     modules.retain(|module| wanted(&module.facts));
+    for module in &mut modules {
+        module.text = ptx::renumbered(&module.text);
+    }
     packing::write(modules)
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flockwork_archive::{Archive, Kernel, MAGIC};
+use flockwork_archive::{Archive, Kernel, MAGIC, absolute, relative};
 use lzma_rust2::{LzmaOptions, LzmaWriter};
 
 use crate::ptx::{Facts, Module};
@@ -25,9 +25,13 @@ pub fn write(mut modules: Vec<Module>) -> Result<Vec<u8>, String> {
     let mut text = String::new();
     let mut kind = "";
     for module in &modules {
+        let told = relative(&module.text);
+        if absolute(&told) != module.text {
+            return Err(format!("the text of {} cannot be packed", module.entry));
+        }
         // What a build leaves out is of other kinds than what it needs.
         let other = module.entry.split('_').next().unwrap_or_default();
-        if !text.is_empty() && (text.len() + module.text.len() > MOST_TEXT || kind != other) {
+        if !text.is_empty() && (text.len() + told.len() > MOST_TEXT || kind != other) {
             chunks.push(packed(text.as_bytes())?);
             text.clear();
         }
@@ -36,10 +40,10 @@ pub fn write(mut modules: Vec<Module>) -> Result<Vec<u8>, String> {
             name: module.entry.clone(),
             chunk: chunks.len(),
             start: text.len(),
-            length: module.text.len(),
+            length: told.len(),
             facts: module.facts.to_line(),
         });
-        text += &module.text;
+        text += &told;
     }
     if !text.is_empty() {
         chunks.push(packed(text.as_bytes())?);

@@ -259,6 +259,39 @@ pub fn modules(text: &str, facts: &HashMap<String, Facts>) -> Result<Vec<Module>
     Ok(modules)
 }
 
+/// The text with registers and labels numbered in the order in which it names them. Machine code does not
+/// depend on their numbers, and kernels that do the same then have the same text.
+pub fn renumbered(text: &str) -> String {
+    // Of labels that LLVM has named, and of registers by class: numbers by name.
+    let mut labels: HashMap<&str, usize> = HashMap::new();
+    let mut registers: HashMap<&str, HashMap<&str, usize>> = HashMap::new();
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['%', '$']) {
+        out += &rest[..at];
+        rest = &rest[at..];
+        let is_part = |c: &char| c.is_ascii_alphanumeric() || "_$".contains(*c);
+        let end = 1 + rest[1..].chars().take_while(is_part).count();
+        let (name, behind) = rest.split_at(end);
+        let class = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        rest = behind;
+        if name.starts_with('%') && behind.starts_with('<') {
+            // A function's declaration, where numbers begin again.
+            registers.insert(name, HashMap::new());
+        } else if name.starts_with("$L__BB") {
+            let next = labels.len() + 1;
+            out += &format!("$L{}", labels.entry(name).or_insert(next));
+            continue;
+        } else if let Some(numbers) = registers.get_mut(class).filter(|_| class != name) {
+            let next = numbers.len() + 1;
+            out += &format!("{class}{}", numbers.entry(name).or_insert(next));
+            continue;
+        }
+        out += name;
+    }
+    out + rest
+}
+
 /// A line's first word.
 fn directive(line: &str) -> Option<&str> {
     line.split_whitespace().next()
@@ -476,6 +509,20 @@ ret;
             let modules = modules(&text(states), &facts).unwrap();
             assert!(modules[0].text.starts_with(gets), "{states}: {}", modules[0].text);
         }
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_order_of_names() {
+        let text = ".func a()\n{\n.reg .b32 %r<90>;\n.reg .pred %p<9>;\n$L__BB0_7:\nadd.s32 %r81,%r12,%r81;\n\
+                    setp.eq.u32 %p3,%r12,%tid.x;\n@%p3 bra $L__BB0_7;\n{ .reg .b32 %t; mov.u32 %t,%r5; }\n\
+                    $L__BB0_1:\n}\n.visible .entry b()\n{\n.reg .b32 %r<3>;\nmov.u32 %r2,%clock64;\n$L__BB1_7:\n\
+                    mov.u32 %r1,%r2_;\n}\n";
+        let wanted = ".func a()\n{\n.reg .b32 %r<90>;\n.reg .pred %p<9>;\n$L1:\nadd.s32 %r1,%r2,%r1;\n\
+                      setp.eq.u32 %p1,%r2,%tid.x;\n@%p1 bra $L1;\n{ .reg .b32 %t; mov.u32 %t,%r3; }\n\
+                      $L2:\n}\n.visible .entry b()\n{\n.reg .b32 %r<3>;\nmov.u32 %r1,%clock64;\n$L3:\n\
+                      mov.u32 %r2,%r2_;\n}\n";
+        assert_eq!(renumbered(text), wanted);
+        assert_eq!(renumbered(wanted), wanted);
     }
 
     #[test]

@@ -2,26 +2,31 @@
 //!
 //! The kernels of one program share most of their text, but the program loads them one by one. So the
 //! modules lie in chunks of some two megabytes of text, like beside like, and each chunk is compressed on
-//! its own: a tenth of the bytes, and a few milliseconds to read a module.
+//! its own: a tenth of the bytes, and a few milliseconds to read a module. Registers and labels are written
+//! as distances ([`relative`]), which makes a third of that.
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 8 | `FLOCKPTX` |
+//! | 8 | `FLOCKPT2` |
 //! | 4 | the length of the index as it lies here, little endian |
 //! | that | the index, compressed |
 //! | the rest | the chunks, compressed |
 //!
 //! The index has a line for each chunk, its compressed bytes; an empty line; and a line for each
-//! kernel: its name, the number of its chunk, where its text begins there, the bytes of its text, and what
-//! it states of itself, as `build/ptx.rs` writes it, all separated by tabs. Both are LZMA with the header of
+//! kernel: its name, the number of its chunk, where its text begins there, the bytes of its text as it lies
+//! there, and what it states of itself, as `build/ptx.rs` writes it, all separated by tabs. Both are LZMA with the header of
 //! `.lzma` files. `build/packing.rs` writes it.
+
+mod registers;
 
 use std::io::Read;
 
 use lzma_rust2::LzmaReader;
 
+pub use registers::{absolute, relative};
+
 /// The first bytes.
-pub const MAGIC: &[u8; 8] = b"FLOCKPTX";
+pub const MAGIC: &[u8; 8] = b"FLOCKPT2";
 
 /// More memory than a chunk can ask for, in KiB: a damaged header must not ask for more.
 const MOST_MEMORY: u32 = 64 << 10;
@@ -44,7 +49,7 @@ pub struct Kernel {
     pub chunk: usize,
     /// Where its text begins in the chunk.
     pub start: usize,
-    /// Bytes of text.
+    /// Bytes of text, with distances.
     pub length: usize,
     /// What it states of itself.
     pub facts: String,
@@ -94,7 +99,7 @@ impl<'a> Archive<'a> {
             String::from_utf8(text).map_err(|e| e.to_string())
         });
         Some(text.and_then(|text| match text.len() == kernel.length {
-            true => Ok(text),
+            true => Ok(absolute(&text)),
             false => Err(format!("{name} is cut off")),
         }))
     }

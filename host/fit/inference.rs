@@ -9,7 +9,7 @@ use super::{
     rows::Setup,
     triangle::{ROUNDING, Ranked, Triangle, length},
 };
-use crate::{Result, backend::Simd};
+use crate::{Error, Result, backend::Simd};
 
 /// The share of a column of central differences that is rounding.
 const DIFFERENCES: f64 = 1e-9;
@@ -67,7 +67,8 @@ impl Fit {
     /// away from its estimate and the others are fitted again, until the sum of squares has grown
     /// by the quantile of the F distribution with 1 and the fit's degrees of freedom, as by
     /// `confint` of R's `nls` and lmfit's `conf_interval`. Intervals that are not finished when
-    /// time or the observer ends the run stay `None`.
+    /// time or the observer ends the run stay `None`. For the loss squares; with another one
+    /// [`Fit::run`] is an error.
     ///
     /// ```
     /// use flockwork::fit::{Data, Fit, MichaelisMenten};
@@ -145,9 +146,21 @@ impl Fit {
         quantile::reach(level, if absolute_sigma { f64::INFINITY } else { degrees_of_freedom })
     }
 
-    /// Whether there will be intervals by profile likelihood: robust losses have none.
+    /// Whether there will be intervals by profile likelihood.
     pub(super) fn profiles(&self) -> bool {
-        self.inference.profile && self.loss == Loss::Squares && self.polish
+        self.inference.profile && self.polish
+    }
+
+    /// Whether intervals by profile likelihood make sense.
+    pub(super) fn check_profile(&self) -> Result<()> {
+        match self.inference.profile && self.loss != Loss::Squares {
+            true => Err(Error::Option {
+                option: "profile",
+                value: format!("true with the loss {}", self.loss),
+                accepted: "the loss squares".to_owned(),
+            }),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn inferred(&self, target: &Target, parameters: &[f64]) -> Summary {
@@ -515,7 +528,8 @@ impl Fit {
                 descent = part.from(place);
             }
             part.descend(&mut descent, PROFILE_ITERATIONS);
-            ((descent.value - least).max(0.0).sqrt() - goal, descent.parameters)
+            let growth = if descent.value.is_nan() { f64::INFINITY } else { descent.value - least };
+            (growth.max(0.0).sqrt() - goal, descent.parameters)
         };
         let (lowest, highest) = self.sought[j].walls();
         let bound = if step > 0.0 { highest } else { lowest };
@@ -548,7 +562,8 @@ impl Fit {
             let share = if above.is_finite() { -below / (above - below) } else { 0.5 };
             let x = near[j] + share * apart;
             if apart.abs() <= 1e-12 * far.abs() || x == near[j] || x == far {
-                return x;
+                // Where numbers overflow no interval ends.
+                return if above.is_finite() { x } else { f64::NAN };
             }
             if target.watch.is_over() {
                 return f64::NAN;
@@ -567,7 +582,7 @@ impl Fit {
                 last = 1;
             }
         }
-        far
+        if above.is_finite() { far } else { f64::NAN }
     }
 }
 

@@ -352,6 +352,7 @@ impl Fit {
             return fit.run_once(backend, resumed, saved, observe);
         }
         let began = Instant::now();
+        self.check_profile()?;
         self.check_precision()?;
         let problem = self.problem()?;
         let cpu = &backend.cpu()?;

@@ -322,16 +322,16 @@ pub(super) fn nth_size(info: Option<&Info>, model: &str, name: &str, value: u32)
     Ok(nth)
 }
 
-/// Refuses a value at which no parameter can be fixed.
-pub(super) fn check_fixed(name: &str, value: f64) -> Result<()> {
-    if value.is_finite() {
+/// Refuses a value at which a parameter with these bounds cannot be fixed.
+pub(super) fn check_fixed(name: &str, value: f64, (lower, upper): (f64, f64)) -> Result<()> {
+    if value.is_finite() && (lower..=upper).contains(&value) {
         return Ok(());
     }
-    Err(Error::Option {
-        option: "fixed value",
-        value: format!("{value:?} of {name}"),
-        accepted: "a finite number".to_owned(),
-    })
+    let accepted = match (lower, upper) {
+        OPEN => "a finite number".to_owned(),
+        _ => format!("a number within its bounds, {lower:?} to {upper:?}"),
+    };
+    Err(Error::Option { option: "fixed value", value: format!("{value:?} of {name}"), accepted })
 }
 
 /// Refuses a scale that a loss cannot have.
@@ -643,7 +643,7 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If the model has no such parameter, or the bounds are invalid.
+    /// If the model has no such parameter, or the bounds are invalid or without the value at which it is fixed.
     pub fn bounds(mut self, name: &str, lower: f64, upper: f64) -> Result<Self> {
         let index = self.index(name)?;
         self.check_bounds(index, lower, upper)?;
@@ -689,28 +689,27 @@ impl Fit {
     /// ```
     ///
     /// # Errors
-    /// If the model has no such parameter, or the value is not finite.
+    /// If the model has no such parameter, or the value is not finite or outside given bounds.
     pub fn fixed(mut self, name: &str, value: f64) -> Result<Self> {
         let index = self.index(name)?;
-        check_fixed(name, value)?;
+        check_fixed(name, value, self.sought[index].stated)?;
         self.sought[index].fix(value);
         Ok(self)
     }
 
     fn check_bounds(&self, index: usize, lower: f64, upper: f64) -> Result<()> {
-        check_bounds(index, lower, upper).map_err(|_| {
-            let name = &self.sought[index].name;
-            Error::Option {
-                option: "the box",
-                value: format!("{lower:?} to {upper:?} for {name}"),
-                accepted: match lower == upper {
-                    true => format!(
-                        "from a number to a greater one; to fix a known value, use --fix {name}={lower}"
-                    ),
-                    false => "from a number to a greater one, or to an infinite one".to_owned(),
-                },
-            }
-        })
+        let Sought { name, fixed, .. } = &self.sought[index];
+        check_bounds(index, lower, upper).map_err(|_| Error::Option {
+            option: "the box",
+            value: format!("{lower:?} to {upper:?} for {name}"),
+            accepted: match lower == upper {
+                true => format!(
+                    "from a number to a greater one; to fix a known value, use --fix {name}={lower}"
+                ),
+                false => "from a number to a greater one, or to an infinite one".to_owned(),
+            },
+        })?;
+        fixed.map_or(Ok(()), |value| check_fixed(name, value, (lower, upper)))
     }
 
     fn index(&self, name: &str) -> Result<usize> {

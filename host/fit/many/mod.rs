@@ -438,7 +438,8 @@ impl<T: Number> Many<T> {
     /// ```
     ///
     /// # Errors
-    /// If the model has no such parameter, or the bounds are not in order.
+    /// If the model has no such parameter, or the bounds are not in order or without the value at which it is
+    /// fixed.
     pub fn bounds(mut self, name: &str, lower: f64, upper: f64) -> Result<Self> {
         let index = self.index(name)?;
         if !in_order(lower, upper) {
@@ -448,6 +449,9 @@ impl<T: Number> Many<T> {
                 accepted: "from a number to a greater one, or to an infinite one".to_owned(),
             });
         }
+        if let Some(value) = self.sought[index].fixed {
+            check_fixed(name, value, (lower, upper))?;
+        }
         self.sought[index].stated = (lower, upper);
         Ok(self)
     }
@@ -455,10 +459,10 @@ impl<T: Number> Many<T> {
     /// Fixes a parameter at a known value, for all data sets.
     ///
     /// # Errors
-    /// If the model has no such parameter, or the value is not finite.
+    /// If the model has no such parameter, or the value is not finite or outside given bounds.
     pub fn fixed(mut self, name: &str, value: f64) -> Result<Self> {
         let index = self.index(name)?;
-        check_fixed(name, value)?;
+        check_fixed(name, value, self.sought[index].stated)?;
         self.sought[index].fixed = Some(value);
         Ok(self)
     }

@@ -95,7 +95,8 @@ impl<T: Number> Search<T> {
         // A number that the model can be given.
         self.next = T::nearest(between).to_f64();
         let is_done = self.next == self.near || self.next == far || self.steps > STEPS;
-        is_done.then_some(self.next)
+        // Where numbers overflow no interval ends.
+        is_done.then_some(if above.is_finite() { self.next } else { f64::NAN })
     }
 }
 

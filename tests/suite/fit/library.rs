@@ -342,6 +342,15 @@ fn what_makes_no_sense_gets_a_sentence() {
             "has no parameter \"c2\"; it has: c0, c1",
         ),
         (fit().fixed("c1", f64::NAN).err(), "a finite number"),
+        (
+            fit().bounds("c1", 0.0, 1.0).unwrap().fixed("c1", 2.0).err(),
+            "fixed value is 2.0 of c1; it must be a number within its bounds, 0.0 to 1.0",
+        ),
+        (fit().fixed("c1", -1.0).unwrap().bounds("c1", 0.0, f64::INFINITY).err(), "0.0 to inf"),
+        (
+            fit().loss(Loss::Cauchy, 1.0).unwrap().profile(true).run().err(),
+            "profile is true with the loss cauchy; it must be the loss squares",
+        ),
         (fit().weighted(vec![1.0]).err(), "the list of weights has 1 entries"),
         (fit().weighted(vec![1.0, -1.0]).err(), "weight is -1.0 in row 1"),
         (fit().loss(Loss::Huber, 0.0).err(), "loss scale is 0.0"),
