@@ -1003,6 +1003,9 @@ impl<T: Number> Many<T> {
     }
 }
 
+/// Arguments beyond this are large.
+const LARGE: f64 = 100.0;
+
 /// What arguments lie between, by column.
 struct Scales {
     within: Vec<(f64, f64)>,
@@ -1033,18 +1036,21 @@ impl Scales {
     }
 
     /// The place of a formula's parameter, the `nth` from 1, in a starting point: the parameter may be a plain
-    /// number, a small one, a place among the arguments, or as wide as they are apart. `place` is uniform from
-    /// 0 to 1.
+    /// number, a small one, a place among the arguments, or as wide as they are apart; where arguments are
+    /// large, so that a small number is still too large for a rate, one divided by them. `place` is uniform
+    /// from 0 to 1.
     fn place(&self, start: u32, nth: i32, place: f64, sought: &Sought) -> f64 {
         // Additive recurrences, each with another irrational number.
         let kind = (0.5 + f64::from(start) * (f64::from(nth) + 1.5).sqrt()).fract();
         let (low, high) = self.within[start as usize % self.within.len()];
         let (either, small) = (2.0 * place - 1.0, (2.0 * place - 1.0).powi(3));
-        let value = match (4.0 * kind) as u32 {
+        let kinds = if self.greatest() > LARGE { 5.0 } else { 4.0 };
+        let value = match (kinds * kind) as u32 {
             0 => UNKNOWN * either,
             1 => UNKNOWN * small,
             2 => low + place * (high - low),
-            _ => (high - low) * small,
+            3 => (high - low) * small,
+            _ => UNKNOWN * small / self.greatest(),
         };
         let (low, high) = self.box_of(sought);
         ((mirrored(sought.stated, value) - low) / (high - low)).clamp(0.0, 1.0)

@@ -597,6 +597,42 @@ fn intervals_end_at_bounds_and_where_there_is_nothing() {
 }
 
 #[test]
+fn rates_of_formulas_are_found_where_arguments_are_large() {
+    let formula: Formula = "a*exp(-k*x) + b".parse().unwrap();
+    let (x, y, of) = decays(40);
+    for scale in [1e3, 1e5, 1e6] {
+        let x = x.iter().map(|x| scale * x).collect();
+        let many = Many::from_formula(&formula, Stack::new(1, x, y.clone()).unwrap()).unwrap();
+        let rate = many.names().iter().position(|name| name == "k").unwrap();
+        let fits = run(&many);
+        assert_eq!(fits.count(End::Converged), 40, "{scale}");
+        for set in 0..40 {
+            let (found, error) = (fits.parameters(set)[rate], fits.errors(set)[rate]);
+            let apart = (found - of(set)[1] / scale) / error;
+            assert!(apart.abs() < 5.0, "{set} of {scale}: {apart}");
+        }
+    }
+}
+
+#[test]
+fn intervals_end_nowhere_where_numbers_overflow() {
+    // The data bound the slope from below alone; beyond 5 there are no predictions.
+    let formula: Formula = "a + 0.1*tanh(p*x) + 1e308*max(p - 5, 0)".parse().unwrap();
+    let x: Vec<f64> = (0..20).map(f64::from).collect();
+    let noise = |row: usize| 0.04 * ((row * 7 % 5) as f64 - 2.0);
+    let y: Vec<f64> =
+        x.iter().enumerate().map(|(row, x)| 2.0 + 0.1 * (0.5 * x).tanh() + noise(row)).collect();
+    let data = Data::pairs(x.iter().copied().zip(y.iter().copied())).unwrap();
+    let single = Fit::from_formula(&formula, data).unwrap().bounds("p", 0.0, f64::INFINITY);
+    let (low, high) = single.unwrap().profile(true).run().unwrap().parameters[1].profile.unwrap();
+    assert!(low > 0.0 && high.is_nan(), "{low} {high}");
+    let many = Many::from_formula(&formula, Stack::new(1, x, y).unwrap()).unwrap();
+    let many = many.bounds("p", 0.0, f64::INFINITY).unwrap().profile(0.95).unwrap();
+    let [lower, higher] = run(&many).interval(0).unwrap()[1];
+    assert!((lower - low).abs() < 1e-5 && higher.is_nan(), "{lower} {higher}");
+}
+
+#[test]
 fn intervals_of_counts_are_where_the_deviance_has_grown() {
     // The mean of Poisson counts: 2 (n ln(n/m) - (n - m)) = 3.84 at both ends, summed over the rows.
     let counts = vec![3.0, 7.0, 5.0, 1.0];
