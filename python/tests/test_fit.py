@@ -326,3 +326,39 @@ def test_many_fits_have_intervals_by_profile():
     alone = fw.fit(x, rows[0], FORMULA, profile=True, bounds=bounds).profile["rate"]
     assert np.isnan(many[0]) and np.isnan(alone[0])
     assert np.isclose(many[1], alone[1], rtol=1e-6)
+
+
+def test_new_rows_have_the_sigma_of_the_fit() -> None:
+    x = np.linspace(0, 5, 50)
+    y = 3 * np.exp(-0.7 * x) + 1 + 0.05 * np.random.default_rng(5).normal(size=50)
+    model = "amp*exp(-rate*x) + base"
+    plain = fw.fit(x, y, model).bands()
+    # A constant sigma changes nothing.
+    weighted = fw.fit(x, y, model, sigma=0.05)
+    np.testing.assert_allclose(weighted.bands(), plain, rtol=1e-5)
+    absolute = fw.fit(x, y, model, sigma=0.05, absolute_sigma=True).bands()
+    spread = np.sqrt(absolute[:, 1] ** 2 + 0.05**2)
+    np.testing.assert_allclose(absolute[:, 5] - absolute[:, 0], 1.959964 * spread, rtol=1e-6)
+    # Of several, which one is to be said.
+    varied = fw.fit(x, y, model, sigma=np.where(x < 2, 0.05, 0.1))
+    assert np.isnan(varied.bands()[:, 4:]).all() and np.isfinite(varied.bands()[:, :4]).all()
+    narrow, wide = (varied.bands(sigma=sigma)[:, 5] for sigma in (0.05, np.full(50, 0.1)))
+    assert (narrow < wide).all()
+    with pytest.raises(ValueError, match="one number or 50"):
+        varied.bands(sigma=[0.1, 0.2])
+
+
+def test_columns_may_be_called_y() -> None:
+    rows, columns = np.mgrid[0:9, 0:9]
+    spot = 5 * np.exp(-((columns - 4.2) ** 2 + (rows - 3.7) ** 2) / (2 * 1.5**2)) + 1
+    model = "a*exp(-((x-u)^2+(y-v)^2)/(2*s^2))+c"
+    r = fw.fit(
+        {"x": columns.ravel(), "y": rows.ravel()}, spot.ravel(), model, bounds={"u": (0, 8), "v": (0, 8)}
+    )
+    assert abs(r.params["u"] - 4.2) < 1e-6 and abs(r.params["v"] - 3.7) < 1e-6
+    with pytest.raises(ValueError, match=r"x\['x'\] has the shape \(9, 9\).*ravel"):
+        fw.fit({"x": columns, "y": rows}, spot.ravel(), model)
+    with pytest.raises(ValueError, match=r"do not go together: 'x' \(81,\), 'y' \(3,\)"):
+        fw.fit({"x": columns.ravel(), "y": np.arange(3)}, spot.ravel(), model)
+    with pytest.raises(ValueError, match=r"pass y\[:, 0\]"):
+        fw.fit(np.arange(9.0), np.arange(9.0)[:, None], "a*x + b")

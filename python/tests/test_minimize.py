@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -582,3 +583,24 @@ def test_sides_of_scipys_constraints_are_those_of_their_texts():
     assert sides["constraint 2[0] <= 0.5"] == (0.0, "at_most", 0.5)
     assert sides["constraint 2[0] >= -1.0"] == (0.0, "at_least", -1.0)
     assert sides["x[0] >= -0.75"] == (0.0, "at_least", -0.75)
+
+
+def test_one_value_may_come_in_a_list() -> None:
+    def listed(x: Any) -> Any:
+        return [float((x**2).sum())]
+
+    assert fw.minimize(listed, [(-1, 1)] * 2, maxfun=300).fun < 1e-3
+    row = fw.minimize(lambda x: (x**2).sum(axis=0)[None, :], [(-1, 1)] * 2, vectorized=True, maxfun=300)
+    assert row.fun < 1e-3
+    for value in ("1.5", [1.0, 2.0]):
+        with pytest.raises(TypeError, match="must return a number"):
+            fw.minimize(lambda x, value=value: value, [(-1, 1)])
+    assert fw.minimize(listed, [(-1, 1)] * 2, maxfun=3e2).nfev <= 300
+
+
+def test_a_search_over_whole_numbers_ends_when_nothing_better_is_found() -> None:
+    r = fw.differential_evolution(
+        lambda x: float((x[0] - 1.4) ** 2 + (x[1] - 2.6) ** 2), [(-5, 5)] * 2, integrality=[1, 0], rng=1
+    )
+    assert r.success and r.nfev < 30_000
+    assert r.x[0] == 1 and abs(r.x[1] - 2.6) < 1e-3

@@ -124,3 +124,12 @@ def test_block_formats_and_other_types():
     for graph in (weights * 1j, sparse.csr_array(weights * 1j)):
         with pytest.raises(TypeError, match="they must be real"):
             fw.shortest_paths(graph)
+
+
+def test_a_negative_cycle_is_scipys_error_too() -> None:
+    from scipy.sparse.csgraph import NegativeCycleError
+
+    cycle = np.array([[0, 1, 0], [0, 0, -3], [1, 0, 0.0]])
+    for expected in (NegativeCycleError, fw.NegativeCycleError, ValueError):
+        with pytest.raises(expected, match="cycle"):
+            fw.shortest_path(cycle)

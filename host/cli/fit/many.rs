@@ -150,6 +150,9 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     interrupt::listen()?;
     let bar = progress::data_sets(many.stack().sets(), arguments.json);
     let (begun, seconds) = (Instant::now(), arguments.limits.seconds());
+    if let Some(most) = seconds.filter(|most| !(*most >= 0.0 && most.is_finite())) {
+        bail!("seconds is {most:?}; it must be 0 or a positive number, and finite");
+    }
     let fits = many.run_on(&backend, |done, _| {
         bar.set_position(done as u64);
         let is_late = seconds.is_some_and(|most| begun.elapsed().as_secs_f64() >= most);
@@ -308,6 +311,10 @@ impl Arguments {
             }
             (_, []) => bail!(
                 "{} has the shape {shape:?}; --many reads (data sets, rows), or (images, height, width)",
+                file.display()
+            ),
+            (_, [_]) => bail!(
+                "{} has the shape {shape:?}; --many with --x reads (data sets, rows)",
                 file.display()
             ),
             _ => bail!("with --many, --x is given once: an .npy file of the arguments of the rows"),

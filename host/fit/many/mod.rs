@@ -746,6 +746,25 @@ impl<T: Number> Many<T> {
         Ok(())
     }
 
+    /// Refuses starting values outside given bounds.
+    fn check_begin(&self) -> Result<()> {
+        for (set, values) in self.begin.numbers().chunks_exact(self.sought.len()).enumerate() {
+            for (sought, value) in self.sought.iter().zip(values) {
+                let ((lower, upper), value) = (sought.stated, value.to_f64());
+                if sought.fixed.is_none() && !(lower..=upper).contains(&value) {
+                    let of_set =
+                        if self.own_begin { format!(" in data set {set}") } else { String::new() };
+                    return Err(Error::Option {
+                        option: "starting value",
+                        value: format!("{value:?} of {}{of_set}", sought.name),
+                        accepted: format!("within its bounds, {lower:?} to {upper:?}"),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn run_again(
         &self,
         backend: &dyn SolvesIn<T>,
@@ -755,6 +774,7 @@ impl<T: Number> Many<T> {
     ) -> Result<()> {
         let shared = self.sought.iter().filter(|sought| sought.is_shared);
         fits.shared = shared.map(|sought| sought.name.clone()).collect();
+        self.check_begin()?;
         self.check_shared()?;
         self.check_profile()?;
         fits.intervals.clear();
@@ -765,8 +785,8 @@ impl<T: Number> Many<T> {
         let watch: &mut Watch<'_> = &mut |done, all| asked(done / part, all);
         if fits.shared.is_empty() {
             let known = self.known();
-            let begin = self.starting_points(known.as_ref());
-            let job = self.job(&begin, known.as_ref())?;
+            let begin = self.starting_points(known.as_deref())?;
+            let job = self.job(&begin, known.as_deref())?;
             backend.solve_in(&job, &mut fits.room, &mut |done, all| {
                 let verdict = watch(done, all);
                 interrupted |= verdict.is_break() && done < all;
@@ -795,8 +815,8 @@ impl<T: Number> Many<T> {
         times: u32,
     ) -> Result<Option<Duration>> {
         let known = self.known();
-        let begin = self.starting_points(known.as_ref());
-        backend.timed(&self.job(&begin, known.as_ref())?, times)
+        let begin = self.starting_points(known.as_deref())?;
+        backend.timed(&self.job(&begin, known.as_deref())?, times)
     }
 
     /// Number of free parameters that the model is not linear in.
@@ -806,7 +826,9 @@ impl<T: Number> Many<T> {
 
     /// Places of starting points in the box, from 0 to 1: an additive recurrence with the powers of the
     /// generalised golden ratio (Roberts 2018), over the parameters that the model is not linear in.
-    fn starting_points(&self, known: Option<&Scales>) -> Arc<Held<T>> {
+    ///
+    /// Of a formula whose data sets have arguments of their own, for each of them.
+    fn starting_points(&self, known: Option<&[Scales]>) -> Result<Arc<Held<T>>> {
         if !self.searches() {
             let mut begin = Arc::clone(&self.begin);
             if self.sought.iter().any(|sought| sought.fixed.is_some()) {
@@ -819,7 +841,7 @@ impl<T: Number> Many<T> {
                     }
                 }
             }
-            return begin;
+            return Ok(begin);
         }
         let curved = self.curved();
         let starts = match (self.starts, curved) {
@@ -842,30 +864,34 @@ impl<T: Number> Many<T> {
         for _ in 0..60 {
             ratio = (1.0 + ratio).powf(1.0 / (curved as f64 + 1.0));
         }
-        let mut places = Vec::with_capacity(starts as usize * self.sought.len());
-        for start in 0..starts {
+        let place = |start: u32, nth: i32, sought: &Sought, scales: Option<&Scales>| {
+            let place = (0.5 + f64::from(start) / ratio.powi(nth)).fract();
+            match (scales, sought.given()) {
+                (Some(scales), None) => scales.place(start, nth, place, sought),
+                // Every second one nearer to zero: boxes are wide, and small numbers as likely.
+                _ if start % 2 == 1 => sought.nearer(place),
+                _ => place,
+            }
+        };
+        let (count, sets) = (self.sought.len(), known.map_or(1, <[_]>::len));
+        let mut places = Held::zeroed(sets * starts as usize * count)?;
+        for (row, to) in places.numbers_mut().chunks_exact_mut(count).enumerate() {
+            let (set, start) = (row / starts as usize, (row % starts as usize) as u32);
+            let scales = known.map(|known| &known[set]);
             let mut nth = 0;
-            for sought in &self.sought {
-                let place = if sought.is_linear || sought.fixed.is_some() {
+            for (to, sought) in to.iter_mut().zip(&self.sought) {
+                *to = T::nearest(if sought.is_linear || sought.fixed.is_some() {
                     0.5
                 } else {
                     nth += 1;
-                    let place = (0.5 + f64::from(start) / ratio.powi(nth)).fract();
-                    if let (Some(scales), None) = (known, sought.given()) {
-                        let place = scales.place(start, nth, place, sought);
-                        places.push(T::nearest(place));
-                        continue;
-                    }
-                    // Every second one nearer to zero: boxes are wide, and small numbers as likely.
-                    if start % 2 == 1 { sought.nearer(place) } else { place }
-                };
-                places.push(T::nearest(place));
+                    place(start, nth, sought, scales)
+                });
             }
         }
-        Arc::new(Held::new(places))
+        Ok(Arc::new(places))
     }
 
-    fn job<'a>(&'a self, begin: &'a Held<T>, known: Option<&Scales>) -> Result<Job<'a, T>> {
+    fn job<'a>(&'a self, begin: &'a Held<T>, known: Option<&[Scales]>) -> Result<Job<'a, T>> {
         let bits = |is: &dyn Fn(&Sought) -> bool| {
             let bit = |(nth, sought)| u32::from(is(sought)) << nth;
             self.sought.iter().enumerate().map(bit).sum()
@@ -915,7 +941,8 @@ impl<T: Number> Many<T> {
             None => sought.bounds(searches),
         });
         let (boxes, own_boxes) = if searches { self.boxes(known) } else { (Vec::new(), false) };
-        let each = self.sought.len() * if self.own_begin { self.stack.sets() } else { 1 };
+        let own_begin = self.own_begin || known.is_some_and(|known| known.len() > 1);
+        let each = self.sought.len() * if own_begin { self.stack.sets() } else { 1 };
         Ok(Job {
             model: &*self.model,
             name: &self.name,
@@ -929,20 +956,33 @@ impl<T: Number> Many<T> {
             boxes,
             own_boxes,
             begin,
-            own_begin: self.own_begin,
+            own_begin,
         })
     }
 
-    /// All that is known of a formula's parameters that are to be looked for: what all arguments lie between.
-    fn known(&self) -> Option<Scales> {
+    /// All that is known of a formula's parameters that are to be looked for: what the arguments lie between, of
+    /// each data set, or of all if that is the same.
+    fn known(&self) -> Option<Vec<Scales>> {
         let columns = self.stack.columns() as usize;
-        let is_unknown = self.info.is_none() && self.searches();
-        is_unknown.then(|| Scales::of(&self.stack.arguments, columns))
+        if self.info.is_some() || !self.searches() {
+            return None;
+        }
+        if !self.stack.own_arguments {
+            return Some(vec![Scales::of(&self.stack.arguments, columns)]);
+        }
+        let of_set = |set| Scales::of(self.stack.arguments(set), columns);
+        let mut known: Vec<_> = (0..self.stack.sets()).map(of_set).collect();
+        if known.iter().all(|scales| *scales == known[0]) {
+            known.truncate(1);
+        }
+        Some(known)
     }
 
     /// Where the parameters of each data set are looked for, or of all.
-    fn boxes(&self, known: Option<&Scales>) -> (Vec<T>, bool) {
-        let side = |sought: &Sought, (y, x, within): (f64, f64, &[(f64, f64)])| {
+    fn boxes(&self, known: Option<&[Scales]>) -> (Vec<T>, bool) {
+        let of_each = known.is_some_and(|known| known.len() > 1);
+        let known = |set: usize| known.map(|known| if of_each { &known[set] } else { &known[0] });
+        let side = |sought: &Sought, set: usize, (y, x, within): (f64, f64, &[(f64, f64)])| {
             if let Some(value) = sought.fixed {
                 return (value, value);
             }
@@ -961,19 +1001,20 @@ impl<T: Number> Many<T> {
                 }
                 _ => (x, within[0]),
             };
-            let (low, high) = match (sought.given(), known) {
+            let (low, high) = match (sought.given(), known(set)) {
                 (Some(given), _) => given,
                 (None, Some(scales)) => scales.box_of(sought),
                 (None, None) => box_within(sought.stated, sought.range.bounds(y, x, within)),
             };
             if low == high { (low, low + low.abs().max(1.0)) } else { (low, high) }
         };
-        let all = |scales: (f64, f64, &[(f64, f64)])| -> Vec<T> {
-            let sides = self.sought.iter().map(|sought| side(sought, scales));
+        let all = |set: usize, scales: (f64, f64, &[(f64, f64)])| -> Vec<T> {
+            let sides = self.sought.iter().map(|sought| side(sought, set, scales));
             sides.flat_map(|(low, high)| [T::nearest(low), T::nearest(high)]).collect()
         };
         let is_own = |sought: &Sought| match sought.range {
             _ if sought.given().is_some() || sought.fixed.is_some() || sought.is_linear => false,
+            _ if of_each => true,
             Range::Plain(..) => false,
             Range::Scaled { y, x, .. } => y != 0 || x != 0 && self.stack.own_arguments,
             Range::WithinArguments => self.stack.own_arguments,
@@ -986,16 +1027,16 @@ impl<T: Number> Many<T> {
         let shared = if self.stack.own_arguments { None } else { Some(scales(0)) };
         if !self.sought.iter().any(is_own) {
             let (x, within) = shared.unwrap_or_else(|| scales(0));
-            return (all((1.0, x, &within)), false);
+            return (all(0, (1.0, x, &within)), false);
         }
         let of_set = |set: usize| {
             let targets = self.stack.targets(set).iter().map(|target| target.to_f64().abs());
             let y = targets.filter(|target| !target.is_nan()).fold(0.0, f64::max);
             match &shared {
-                Some((x, within)) => all((y, *x, within)),
+                Some((x, within)) => all(set, (y, *x, within)),
                 None => {
                     let (x, within) = scales(set);
-                    all((y, x, &within))
+                    all(set, (y, x, &within))
                 }
             }
         };
@@ -1007,6 +1048,7 @@ impl<T: Number> Many<T> {
 const LARGE: f64 = 100.0;
 
 /// What arguments lie between, by column.
+#[derive(PartialEq)]
 struct Scales {
     within: Vec<(f64, f64)>,
 }

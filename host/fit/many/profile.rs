@@ -111,8 +111,8 @@ pub(super) fn profiles<T: Number>(
 ) -> Result<(Vec<T>, bool)> {
     let (sets, count) = (fits.len(), many.sought.len());
     let known = many.known();
-    let places = many.starting_points(known.as_ref());
-    let job = many.job(&places, known.as_ref())?;
+    let places = many.starting_points(known.as_deref())?;
+    let job = many.job(&places, known.as_deref())?;
     let mut ends = vec![T::nearest(f64::NAN); 2 * sets * count];
     let is_free = |&nth: &usize| job.settings.is_free(nth);
     let free: Vec<usize> = (0..count).filter(is_free).collect();

@@ -1,12 +1,15 @@
 //! A batch that several processes share without knowing of each other.
 
 use std::{
+    collections::HashMap,
     fmt, fs,
     io::{self, BufRead, BufReader, Read, Write},
     ops::Range,
     path::{Path, PathBuf},
     str::FromStr,
 };
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Error, Result, io as files};
 
@@ -157,7 +160,8 @@ impl Shard {
     /// ```
     ///
     /// # Errors
-    /// If there are none, one is missing, there are those of different counts, or they do not go together.
+    /// If there are none, one is missing, cut off, twice there or of another size than its share, or there are
+    /// those of different counts.
     pub fn merge(path: &Path) -> Result<Merged> {
         let count = Self::count_beside(path)?;
         let shards: Vec<PathBuf> =
@@ -168,15 +172,27 @@ impl Shard {
             .map(|(number, _)| number.to_string())
             .collect();
         if !missing.is_empty() {
-            return Err(Error::Option {
-                option: "merge",
-                value: format!("{} without shards {}", path.display(), missing.join(", ")),
-                accepted: format!("the table of all {count} shards"),
-            });
+            let some = if missing.len() == 1 { "shard" } else { "shards" };
+            let value = format!("{} without its {some} {}", path.display(), missing.join(", "));
+            return refused(value, &format!("the table of all {count} shards"));
         }
         let is_npy = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("npy"));
         let rows = if is_npy { merge_arrays(path, &shards)? } else { merge_texts(path, &shards)? };
         Ok(Merged { shards: count, rows })
+    }
+
+    /// Refuses shards whose rows are not as many as equal shares have.
+    fn check_sizes(shards: &[PathBuf], rows: &[u64]) -> Result<()> {
+        let (count, all) = (shards.len() as u32, rows.iter().sum::<u64>());
+        for (index, (file, &rows)) in (0..).zip(shards.iter().zip(rows)) {
+            let share = Self { index, count }.range(all as usize).len() as u64;
+            if rows != share {
+                let value = format!("{} with {rows} rows", file.display());
+                let accepted = format!("whole: of {all} rows in {count} shards it has {share}");
+                return refused(value, &accepted);
+            }
+        }
+        Ok(())
     }
 
     /// Of how many shares there are files beside `path`.
@@ -200,23 +216,28 @@ impl Shard {
         counts.dedup();
         match counts[..] {
             [count] => Ok(count),
-            [] => Err(Error::Option {
-                option: "merge",
-                value: path.display().to_string(),
-                accepted: format!(
-                    "a table of which there are shards, such as {stem}.1-of-8{ending}"
-                ),
-            }),
+            [] => {
+                // The name of a shard, and not of the table.
+                let table = stem.rsplit_once('.').filter(|(_, shard)| shard.contains("-of-"));
+                refused(
+                    path.display().to_string(),
+                    &match table {
+                        Some((table, _)) => format!("named without the shard: {table}{ending}"),
+                        None => format!("one that has shards, such as {stem}.1-of-8{ending}"),
+                    },
+                )
+            }
             _ => {
                 let counts: Vec<_> = counts.iter().map(u32::to_string).collect();
-                Err(Error::Option {
-                    option: "merge",
-                    value: format!("{} in {} shards", path.display(), counts.join(" and in ")),
-                    accepted: "the shards of one run: remove the others".to_owned(),
-                })
+                let value = format!("{} in {} shards", path.display(), counts.join(" and in "));
+                refused(value, "of the shards of one run: remove the others")
             }
         }
     }
+}
+
+fn refused<T>(value: String, accepted: &str) -> Result<T> {
+    Err(Error::Option { option: "the table to merge", value, accepted: accepted.to_owned() })
 }
 
 /// The name of a file without its ending, and the ending with its point.
@@ -279,18 +300,21 @@ pub struct Merged {
 /// That a file does not go with the first one.
 fn apart(first: &Path, other: &Path) -> Error {
     Error::Option {
-        option: "merge",
+        option: "the table to merge",
         value: format!("{} with other columns than {}", other.display(), first.display()),
-        accepted: "the shards of one run".to_owned(),
+        accepted: "of the shards of one run".to_owned(),
     }
 }
 
 fn merge_texts(path: &Path, shards: &[PathBuf]) -> Result<u64> {
     let mut header = Vec::new();
-    let (mut rows, mut failed) = (0, None);
+    // Of the data sets that there were, and the shard of each.
+    let mut names: HashMap<u64, usize> = HashMap::new();
+    let (mut rows, mut failed) = (vec![0; shards.len()], None);
     let written = files::whole::write(path, |file| {
-        for shard in shards {
+        for (nth, shard) in shards.iter().enumerate() {
             let mut copied = || -> io::Result<bool> {
+                let wrong = |why: String| Err(io::Error::other(why));
                 let mut from = BufReader::new(fs::File::open(shard)?);
                 let mut line = Vec::new();
                 record(&mut from, &mut line)?;
@@ -299,7 +323,7 @@ fn merge_texts(path: &Path, shards: &[PathBuf]) -> Result<u64> {
                     file.write_all(&line)?;
                 }
                 if line.is_empty() {
-                    return Err(io::Error::other("it is empty, without a line of names"));
+                    return wrong("it is empty, without a line of names".to_owned());
                 }
                 if header != line {
                     return Ok(false);
@@ -309,7 +333,18 @@ fn merge_texts(path: &Path, shards: &[PathBuf]) -> Result<u64> {
                     if record(&mut from, &mut line)? == 0 {
                         return Ok(true);
                     }
-                    rows += 1;
+                    rows[nth] += 1;
+                    let (row, fields) = (rows[nth], fields(&line));
+                    if fields.len() != self::fields(&header).len() || !line.ends_with(b"\n") {
+                        return wrong(format!("row {row} is cut off, or has other fields"));
+                    }
+                    if let Some(other) = names.insert(xxh3_64(fields[0]), nth) {
+                        let name = String::from_utf8_lossy(fields[0]);
+                        let other = shards[other].display();
+                        return wrong(format!(
+                            "the data set {name} of row {row} is in {other} too"
+                        ));
+                    }
                     file.write_all(&line)?;
                 }
             };
@@ -322,12 +357,23 @@ fn merge_texts(path: &Path, shards: &[PathBuf]) -> Result<u64> {
                 return Err(io::ErrorKind::InvalidData.into());
             }
         }
-        Ok(())
+        failed = Shard::check_sizes(shards, &rows).err();
+        if failed.is_some() { Err(io::ErrorKind::InvalidData.into()) } else { Ok(()) }
     });
     match failed {
         Some(error) => Err(error),
-        None => written.map(|()| rows),
+        None => written.map(|()| rows.iter().sum()),
     }
+}
+
+/// The fields of a record.
+fn fields(line: &[u8]) -> Vec<&[u8]> {
+    let mut quoted = false;
+    let is_end = |byte: &u8| {
+        quoted ^= *byte == b'"';
+        *byte == b',' && !quoted
+    };
+    line.split(is_end).collect()
 }
 
 /// Appends the next record: up to the end of a line outside quotes. Returns its bytes.
@@ -365,18 +411,28 @@ fn merge_arrays_of<T: crate::backend::Number + files::NpyElement>(
     path: &Path,
     shards: &[PathBuf],
 ) -> Result<u64> {
-    let (mut all, mut rows, mut columns) = (Vec::new(), 0, 0);
-    for shard in shards {
+    let (mut all, mut rows, mut columns) = (Vec::new(), Vec::new(), 0);
+    // Of what shards hold, and which.
+    let mut contents: HashMap<u64, usize> = HashMap::new();
+    for (nth, shard) in shards.iter().enumerate() {
         let (shape, numbers) = files::read_stack::<T>(shard)?;
         let &[more, width] = &shape[..] else { return Err(apart(&shards[0], shard)) };
-        if !all.is_empty() && width != columns {
+        if nth > 0 && width != columns {
             return Err(apart(&shards[0], shard));
         }
-        (rows, columns) = (rows + more, width);
+        let content = xxh3_64(bytemuck::cast_slice(&numbers));
+        if let Some(other) = contents.insert(content, nth).filter(|_| more > 0) {
+            let value = format!("{} with the rows of {}", shard.display(), shards[other].display());
+            return refused(value, "of the shards of one run");
+        }
+        columns = width;
+        rows.push(more as u64);
         all.extend(numbers);
     }
-    files::write_npy(path, rows, columns, all)?;
-    Ok(rows as u64)
+    Shard::check_sizes(shards, &rows)?;
+    let all_rows = rows.iter().sum::<u64>();
+    files::write_npy(path, all_rows as usize, columns, all)?;
+    Ok(all_rows)
 }
 
 #[cfg(test)]

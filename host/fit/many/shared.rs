@@ -62,12 +62,12 @@ pub(super) fn run<T: Number>(
     let sets = many.stack.sets();
     let differing = differing(&cpu, &many.stack);
     let known = many.known();
-    let places = many.starting_points(known.as_ref());
-    let job = many.job(&places, known.as_ref())?;
+    let places = many.starting_points(known.as_deref())?;
+    let job = many.job(&places, known.as_deref())?;
     if !job.settings.is_linear() && differing.iter().all(|&differing| differing == 0.0) {
         // Equal targets tell nothing of what is shared: each data set says so.
         let apart = many.apart();
-        let job = apart.job(&places, known.as_ref())?;
+        let job = apart.job(&places, known.as_deref())?;
         let mut flow = ControlFlow::Continue(());
         backend.solve_in(&job, room, &mut |done, all| {
             flow = watch(done, all);
@@ -425,9 +425,9 @@ impl<'a, T: Number> Joint<'a, T> {
             return Ok(ControlFlow::Continue(()));
         }
         let known = held.known();
-        let places = held.starting_points(known.as_ref());
+        let places = held.starting_points(known.as_deref())?;
         let mut flow = ControlFlow::Continue(());
-        let job = held.job(&places, known.as_ref())?;
+        let job = held.job(&places, known.as_deref())?;
         backend.solve_in(&job, room, &mut |done, all| {
             let verdict = watch(done.min(all - 1), all);
             if verdict.is_break() {
@@ -463,8 +463,8 @@ impl<'a, T: Number> Joint<'a, T> {
             words: Held::zeroed(some * WORDS)?,
         };
         let known = few.known();
-        let places = few.starting_points(known.as_ref());
-        let few_job = few.job(&places, known.as_ref())?;
+        let places = few.starting_points(known.as_deref())?;
+        let few_job = few.job(&places, known.as_deref())?;
         let joint = Joint::new(self.cpu, &few_job, &self.shared);
 
         // What each would have alone.

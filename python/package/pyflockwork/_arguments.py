@@ -75,9 +75,9 @@ def seed(rng: Any) -> int:
 
 
 def whole(name: str, value: Any, least: int = 0, most: int = (1 << 32) - 2) -> int:
-    """A whole number."""
+    """A whole number, which a float may be."""
     try:
-        number = operator.index(value)
+        number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
     except TypeError:
         number = least - 1
     if not least <= number <= most or isinstance(value, bool):

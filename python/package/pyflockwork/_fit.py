@@ -85,9 +85,17 @@ def _columns(x: Any, formula: str | None, rows: int | None = None, sets: int | N
         names = _used(list(named), formula)
         if not names:
             raise ValueError("x has no columns")
-        numbers = np.stack(
-            np.broadcast_arrays(*(np.asarray(on_host(named[name])) for name in names)), axis=-1
-        )
+        columns = {name: np.asarray(on_host(named[name])) for name in names}
+        for name, column in columns.items():
+            if sets is None and column.ndim > 1:
+                raise ValueError(
+                    f"x[{name!r}] has the shape {column.shape}; it must be (rows,), as of its ravel()"
+                )
+        try:
+            numbers = np.stack(np.broadcast_arrays(*columns.values()), axis=-1)
+        except ValueError:
+            told = ", ".join(f"{name!r} {column.shape}" for name, column in columns.items())
+            raise ValueError(f"the columns of x have shapes that do not go together: {told}") from None
     if numbers.dtype.kind not in "fiub":
         raise TypeError(f"x has numbers of type {numbers.dtype}; they must be real")
     if not 2 <= numbers.ndim <= (2 if sets is None else 3):
@@ -200,9 +208,10 @@ class FitResult:
     r_squared, adjusted_r_squared, log_likelihood, aic, aicc, bic : float
         How well the model explains the data.
     degrees_of_freedom, nobs : int
-        Rows less the parameters that are neither fixed nor at a bound; rows.
+        Rows less the parameters that are neither fixed nor at a bound; rows, those of weight 0 included.
     profile : dict of str to (float, float), or None
-        The intervals by profile likelihood, if they were asked for.
+        The intervals by profile likelihood, if they were asked for. NaN where one does not end: beyond
+        a bound, and of what was fixed.
     success : bool
         Whether every parameter that was looked for is estimated.
     message : str
@@ -261,7 +270,8 @@ class FitResult:
         return {**self.__dict__, "_native": None}
 
     def interval(self, level: float = 0.95) -> dict[str, tuple[float, float]]:
-        """Confidence intervals by standard errors and Student's t distribution.
+        """Confidence intervals by standard errors and Student's t distribution, or the normal one with
+        `absolute_sigma`.
 
         Examples
         --------
@@ -281,12 +291,42 @@ class FitResult:
             return self._fitted().predictions()
         return self.bands(x)[:, 0].copy()
 
-    def bands(self, x: Any = None) -> Floats:
+    def bands(self, x: Any = None, *, sigma: Any = None) -> Floats:
         """For each row of `x`: the prediction, its standard error, the ends of the confidence interval of
         the model's true value, and those of the prediction interval of a new row. An array of shape
-        (rows, 6), at the fit's level."""
+        (rows, 6), at the fit's level.
+
+        `sigma` is the standard deviation of new rows, in the sense of the fit's own: a number, or one for
+        each row. Without it, it is the fit's if that is the same for all rows; otherwise the last two
+        columns are NaN.
+
+        Examples
+        --------
+        >>> import numpy as np, pyflockwork as fw
+        >>> x = np.arange(6.0)
+        >>> r = fw.fit(x, [0.1, 1.9, 4.2, 5.8, 8.1, 9.9], "slope*x + base", sigma=0.2)
+        >>> r.bands([2.5])[0, 4:].round(1).tolist()
+        [4.5, 5.5]
+        """
         numbers = self._statement["arguments"] if x is None else self._arguments(x)
-        return self._fitted().predict(numbers)
+        bands = self._fitted().predict(numbers)
+        weights = self._statement["weights"]
+        if sigma is not None:
+            own = values_of(sigma, "sigma")
+            if own.shape not in ((), (len(bands),)) or np.any(~(own > 0)):
+                raise ValueError(f"sigma is {sigma!r}; it must be above 0, one number or {len(bands)}")
+        elif weights is None:
+            return bands
+        else:
+            counted = weights[weights > 0]
+            own = np.asarray(counted[0] ** -0.5 if np.all(counted == counted[0]) else np.nan)
+        # Of a new row of weight 1.
+        deviation = 1.0 if self._statement["absolute_sigma"] else self.deviation
+        whole = np.hypot(bands[:, 1], deviation)
+        reach = (bands[:, 5] - bands[:, 0]) / np.where(whole == 0, 1.0, whole)
+        half = reach * np.hypot(bands[:, 1], own * deviation)
+        bands[:, 4], bands[:, 5] = bands[:, 0] - half, bands[:, 0] + half
+        return bands
 
     def _arguments(self, x: Any) -> Floats:
         return _as_fitted(x, self._statement["names"][:-1])
@@ -443,7 +483,8 @@ class ManyFits:
     fun : ndarray
         What was minimised: the sum of weighted squares, or of the loss, or the deviance.
     success : ndarray of bool
-        Which converged.
+        Which converged: to a minimum, which is the lowest one as far as starting points tell. Of models
+        with many minima, such as oscillations, give `bounds`, or more `starts`.
     status : ndarray of int
         How each ended; `message` says it in words.
     nit, nobs : ndarray of int
@@ -704,7 +745,7 @@ def fit(
     rng: Any = None,
     options: Mapping[str, Any] | None = None,
     many: bool | None = None,
-    y_name: str = "y",
+    y_name: str | None = None,
     device: str = "auto",
     threads: int = 0,
     progress: bool = False,
@@ -761,8 +802,9 @@ def fit(
         Options of a single fit's swarm, with the library's names.
     many : bool, optional
         Whether there are many fits; without it, whether y has two dimensions.
-    y_name : str
-        The name of y, for pictures.
+    y_name : str, optional
+        The name of y, in pictures; no column of x and no parameter of a formula may have it. Without it
+        ``y``, or what is free of ``z``, ``value`` and ``target``.
     device : str
         Where to calculate: ``"auto"``, ``"cpu"``, ``"cuda"`` (the first GPU), or GPUs by number as in
         ``"cuda:0,1"`` or ``"cuda:all"``, which share many fits; of one fit they are an error.
@@ -813,6 +855,11 @@ def fit(
         raise TypeError(f"y has numbers of type {targets.dtype}; they must be real")
     if many is None:
         many = targets.ndim == 2
+        if many and targets.shape[1] == 1 and len(targets) > 1:
+            raise ValueError(
+                f"y has the shape {targets.shape}: fits of a row each; for one fit pass y[:, 0] or "
+                "y.squeeze()"
+            )
     if targets.ndim != (2 if many else 1):
         accepted = "(fits, n) with many=True" if many else "(n,) with many=False"
         if targets.ndim not in (1, 2):
@@ -820,6 +867,9 @@ def fit(
         raise ValueError(f"y has the shape {targets.shape}; it must be {accepted}")
     if targets.size == 0:
         raise ValueError(f"y has the shape {targets.shape}; there must be at least one number")
+    if y_name is None:
+        taken = {*(_by_name(x) or {}), *(_mentioned(model) if _is_formula(model) else ())}
+        y_name = next((name for name in ("y", "z", "value", "target") if name not in taken), "y")
     shared = _names("shared", shared)
     level = number("level", level)
     tolerance = None if tolerance is None else number("tolerance", tolerance)

@@ -196,6 +196,10 @@ class _Called:
         if np.ma.is_masked(value):
             return np.nan
         try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError("text")
+            if isinstance(value, (list, tuple)):
+                (value,) = value
             return value.item() if isinstance(value, np.ndarray) else float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(f"the function returned {value!r}; it must return a number") from error
@@ -221,6 +225,8 @@ def evaluator(
 
     def all_at_once(points: Floats) -> Floats:
         values = values_of(fun(points.T, *args), "the values that the function returned")
+        if values.shape == (1, len(points)):
+            values = values[0]
         if values.shape != (len(points),):
             raise ValueError(
                 f"the function returned an array of shape {values.shape} for an array of shape "
@@ -405,13 +411,14 @@ def minimize(
         generation of a Python function; otherwise about twenty times a second. x is None before a
         value is known. True, or StopIteration raised, ends the run with the best so far.
     maxfun : int, optional
-        At most so many evaluations. Without it, searches have 100,000 for each variable.
+        At most so many evaluations; points that constraints forbid count, though the function is not
+        called there. Without it, searches have 100,000 for each variable.
     maxiter : int, optional
         Iterations of a swarm; 1000 without it.
     target : float, optional
         Ends at a value this low.
     seconds : float, optional
-        Ends after this time.
+        Ends after this time; a Python function at the end of the generation under way.
     method : {"auto", "cmaes", "swarm"}
         Searches by CMA-ES, or a particle swarm.
     particles : int, optional
@@ -700,10 +707,12 @@ def differential_evolution(
     It has SciPy's greatest number of evaluations, (maxiter + 1) * popsize * n. How differential
     evolution moves (strategy, tol, mutation, recombination, polish, init, atol, updating) has no
     meaning here; a warning tells of strategy, tol, atol, mutation and recombination that are not
-    SciPy's defaults. `disp` shows a bar (tqdm). Bounds must be apart, the result has no population, and a
-    value of -inf is an error. It often takes more evaluations than SciPy's, because it ends when several
-    searches agree: of a slow function, ask for fewer by ``agreeing=1`` or `maxfun`. Further options are
-    those of `minimize`.
+    SciPy's defaults. `disp` shows a bar (tqdm). Bounds must be apart, the result has neither population
+    nor constr_violation (maxcv is it), and a value of -inf is an error. It often takes more evaluations
+    than SciPy's, because it ends when several searches agree, and success is False if they have not within
+    maxfun, though the best point may be the minimum: of a slow function, ask for fewer by ``agreeing=1`` or
+    `maxfun`. With `integrality` it is a swarm, which ends when 50 iterations found nothing better. Further
+    options are those of `minimize`.
 
     Examples
     --------
@@ -735,7 +744,9 @@ def differential_evolution(
         budget = whole("maxfun", ours["maxfun"], 0, (1 << 64) - 1)
     if integrality is not None and np.any(integrality) and ours.get("preset") is None:
         # It is a swarm, which has at least 50 iterations, unless SciPy's population has fewer.
-        ours.setdefault("particles", max(1, min(1024, max(popsize * dims, budget // 50), budget)))
+        ours.setdefault("particles", max(1, min(1024, max(popsize * dims, budget // 200), budget)))
+        options = dict(ours.get("options") or {})
+        ours["options"] = {**options, "stop": {"patience": 50, **(options.get("stop") or {})}}
     return minimize(
         func,
         bounds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,15 @@ def _real(kind: Any) -> None:
     """Refuses what is no number, or a complex one."""
     if np.dtype(kind).kind == "c":
         raise TypeError(f"the graph has weights of type {kind}; they must be real")
+
+
+def _as_scipy(cycle: _native.NegativeCycleError) -> Exception:
+    """The error, as SciPy's too where that is in use: code that expects SciPy's then catches it."""
+    theirs = getattr(sys.modules.get("scipy.sparse.csgraph"), "NegativeCycleError", None)
+    if theirs is None:
+        return cycle
+    both: type[Exception] = type("NegativeCycleError", (_native.NegativeCycleError, theirs), {})
+    return both(*cycle.args)
 
 
 def _given(graph: Any, unweighted: bool) -> Any:
@@ -93,7 +103,8 @@ def shortest_paths(
     Raises
     ------
     NegativeCycleError
-        If a cycle has a negative weight.
+        If a cycle has a negative weight. It is a ValueError, and SciPy's error of this name too where
+        ``scipy.sparse.csgraph`` is imported.
 
     Notes
     -----
@@ -121,9 +132,12 @@ def shortest_paths(
         if name not in _TYPES:
             raise ValueError(f"dtype is {name}; it must be one of {', '.join(_TYPES)}")
         weights, as_f64 = _TYPES[name], False
-    found, before = _native.distances(
-        _given(graph, unweighted), directed, predecessors, weights, as_f64, device, threads
-    )
+    try:
+        found, before = _native.distances(
+            _given(graph, unweighted), directed, predecessors, weights, as_f64, device, threads
+        )
+    except _native.NegativeCycleError as cycle:
+        raise _as_scipy(cycle) from None
     return (found, before) if predecessors else found
 
 

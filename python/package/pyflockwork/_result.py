@@ -55,7 +55,8 @@ class OptimizeResult(_Base):
     message : str
         Why it ended.
     nfev, nit : int
-        Evaluations; iterations of a swarm, or rounds of searches.
+        Evaluations, points that constraints forbid included; iterations of a swarm, or rounds of searches.
+        A callback's nit counts the iterations of all searches.
     agreeing, searches : int
         How many searches ended at this value, of how many: how sure it is. 0 for a swarm.
     maxcv : float

@@ -336,8 +336,14 @@ fn shards_of_many_fits_merge_to_the_bytes_of_one_run() {
         format!("fit {} --many --x {} --model exponentials -b cpu", path("y.npy"), path("x.npy"));
     let begun = format!("{array} --initial {} --precision f32", path("start.npy"));
     let table = format!("fit {} --group g --x x --y y --model exponentials -b cpu", path("t.csv"));
+    // Of a formula each data set is searched among its own arguments, wherever those of others are.
+    write("far.npy", 7, 12, numbers(7, 12, &|set, row| (1.0 + 50.0 * set as f64) * row as f64));
+    let (y, far) = (path("y.npy"), path("far.npy"));
+    let typed = format!("fit {y} --many --x {far} --formula a*exp(-k*x)+b -b cpu");
     for (nth, (fit, ending)) in
-        [(&array, "csv"), (&array, "npy"), (&begun, "npy"), (&table, "csv")].iter().enumerate()
+        [(&array, "csv"), (&array, "npy"), (&begun, "npy"), (&table, "csv"), (&typed, "csv")]
+            .iter()
+            .enumerate()
     {
         let (whole, parts) =
             (path(&format!("whole{nth}.{ending}")), path(&format!("p{nth}.{ending}")));
@@ -348,7 +354,7 @@ fn shards_of_many_fits_merge_to_the_bytes_of_one_run() {
             let merge = format!("merge {parts}");
             match number {
                 3 => assert!(succeeds(&merge).contains("of 3 shards")),
-                _ => fails(&merge, &["without shards", "it must be the table of all 3 shards"]),
+                _ => fails(&merge, &["without its shard", "it must be the table of all 3 shards"]),
             }
         }
         assert!(fs::read(&whole).unwrap() == fs::read(&parts).unwrap(), "{fit} {ending}");
@@ -377,6 +383,28 @@ fn shards_of_many_fits_merge_to_the_bytes_of_one_run() {
     fails(&over, &["the data and --table name the same file"]);
     fs::write(path("p0.2-of-3.csv"), "set,other\n").unwrap();
     fails(&format!("merge {}", path("p0.csv")), &["with other columns"]);
+    // What is cut off, twice there or too little.
+    let merge = |table: &str| format!("merge {}", path(table));
+    let whole = fs::read(path("p3.2-of-3.csv")).unwrap();
+    for (end, why) in [(whole.len() - 1, "cut off"), (whole.len() - 9, "cut off")] {
+        fs::write(path("p3.2-of-3.csv"), &whole[..end]).unwrap();
+        fails(&merge("p3.csv"), &["p3.2-of-3.csv", why]);
+    }
+    let header = whole.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    fs::write(path("p3.2-of-3.csv"), &whole[..header]).unwrap();
+    fails(&merge("p3.csv"), &["p3.2-of-3.csv with 0 rows", "of 3 rows in 3 shards it has 1"]);
+    fs::copy(path("p3.1-of-3.csv"), path("p3.2-of-3.csv")).unwrap();
+    fails(&merge("p3.csv"), &["of row 1 is in ", "p3.1-of-3.csv too"]);
+    fs::copy(path("p1.1-of-3.npy"), path("p1.2-of-3.npy")).unwrap();
+    fails(&merge("p1.npy"), &["p1.2-of-3.npy with the rows of ", "p1.1-of-3.npy"]);
+    fs::copy(path("whole1.npy"), path("p1.2-of-3.npy")).unwrap();
+    fails(&merge("p1.npy"), &["p1.1-of-3.npy with 2 rows", "it has 3"]);
+    fails(&merge("p3.1-of-3.csv"), &["named without the shard: p3.csv"]);
+    // Values to begin with are within bounds, in a file too.
+    fails(&format!("{begun} --bounds rate1=0,0.5"), &["starting value", "of rate1 in data set 3"]);
+    for seconds in ["nan", "inf"] {
+        fails(&format!("{array} --seconds {seconds}"), &["seconds is", "0 or a positive number"]);
+    }
 
     let mut slurm = program();
     slurm.args(format!("{array} --shard auto --table {}", path("s.csv")).split(' '));
