@@ -362,3 +362,10 @@ def test_columns_may_be_called_y() -> None:
         fw.fit({"x": columns.ravel(), "y": np.arange(3)}, spot.ravel(), model)
     with pytest.raises(ValueError, match=r"pass y\[:, 0\]"):
         fw.fit(np.arange(9.0), np.arange(9.0)[:, None], "a*x + b")
+
+
+def test_tables_have_the_digits_of_errors() -> None:
+    x = np.linspace(0, 1, 40)
+    r = fw.fit(x, 1e6 + 2 * x + 0.01 * np.sin(40 * x), "base + slope*x")
+    base = next(line for line in repr(r).splitlines() if line.startswith("base  ")).split()
+    assert float(base[1]) != 1e6 and abs(float(base[1]) - r.params["base"]) < 0.1 * r.stderr["base"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import operator
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -363,8 +364,10 @@ class FitResult:
         for name in self.names:
             word = self.status[name]
             low, high = intervals[name]
-            between = f"{low:.6g} to {high:.6g}" if word == "estimated" else word
-            rows.append((name, f"{self.params[name]:.6g}", f"{self.stderr[name]:.3g}", between))
+            value, error = self.params[name], self.stderr[name]
+            digits = _digits(value, error)
+            between = f"{low:.{digits}g} to {high:.{digits}g}" if word == "estimated" else word
+            rows.append((name, f"{value:.{digits}g}", f"{error:.3g}", between))
         return rows
 
     def __repr__(self) -> str:
@@ -395,6 +398,13 @@ def _html(caption: str, rows: Sequence[Sequence[str]]) -> str:
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in table
     )
     return f"<p><code>{html.escape(caption)}</code></p><table><tr>{cells}</tr>{lines}</table>"
+
+
+def _digits(value: float, error: float) -> int:
+    """So many digits that two of the standard error are among them, and at least 6."""
+    if not (0 < error < abs(value) and math.isfinite(value)):
+        return 6
+    return min(max(6, math.floor(math.log10(abs(value))) - math.floor(math.log10(error)) + 2), 17)
 
 
 def _number(value: Any) -> float:
@@ -574,8 +584,8 @@ class ManyFits:
         return {_ENDS[int(kinds[nth])]: int(counts[nth]) for nth in order}
 
     def interval(self, level: float = 0.95) -> NDArray[Any]:
-        """Confidence intervals by standard errors and Student's t distribution: of shape (fits,
-        parameters, 2)."""
+        """Confidence intervals by standard errors and Student's t distribution, or the normal one with
+        `absolute_sigma`: of shape (fits, parameters, 2)."""
         free = sum(name not in self._fixed for name in self.names)
         if self._absolute:
             freedom = np.full(len(self), np.inf)
