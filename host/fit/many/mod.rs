@@ -506,7 +506,8 @@ impl<T: Number> Many<T> {
     }
 
     /// Starting values: those of all parameters, in the order of their names, for all data sets, or for
-    /// each. Without any, the parameters are looked for.
+    /// each. What lies outside given bounds begins at the nearest one. Without any, the parameters are
+    /// looked for.
     ///
     /// ```
     /// use flockwork::fit::{Many, PowerLaw, Stack};
@@ -746,25 +747,6 @@ impl<T: Number> Many<T> {
         Ok(())
     }
 
-    /// Refuses starting values outside given bounds.
-    fn check_begin(&self) -> Result<()> {
-        for (set, values) in self.begin.numbers().chunks_exact(self.sought.len()).enumerate() {
-            for (sought, value) in self.sought.iter().zip(values) {
-                let ((lower, upper), value) = (sought.stated, value.to_f64());
-                if sought.fixed.is_none() && !(lower..=upper).contains(&value) {
-                    let of_set =
-                        if self.own_begin { format!(" in data set {set}") } else { String::new() };
-                    return Err(Error::Option {
-                        option: "starting value",
-                        value: format!("{value:?} of {}{of_set}", sought.name),
-                        accepted: format!("within its bounds, {lower:?} to {upper:?}"),
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn run_again(
         &self,
         backend: &dyn SolvesIn<T>,
@@ -774,7 +756,6 @@ impl<T: Number> Many<T> {
     ) -> Result<()> {
         let shared = self.sought.iter().filter(|sought| sought.is_shared);
         fits.shared = shared.map(|sought| sought.name.clone()).collect();
-        self.check_begin()?;
         self.check_shared()?;
         self.check_profile()?;
         fits.intervals.clear();
