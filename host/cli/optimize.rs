@@ -56,6 +56,9 @@ fn run_in(job: &Job, arguments: &Arguments) -> anyhow::Result<()> {
     if problem.command().is_some() && records.animate.is_some() {
         bail!("--animate draws a map of the function, for which a command would run too often");
     }
+    if islands.islands().is_some() && records.animate.is_some() {
+        bail!("--animate draws one swarm, and --islands are several");
+    }
     let of_swarm = swarm
         .of_swarm()
         .or_else(|| islands.of_swarm())

@@ -53,7 +53,10 @@ fn bad_numbers_get_a_sentence() {
         ("optimize sphere --islands 3 --restart", &["restart is given", "for islands"]),
         ("optimize sphere --islands 3 --preset thorough", &["restart is given", "for islands"]),
         ("optimize sphere --islands 3 --mode asynchronous", &["mode is given", "for islands"]),
-        ("optimize sphere -d 2 --islands 3 --animate a.gif", &["frames is given", "for islands"]),
+        (
+            "optimize sphere -d 2 --islands 3 --animate a.gif",
+            &["--animate draws one swarm", "--islands"],
+        ),
         ("optimize sphere --inertia nan", &["inertia is NaN", "finite"]),
         ("optimize sphere --cognitive inf", &["cognitive is inf", "finite"]),
         ("optimize sphere --social nan", &["social is NaN", "finite"]),
