@@ -178,21 +178,24 @@ fn check_alignment(address: usize, bytes: usize) {
     );
 }
 
-/// A load of `bytes` bytes at `address` of device memory is about to be done.
+/// A load or a store of `bytes` bytes at `address` of device memory is about to be done.
 #[inline(never)]
 #[track_caller]
-fn before_load(address: usize, bytes: usize) {
+fn before_access(address: usize, bytes: usize, store: bool) {
     if let Some(here) = schedule::current() {
         check_alignment(address, bytes);
         schedule::visible();
+        if store {
+            schedule::progress();
+        }
         if here.check_global {
             let site = Location::caller();
-            machine(|m| m.global(&here, address, bytes, false, false, site));
+            machine(|m| m.global(&here, address, bytes, store, false, site));
         }
     }
 }
 
-/// As [`before_load`], through a read-only buffer.
+/// As [`before_access`], through a read-only buffer.
 #[inline(never)]
 #[track_caller]
 fn before_load_read_only(address: usize, bytes: usize) {
@@ -205,22 +208,7 @@ fn before_load_read_only(address: usize, bytes: usize) {
     }
 }
 
-/// As [`before_load`], for a store.
-#[inline(never)]
-#[track_caller]
-fn before_store(address: usize, bytes: usize) {
-    if let Some(here) = schedule::current() {
-        check_alignment(address, bytes);
-        schedule::visible();
-        schedule::progress();
-        if here.check_global {
-            let site = Location::caller();
-            machine(|m| m.global(&here, address, bytes, true, false, site));
-        }
-    }
-}
-
-/// As [`before_load`], for an atomic access. `store`: whether it is of a kind that can store.
+/// As [`before_access`], for an atomic access. `store`: whether it is of a kind that can store.
 #[inline(never)]
 #[track_caller]
 fn before_atomic(address: usize, bytes: usize, order: Order, store: bool) {
@@ -279,7 +267,7 @@ pub fn prefetch<T>(_: *const T) {}
 #[inline]
 #[track_caller]
 pub unsafe fn load<T: Access>(pointer: *const T) -> T {
-    before_load(pointer.addr(), size_of::<T>());
+    before_access(pointer.addr(), size_of::<T>(), false);
     // SAFETY: the caller's promise.
     unsafe { pointer.read() }
 }
@@ -289,7 +277,7 @@ pub unsafe fn load<T: Access>(pointer: *const T) -> T {
 #[inline]
 #[track_caller]
 pub unsafe fn store<T: Access>(pointer: *mut T, value: T) {
-    before_store(pointer.addr(), size_of::<T>());
+    before_access(pointer.addr(), size_of::<T>(), true);
     // SAFETY: the caller's promise.
     unsafe { pointer.write(value) }
 }

@@ -15,7 +15,7 @@ use flockwork::{
     formula::Formula,
     io::{self, Columns},
     plot,
-    swarm::Precision,
+    swarm::{Options, Precision, Stop},
 };
 use serde_json::json;
 
@@ -150,9 +150,7 @@ fn run_in<T: Number>(arguments: &Arguments, file: &Path) -> anyhow::Result<()> {
     interrupt::listen()?;
     let bar = progress::data_sets(many.stack().sets(), arguments.json);
     let (begun, seconds) = (Instant::now(), arguments.limits.seconds());
-    if let Some(most) = seconds.filter(|most| !(*most >= 0.0 && most.is_finite())) {
-        bail!("seconds is {most:?}; it must be 0 or a positive number, and finite");
-    }
+    Options { stop: Stop { seconds, ..Stop::default() }, ..Options::default() }.check()?;
     let fits = many.run_on(&backend, |done, _| {
         bar.set_position(done as u64);
         let is_late = seconds.is_some_and(|most| begun.elapsed().as_secs_f64() >= most);

@@ -1001,8 +1001,8 @@ impl<T: Number> Many<T> {
             Range::WithinArguments => self.stack.own_arguments,
         };
         let scales = |set: usize| {
-            let columns = self.stack.columns() as usize;
-            let scales = Scales::of(self.stack.arguments(set), columns);
+            let of_set = || Scales::of(self.stack.arguments(set), self.stack.columns() as usize);
+            let scales = known(set).cloned().unwrap_or_else(of_set);
             (scales.greatest(), scales.within)
         };
         let shared = if self.stack.own_arguments { None } else { Some(scales(0)) };
@@ -1029,7 +1029,7 @@ impl<T: Number> Many<T> {
 const LARGE: f64 = 100.0;
 
 /// What arguments lie between, by column.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Scales {
     within: Vec<(f64, f64)>,
 }
