@@ -35,7 +35,7 @@ def run(function, *options):
 print("| function | | found | seconds | left | evaluations |")
 print("|---|---|---:|---:|---:|---:|")
 for function in arguments.functions:
-    known = run(function, "--evaluations", "100000", "--seconds", "0.1")["known_optimum"]
+    known = run(function, "--evaluations", "100000")["known_optimum"]
     for turned in [False, True]:
         results = []
         for seed in range(1, arguments.seeds + 1):
