@@ -387,7 +387,7 @@ impl Team for Block {
     }
 
     /// Of few numbers counts for each those before it: `count` squared comparisons. Otherwise merges
-    /// and exchanges ([`exchange`]), in the scratch if they find room there.
+    /// and exchanges, in the scratch if they find room there.
     #[inline(always)]
     fn rank_all(self, words: impl Words, keys: u32, order: u32, count: u32) {
         let scratch = self.scratch;

@@ -191,9 +191,6 @@ fn the_kernel_in_the_emulator_gives_the_bits_of_the_cpu() {
     same(Ackley, 7, 2, 4000);
     same(Levy, 5, 9, 4000);
     same(Schwefel, 4, 1, 2500);
-    // In so many dimensions the factor finds no room in shared memory, then nor does the matrix to factorise.
-    same(Ellipsoid, 52, 1, 220);
-    same(Rosenbrock, 80, 1, 70);
 }
 
 /// An observer that ends a run at this many evaluations or soon after.
