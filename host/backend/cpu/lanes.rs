@@ -203,8 +203,5 @@ fn run_inlined(job: Job<'_>) {
     let Job { state, view, schedule, lane, limits, evaluate } = job;
     // SAFETY: the view is that of a plan, which has bounds for each dimension.
     let area = unsafe { Area::new(view) };
-    // All points of a generation are one batch.
-    lane::run(Alone, state, area, schedule, lane, limits, |_, state, batch| {
-        evaluate(state, batch.count)
-    });
+    lane::run(Alone, state, area, schedule, lane, limits, |_, state, count| evaluate(state, count));
 }
