@@ -27,20 +27,20 @@ parser.add_argument("--functions", nargs="*", default=FUNCTIONS)
 arguments, others = parser.parse_known_args()
 
 
-def run(function, *options):
-    command = [arguments.program, "optimize", function, "-d", str(arguments.dims), "--json", *options, *others]
+def run(command, function, *options):
+    command = [arguments.program, command, function, "-d", str(arguments.dims), "--json", *options]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 print("| function | | found | seconds | left | evaluations |")
 print("|---|---|---:|---:|---:|---:|")
 for function in arguments.functions:
-    known = run(function, "--evaluations", "100000")["known_optimum"]
+    known = run("functions", function)["optimum"]["value"]
     for turned in [False, True]:
         results = []
         for seed in range(1, arguments.seeds + 1):
             options = ["--target", repr(known + 1e-6), "--seconds", str(arguments.seconds), "--seed", str(seed)]
-            report = run(function, *options, *(["--rotate"] if turned else []))
+            report = run("optimize", function, *options, *(["--rotate"] if turned else []), *others)
             result = report["result"]
             seconds = result["seconds"] + result["startup_seconds"]
             results.append((result["value"] - known, seconds, result["evaluations"]))
