@@ -12,7 +12,7 @@ use super::{
 /// Values are plain bits; nothing is initialised. An access by one thread and a later access by
 /// another to the same element, one of them a store, need a barrier between them; the emulator
 /// reports where it is missing.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Shared<T> {
     byte_offset: u32,
     length: u32,

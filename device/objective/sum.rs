@@ -26,7 +26,7 @@
 //! assert!((fold.finish() - 100_000.0).abs() < 100.0 && (plain - 100_000.0).abs() > 900.0);
 //! ```
 
-use crate::math::Partial;
+use crate::{gpu::warp, math::Partial};
 
 /// Up to this many terms are combined strictly from left to right.
 pub const LEFT_TO_RIGHT: u32 = 32;
@@ -287,6 +287,51 @@ pub fn of_runs<P: Partial>(runs: u32, run: impl Fn(u32) -> P) -> P {
         all = all.combine(upper);
     }
     all
+}
+
+/// Combines so many terms as [`Fold`] does, by 2^`level` lanes that lie beside each other, 32 at most, each
+/// of which makes every so many-th term or run of terms; all get the result. Collective for the warp: other
+/// lanes combine other terms, as many.
+///
+/// `term` is asked for terms that there are.
+#[inline(always)]
+pub fn of_lanes<P: Partial>(level: u32, terms: u32, term: impl Fn(u32) -> P) -> P {
+    let parts = 1 << level;
+    let part = warp::lane() & (parts - 1);
+    let of_part = |made: P, other: u32| warp::shuffle(made, warp::lane() - part + other);
+    let mut first = 0;
+    if terms <= LEFT_TO_RIGHT {
+        let mut all = P::none();
+        while first < terms {
+            let own = first + part;
+            let made = if own < terms { term(own) } else { P::none() };
+            let here = if terms - first < parts { terms - first } else { parts };
+            for nth in 0..here {
+                all = all.combine(of_part(made, nth));
+            }
+            first += parts;
+        }
+        return all;
+    }
+    let length = run_length(terms);
+    let runs = terms.div_ceil(length);
+    let (mut fold, mut last) = (Fold::new(terms), P::none());
+    while first < runs {
+        let (mut made, mut own) = (P::none(), (first + part) * length);
+        let end = if terms - own.min(terms) < length { terms } else { own + length };
+        while own < end {
+            made = made.combine(term(own));
+            own += 1;
+        }
+        for nth in 0..if runs - first < parts { runs - first } else { parts } {
+            last = of_part(made, nth);
+            if first + nth + 1 < runs {
+                fold.close_made(last);
+            }
+        }
+        first += parts;
+    }
+    fold.finish_with(last)
 }
 
 #[cfg(test)]

@@ -21,10 +21,11 @@ use super::{
         PROBES, Phase, RATE_MANY, RATE_ONE, RATE_PATH, RATE_SIGMA, SIGMA, SINCE, SMALLEST, SPREAD,
         State, VALUE_BEST, VALUE_MEDIAN, VALUE_WORST, WEIGHTS,
     },
-    team::{Team, Words},
+    team::{Drawn, SCRATCH, Team},
+    words::Words,
 };
 use crate::{
-    math::{Real, Scalar, dot},
+    math::{Real, Scalar, dot, dot_four, dot_two_by_two},
     random::{Draw, Purpose},
 };
 
@@ -204,41 +205,88 @@ fn rates<W: Words>(state: State<W>, population: u32) -> [f64; 2] {
     [1.0 / better[0], worse_scale]
 }
 
-/// Draws a generation: deviates, ways, and the points to be evaluated. Returns whether any place lies
-/// beyond the box. Collective; ends with a barrier.
+/// Draws `count` points of a generation from number `first` on, as many as the team takes at a time: their
+/// deviates and ways, and the points to be evaluated. Returns whether any place lies beyond the box.
+/// Collective; begins and ends with a barrier.
 #[inline(always)]
-pub fn sample<W: Words>(team: impl Team, state: State<W>, area: Area<'_>) -> bool {
+pub fn sample<W: Words>(
+    team: impl Team,
+    state: State<W>,
+    area: Area<'_>,
+    first: u32,
+    count: u32,
+) -> bool {
+    let state = state.afresh();
     let key = state.key();
     let (layout, dims) = (state.layout, state.layout.dims);
-    let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
+    let sigma = state.get(SIGMA);
     let iteration = state.count(GENERATION) + 1;
     // A probe has random numbers of its own.
-    let nth = 3 + if state.get(IS_PROBE) == 1.0 { state.count(PROBES) } else { 0 };
+    let stream = 3 + if state.get(IS_PROBE) == 1.0 { state.count(PROBES) } else { 0 };
     let pairs = dims.div_ceil(2);
-    team.each_of(population, pairs, |point, pair| {
-        let purpose = Purpose::Search;
-        let draw = Draw { key, iteration, particle: point, group: pair, purpose, nth };
+    team.each_of(count, pairs, |nth, pair| {
+        let drawn = Drawn { first, nth };
+        let (particle, purpose) = (drawn.point(), Purpose::Search);
+        let draw = Draw { key, iteration, particle, group: pair, purpose, nth: stream };
         // Box and Muller 1958.
         let (r1, r2) = f64::uniform_pair(draw.block(), 0);
         let radius = (-2.0 * Real::ln(1.0 - r1)).sqrt();
         let (sine, cosine) = (r2 + r2).sin_cos_pi();
-        let place = layout.deviates() + point * dims + 2 * pair;
-        state.set(place, radius * cosine);
+        team.set_deviate(state, drawn, 2 * pair, radius * cosine);
         if 2 * pair + 1 < dims {
-            state.set(place + 1, radius * sine);
+            team.set_deviate(state, drawn, 2 * pair + 1, radius * sine);
         }
     });
+    let on_desk = team.scratch().and_then(|(scratch, desk)| Some((scratch, desk.factor(0, 0)?)));
+    if let Some((scratch, factor)) = on_desk
+        && first == 0
+    {
+        // What lies there is needed for all batches, and comes from far away.
+        team.each_of_far(
+            dims,
+            dims,
+            |row, column| state.get(layout.factor() + row * dims + column),
+            |row, column, number| scratch.put(factor + row * dims + column, number),
+        );
+    }
     team.barrier();
-    let mut outside = false;
-    team.each_of(population, dims, |point, d| {
-        let deviates = layout.deviates() + point * dims;
-        let way = dot(d + 1, 0.0, |j| {
-            (state.get(layout.factor() + j * dims + d), state.get(deviates + j))
+    team.each(count, |nth| {
+        let drawn = Drawn { first, nth };
+        let square = dot(dims, 0.0, |d| {
+            let deviate = team.deviate(state, drawn, d);
+            (deviate, deviate)
         });
-        state.set(layout.ways() + point * dims + d, way);
-        let place = place(state, area, sigma, d, way);
-        outside |= area.beyond(d, place) != 0.0;
-        state.set(state.in_tiles(layout.points(), point, d), area.fold(d, place));
+        // See `rank`.
+        state.set(layout.factors() + drawn.point(), square);
+    });
+    let mut outside = false;
+    // Four points at a time share the numbers of the factor.
+    team.each_of(count.div_ceil(4), dims, |four, d| {
+        let drawn = |nth: u32| Drawn { first, nth: (4 * four + nth).min(count - 1) };
+        let deviate = |j, nth| team.deviate(state, drawn(nth), j);
+        let ways = match on_desk {
+            Some((scratch, factor)) => {
+                dot_four(d + 1, [0.0; 4], |j| scratch.at(factor + j * dims + d), deviate)
+            }
+            None => {
+                let factor = |j| state.get(layout.factor() + j * dims + d);
+                dot_four(d + 1, [0.0; 4], factor, deviate)
+            }
+        };
+        // A loop, so that what follows stands there once.
+        for nth in 0..(count - 4 * four).min(4) {
+            let way = match nth {
+                0 => ways[0],
+                1 => ways[1],
+                2 => ways[2],
+                _ => ways[3],
+            };
+            let drawn = drawn(nth);
+            state.set(layout.ways() + drawn.point() * dims + d, way);
+            let place = place(state, area, sigma, d, way);
+            outside |= area.beyond(d, place) != 0.0;
+            team.set_point(state, drawn, d, area.fold(d, place));
+        }
     });
     team.any(outside)
 }
@@ -262,8 +310,13 @@ pub fn learn<W: Words>(
     let keys = rank(team, state, area, outside, limits.feasible);
     move_mean(team, state, area, keys);
     reshape(team, state);
+    let greatest = team.greatest(state.layout.dims, |d| {
+        let (layout, dims) = (state.layout, state.layout.dims);
+        let variance = state.get(layout.covariance() + d * dims + d);
+        (variance, state.get(layout.path() + d).abs())
+    });
     if team.is_first() {
-        look(state, limits.best);
+        look(state, limits.best, greatest);
     }
     team.barrier();
 }
@@ -278,6 +331,7 @@ fn rank<W: Words>(
     outside: bool,
     feasible: f64,
 ) -> u32 {
+    let state = state.afresh();
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
     let (quarter, middle, last) = (population / 4, population / 2, population - 1);
@@ -293,8 +347,8 @@ fn rank<W: Words>(
         let improves = value < state.get(BEST);
         if improves {
             team.each(dims, |d| {
-                let x = state.get(state.in_tiles(layout.points(), best, d));
-                state.set(layout.best() + d, x);
+                let way = state.get(layout.ways() + best * dims + d);
+                state.set(layout.best() + d, area.fold(d, place(state, area, sigma, d, way)));
             });
         }
         let (upper, lower) = (state.value_at(last - quarter), state.value_at(quarter));
@@ -334,19 +388,27 @@ fn rank<W: Words>(
             break;
         }
         let penalty = penalty.greatest(lasting);
-        team.each(population, |point| {
-            // How far it lies beyond, in deviations of its coordinates.
-            let mut square = 0.0;
-            for d in 0..dims {
-                let way = state.get(layout.ways() + point * dims + d);
-                let beyond = area.beyond(d, place(state, area, sigma, d, way));
-                if beyond != 0.0 {
-                    let variance = state.get(layout.covariance() + d * dims + d);
-                    let far = beyond / (sigma * area.width(d));
-                    square += far * far / variance;
+        // How far a point lies beyond, in deviations of its coordinates.
+        team.each_sum(
+            state.words,
+            layout.keys(),
+            (population, dims),
+            |d| (d, state.get(layout.mean() + d)),
+            |point, d| state.get(layout.ways() + point * dims + d),
+            |(d, mean), way| {
+                let beyond = area.beyond(d, (sigma * area.width(d)).fma(way, mean));
+                if beyond == 0.0 {
+                    return 0.0;
                 }
-            }
-            let value = state.get(layout.values() + point);
+                let variance = state.get(layout.covariance() + d * dims + d);
+                let far = beyond / (sigma * area.width(d));
+                far * far / variance
+            },
+        );
+        team.barrier();
+        team.each(population, |point| {
+            let (value, square) =
+                (state.get(layout.values() + point), state.get(layout.keys() + point));
             state.set(layout.keys() + point, penalty.fma(square, value));
         });
         keys = layout.keys();
@@ -354,12 +416,9 @@ fn rank<W: Words>(
     team.each(population, |rank| {
         let mut weight = state.get(layout.weights() + rank);
         if weight < 0.0 {
-            // So that no step is longer than those of the better half (Hansen 2016, equation 46).
-            let deviates = layout.deviates() + state.ranked(rank) * dims;
-            let square = dot(dims, 0.0, |d| {
-                let deviate = state.get(deviates + d);
-                (deviate, deviate)
-            });
+            // So that no step is longer than those of the better half (Hansen 2016, equation 46): `sample`
+            // has put there the squares of their lengths.
+            let square = state.get(layout.factors() + state.ranked(rank));
             weight *= f64::from(dims) / square.greatest(1e-8);
         }
         state.set(layout.factors() + state.ranked(rank), weight);
@@ -371,18 +430,45 @@ fn rank<W: Words>(
 /// Moves the mean, and sets the step size. `keys`: where the numbers lie that the points are ranked by.
 #[inline(always)]
 fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, keys: u32) {
+    let state = state.afresh();
     let (layout, dims) = (state.layout, state.layout.dims);
     let (population, sigma) = (state.count(POPULATION), state.get(SIGMA));
     let better = population / 2;
-    team.each_of(2, dims, |side, d| {
-        let from = if side == 0 { layout.ways() } else { layout.deviates() };
-        let sum = dot(better, 0.0, |rank| {
-            let weight = state.get(layout.weights() + rank);
-            (weight, state.get(from + state.ranked(rank) * dims + d))
-        });
-        // `white` follows `way`.
-        state.set(layout.way() + side * dims + d, sum);
-    });
+    let row = |nth: u32| {
+        let from = if nth.is_multiple_of(2) { layout.ways() } else { layout.deviates() };
+        from + state.ranked(nth / 2) * dims
+    };
+    let weight = |nth: u32| state.get(layout.weights() + nth / 2);
+    // Sums over ways, and behind them over deviates.
+    let mut some = 0;
+    while some < 2 * dims {
+        let own = some + team.rank();
+        let (side, d) = if own < dims { (0, own) } else { (1, own - dims) };
+        let (mut sum, mut first) = (0.0, 0);
+        while first < 2 * better {
+            let rows = 2 * better - first;
+            let here = team.stage(
+                state.words,
+                rows,
+                dims,
+                |nth| row(first + nth),
+                |nth| weight(first + nth),
+            );
+            if own < 2 * dims {
+                sum = dot(here / 2, sum, |two| {
+                    let nth = 2 * two + side;
+                    let weight = team.beside(nth, || weight(first + nth));
+                    (weight, team.staged(state.words, nth, dims, d, row(first + nth)))
+                });
+            }
+            first += here;
+        }
+        if own < 2 * dims {
+            // `white` follows `way`.
+            state.set(layout.way() + own, sum);
+        }
+        some += team.threads();
+    }
     team.barrier();
     let (rate, effective) = (state.get(RATE_SIGMA), state.get(EFFECTIVE));
     let gain = (rate * (2.0 - rate) * effective).sqrt();
@@ -427,6 +513,7 @@ fn move_mean<W: Words>(team: impl Team, state: State<W>, area: Area<'_>, keys: u
 /// Learns the covariance, and factorises it.
 #[inline(always)]
 fn reshape<W: Words>(team: impl Team, state: State<W>) {
+    let state = state.afresh();
     let (layout, dims) = (state.layout, state.layout.dims);
     let population = state.count(POPULATION);
     let (rate, gain) = (state.get(RATE_PATH), state.get(PATH_GAIN));
@@ -437,17 +524,53 @@ fn reshape<W: Words>(team: impl Team, state: State<W>) {
     });
     team.barrier();
     let (keep, one, many) = (state.get(KEEP), state.get(RATE_ONE), state.get(RATE_MANY));
-    team.each_of_triangle(dims, |row, column| {
-        let sum = dot(population, 0.0, |point| {
-            let ways = layout.ways() + point * dims;
-            let weight = state.get(layout.factors() + point);
-            (weight * state.get(ways + row), state.get(ways + column))
-        });
-        let place = layout.covariance() + row * dims + column;
-        let path = state.get(layout.path() + row) * state.get(layout.path() + column);
-        let learnt = many.fma(sum, one * path);
-        state.set(place, keep.fma(state.get(place), learnt));
-    });
+    // Two rows and two columns at a time: a long row of such squares and a short one together have as
+    // many as any other such pair.
+    let half = dims.div_ceil(2);
+    let odd = half % 2;
+    let across = half + 1 - odd;
+    let squares = half.div_ceil(2) * across;
+    let mut some = 0;
+    while some < squares {
+        let own = some + team.rank();
+        let (nth, place) = (own / across, own % across);
+        let long = half - nth.min(half);
+        let (two, at) = if place < long { (long - 1, place) } else { (nth - odd, place - long) };
+        let (row, column) = (2 * two, 2 * at);
+        let (below, right) = ((row + 1).min(dims - 1), (column + 1).min(dims - 1));
+        let (mut sums, mut first) = ([0.0; 4], 0);
+        while first < population {
+            let place = |nth: u32| layout.ways() + (first + nth) * dims;
+            let weight = |nth: u32| state.get(layout.factors() + first + nth);
+            let here = team.stage(state.words, population - first, dims, place, weight);
+            if own < squares {
+                let way = |nth, d| team.staged(state.words, nth, dims, d, place(nth));
+                sums = dot_two_by_two(
+                    here,
+                    sums,
+                    |nth, second| {
+                        let way = way(nth, if second == 0 { row } else { below });
+                        team.beside(nth, || weight(nth)) * way
+                    },
+                    |nth, second| way(nth, if second == 0 { column } else { right }),
+                );
+            }
+            first += here;
+        }
+        let learn = |row: u32, column: u32, sum: f64| {
+            if own < squares && row < dims && column <= row {
+                let place = layout.covariance() + row * dims + column;
+                let path = state.get(layout.path() + row) * state.get(layout.path() + column);
+                let learnt = many.fma(sum, one * path);
+                state.set(place, keep.fma(state.get(place), learnt));
+            }
+        };
+        learn(row, column, sums[0]);
+        learn(row, column + 1, sums[1]);
+        learn(row + 1, column, sums[2]);
+        learn(row + 1, column + 1, sums[3]);
+        some += team.threads();
+    }
     let since = state.get(SINCE) + 1.0;
     team.barrier();
     // It changes little in a generation and costs much (Hansen 2016, B.2).
@@ -464,15 +587,36 @@ fn reshape<W: Words>(team: impl Team, state: State<W>) {
 #[inline(always)]
 fn factorise<W: Words>(team: impl Team, state: State<W>) {
     let (layout, dims) = (state.layout, state.layout.dims);
-    let factor = |row: u32, column: u32| layout.factor() + row * dims + column;
+    // In the scratch rows lie an odd number apart, so that columns lie in different banks.
+    match team.scratch() {
+        Some((scratch, _)) if dims * (dims | 1) <= SCRATCH => {
+            factorise_in(team, state, scratch, |row, column| row * (dims | 1) + column);
+        }
+        _ => {
+            let place = |row: u32, column: u32| layout.factor() + row * dims + column;
+            factorise_in(team, state, state.words, place);
+        }
+    }
+}
+
+/// The same, where `words` have room at `place` for row and column of a triangle.
+#[inline(always)]
+fn factorise_in<W: Words>(
+    team: impl Team,
+    state: State<W>,
+    words: impl Words,
+    place: impl Fn(u32, u32) -> u32,
+) {
+    let state = state.afresh();
+    let (layout, dims) = (state.layout, state.layout.dims);
     team.each_of_triangle(dims, |row, column| {
         let value = state.get(layout.covariance() + row * dims + column);
-        state.set(factor(column, row), value);
+        words.put(place(column, row), value);
     });
     team.barrier();
     let mut greatest = 0.0;
     for k in 0..dims {
-        let pivot = state.get(factor(k, k));
+        let pivot = words.at(place(k, k));
         greatest = pivot.greatest(greatest);
         if !(pivot > NARROW * greatest && pivot.is_finite()) {
             // All threads see the same pivot.
@@ -485,26 +629,28 @@ fn factorise<W: Words>(team: impl Team, state: State<W>) {
         let rest = dims - k - 1;
         team.each_of_small_triangle(rest, |row, column| {
             let (row, column) = (k + 1 + row, k + 1 + column);
-            let share = state.get(factor(k, row)) * inverse;
-            let place = factor(column, row);
-            state.set(place, (-share).fma(state.get(factor(k, column)), state.get(place)));
+            let share = words.at(place(k, row)) * inverse;
+            let here = place(column, row);
+            words.put(here, (-share).fma(words.at(place(k, column)), words.at(here)));
         });
         team.barrier();
     }
     team.each(dims, |k| {
-        state.set(layout.white() + k, 1.0 / state.get(factor(k, k)).sqrt());
+        state.set(layout.white() + k, 1.0 / words.at(place(k, k)).sqrt());
     });
     team.barrier();
     team.each_of_triangle(dims, |row, column| {
-        let place = factor(column, row);
-        state.set(place, state.get(place) * state.get(layout.white() + column));
+        let value = words.at(place(column, row)) * state.get(layout.white() + column);
+        state.set(layout.factor() + column * dims + row, value);
     });
 }
 
-/// Decides whether the search goes on.
+/// Decides whether the search goes on. `widest` is the greatest variance, `reach` the greatest number of
+/// the covariance's path.
 #[inline(always)]
-fn look<W: Words>(state: State<W>, best: f64) {
-    let (layout, dims) = (state.layout, state.layout.dims);
+fn look<W: Words>(state: State<W>, best: f64, (widest, reach): (f64, f64)) {
+    let state = state.afresh();
+    let dims = state.layout.dims;
     let (n, population) = (f64::from(dims), state.count(POPULATION));
     let generation = state.count(GENERATION);
     let (first, last) = (state.get(VALUE_BEST), state.get(VALUE_WORST));
@@ -513,15 +659,10 @@ fn look<W: Words>(state: State<W>, best: f64) {
         end(Ended::NoValue);
         return;
     }
-    let (mut widest, mut reach) = (0.0, 0.0);
-    for d in 0..dims {
-        widest = state.get(layout.covariance() + d * dims + d).greatest(widest);
-        reach = state.get(layout.path() + d).abs().greatest(reach);
-    }
     let widest = widest.sqrt();
     let sigma = state.get(SIGMA).least(WIDEST / widest);
     state.set(SIGMA, sigma);
-    reach = widest.greatest(reach) * sigma;
+    let reach = widest.greatest(reach) * sigma;
     if reach < CLOSE || reach.is_nan() {
         end(Ended::Points);
     }

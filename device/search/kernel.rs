@@ -4,23 +4,21 @@ use core::marker::PhantomData;
 
 use super::{
     area::Area,
-    lane,
+    lane::{self, Batch},
     schedule::{Limits, Schedule},
     state::{Layout, State},
-    team::{Block, Owned, Team, Words},
+    team::{Block, Drawn, Team},
+    words::{Owned, Words},
 };
 use crate::{
     gpu::{
         memory::{ReadOnly, ReadWrite},
-        thread,
+        thread, warp,
     },
     kernel::{Kernel, Kernels, Launch, Local, Name},
     math::Scalar,
     objective::{Objective, Point},
-    swarm::{
-        layout::TILE,
-        view::{self, View},
-    },
+    swarm::view::{self, View},
 };
 
 /// The most threads of a block.
@@ -74,6 +72,10 @@ impl<O: Objective> Kernel for Searches<O, f64> {
         ..Launch::DEFAULT
     };
 
+    fn shared_bytes(_: u32, _: &Self::Arguments) -> u32 {
+        Block::SHARED_BYTES
+    }
+
     #[inline(always)]
     unsafe fn run(arguments: &Self::Arguments) {
         let Arguments { objective, view, schedule, limits, first, starts, memory, heads } =
@@ -86,63 +88,89 @@ impl<O: Objective> Kernel for Searches<O, f64> {
         let (words, area) = unsafe { (Owned::new(memory.skip(start as usize)), Area::new(view)) };
         let layout = Layout::new(view.dims, schedule.lanes, lane);
         let state = State { words, layout };
-        lane::run(Block, state, area, schedule, lane, limits, |team, state, count| {
+        // SAFETY: `shared_bytes` says so, and nothing else is there.
+        let team = unsafe { Block::new(view.dims) };
+        lane::run(team, state, area, schedule, lane, limits, |team, state, batch| {
             // SAFETY: the view is as documented.
-            unsafe { evaluate(team, state, objective, view, count) };
+            unsafe { evaluate(team, state, objective, view, batch) };
             true
         });
         // The lane ended with a barrier.
         let head = layout.head();
-        Block.each(head, |place| {
+        team.each(head, |place| {
             // SAFETY: there are as many heads as blocks.
             unsafe { heads.store((block * head + place) as usize, state.get(place)) };
         });
     }
 }
 
-/// Evaluates the lane's first `count` points. Collective; ends with a barrier.
+/// Evaluates some of the lane's points. Collective; ends with a barrier.
 ///
 /// # Safety
 /// The view is as documented.
 #[inline(always)]
 unsafe fn evaluate<O: Objective, W: Words>(
-    team: impl Team,
+    team: Block,
     state: State<W>,
     objective: &O,
     view: &View<f64>,
-    count: u32,
+    Batch { first: start, count, in_memory }: Batch,
 ) {
+    let state = state.afresh();
     let layout = state.layout;
-    team.each_of(view.dims, count, |dimension, point| {
+    let (words, desk) = team.desk();
+    let at = |nth| Drawn { first: start, nth };
+    if in_memory {
+        team.each_of(view.dims, count, |d, nth| {
+            let x = state.get(state.in_tiles(layout.points(), start + nth, d));
+            team.set_point(state, at(nth), d, x);
+        });
+        team.barrier();
+    }
+    team.each_of(view.dims.div_ceil(4), count, |four, nth| {
+        let position = OnDesk { words, first: desk.point(nth, 0), step: desk.step() };
+        let keep = |d, seen| words.put(desk.deviate(nth, d), seen);
         // SAFETY: below `dims`; the caller's promise.
-        let seen = unsafe {
-            view::seen(view, dimension, &InTiles { state, first: layout.points(), point })
-        };
-        state.set(state.in_tiles(layout.image(), point, dimension), seen);
+        unsafe { view::seen(view, 4 * four, &position, keep) };
     });
     team.barrier();
-    team.each(count, |point| {
-        let position = InTiles { state, first: layout.points(), point };
-        let seen = InTiles { state, first: layout.image(), point };
-        // SAFETY: the caller's promise.
-        let fitness = unsafe { view::evaluate_seen(objective, view, &seen, &position) };
-        state.set(layout.values() + point, fitness);
-    });
+    // Lanes of a warp share a point's terms where there are more threads than points: 2^level each.
+    let threads = thread::block_threads();
+    let mut level = warp::LANES.ilog2();
+    while level > 0 && count << level > threads {
+        level -= 1;
+    }
+    let mut first = 0;
+    while first < count {
+        let nth = first + (thread::index() >> level);
+        // All lanes of a warp exchange terms, so in a warp with a point those without do the last
+        // one's again.
+        if warp::ballot(nth < count) != 0 {
+            let point = nth.min(count - 1);
+            let on_desk = |first| OnDesk { words, first, step: desk.step() };
+            let (position, seen) = (on_desk(desk.point(point, 0)), on_desk(desk.deviate(point, 0)));
+            // SAFETY: the caller's promise; the whole warp comes here.
+            let fitness =
+                unsafe { view::evaluate_by_lanes(objective, view, &seen, &position, level) };
+            if nth < count && warp::lane() & ((1 << level) - 1) == 0 {
+                state.set(layout.values() + start + point, fitness);
+            }
+        }
+        first += threads >> level;
+    }
     team.barrier();
 }
 
-/// A point in tiles.
-struct InTiles<W> {
-    state: State<W>,
+/// A point in a block's scratch.
+struct OnDesk<W> {
+    words: W,
     first: u32,
-    point: u32,
+    step: u32,
 }
 
-impl<W: Words> Point<f64> for InTiles<W> {
+impl<W: Words> Point<f64> for OnDesk<W> {
     #[inline(always)]
     fn at(&self, dimension: u32) -> f64 {
-        self.state.get(self.state.in_tiles(self.first, self.point, dimension))
+        self.words.at(self.first + dimension * self.step)
     }
 }
-
-const _: () = assert!(TILE.is_multiple_of(2));

@@ -13,7 +13,8 @@
 use super::{
     area::Area,
     state::{BEST, GENERATION, OWN_EVALUATIONS, STEPS, State},
-    team::{Team, Words},
+    team::Team,
+    words::Words,
 };
 use crate::math::Real;
 

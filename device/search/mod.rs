@@ -12,6 +12,7 @@
 //! | [`schedule`] | what each search is |
 //! | [`state`] | the numbers of a lane, and where each lies |
 //! | [`team`] | the threads of a lane |
+//! | [`words`] | the memory of a lane |
 //! | [`area`] | the box |
 //! | [`cmaes`] | a generation of CMA-ES |
 //! | [`mod@line`] | STEP, a search along each axis across the box |
@@ -25,6 +26,8 @@ pub mod line;
 pub mod schedule;
 pub mod state;
 pub mod team;
+pub mod words;
 
 pub use state::{Ended, Layout, State};
-pub use team::{Team, Words};
+pub use team::Team;
+pub use words::Words;

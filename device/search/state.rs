@@ -2,8 +2,8 @@
 //!
 //! Everything is an `f64`, counters too: they stay far below 2^53.
 
-use super::{schedule::Schedule, team::Words};
-use crate::{random::Key, swarm::layout};
+use super::{schedule::Schedule, words::Words};
+use crate::{gpu::thread, random::Key, swarm::layout};
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -342,6 +342,15 @@ pub struct State<W> {
 }
 
 impl<W: Words> State<W> {
+    /// The same, of which the compiler does not know what lies where: places are computed where they are
+    /// used, and not ahead of a lane's loop to wait in registers that its inner loops need.
+    #[inline(always)]
+    pub fn afresh(self) -> Self {
+        let Layout { dims, most } = self.layout;
+        let layout = Layout { dims: thread::opaque(dims), most: thread::opaque(most) };
+        Self { layout, ..self }
+    }
+
     /// A single number.
     #[inline(always)]
     #[track_caller]

@@ -3,8 +3,8 @@
 use super::{best::competing, settings::Variable, update::Bound};
 use crate::{
     gpu::memory::ReadOnly,
-    math::{Real, Scalar, dot},
-    objective::{Context, Objective, Point, Reach, evaluation::Evaluation},
+    math::{Real, Scalar, dot_four},
+    objective::{Context, Objective, Point, Reach, evaluation::Evaluation, sum::of_lanes},
 };
 
 /// How the function sees positions.
@@ -201,60 +201,64 @@ pub unsafe fn evaluate<O: Objective, V: Real>(
     unsafe { view.fitness(value, &|dimension| position.at(dimension)) }
 }
 
-/// Coordinate `dimension` of what the function sees of a position.
+/// Coordinates of what the function sees of a position, four from `dimension` on, or those of them that
+/// there are: `keep` gets each with its value.
 ///
 /// # Safety
 /// As [`evaluate`]; `dimension` is below `dims`.
 #[inline(always)]
-pub unsafe fn seen<V: Real>(view: &View<V::Scalar>, dimension: u32, position: &impl Point<V>) -> V {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if view.is_rotated() {
-            turned_ahead(view, dimension, position)
-        } else {
-            view.moved(dimension, position.at(dimension))
-        }
-    }
-}
-
-/// As [`turned`], with four loads on their way at a time.
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn turned_ahead<V: Real>(view: &View<V::Scalar>, row: u32, position: &impl Point<V>) -> V {
-    // SAFETY: below the lengths that `View` documents.
-    let start = V::splat(unsafe { view.pivot.at(row as usize) });
-    let first = row as usize * view.dims as usize;
-    let pair = |dimension: u32| {
-        // SAFETY: as above.
-        unsafe {
-            let factor = view.rotation.at(first + dimension as usize);
-            (V::splat(factor), view.moved(dimension, position.at(dimension)))
+pub unsafe fn seen<V: Real>(
+    view: &View<V::Scalar>,
+    dimension: u32,
+    position: &impl Point<V>,
+    mut keep: impl FnMut(u32, V),
+) {
+    let row = |nth: u32| (dimension + nth).min(view.dims - 1);
+    // SAFETY: below `dims`; the caller's promise.
+    let moved = |dimension| unsafe { view.moved(dimension, position.at(dimension)) };
+    let four = if view.is_rotated() {
+        // As `turned`, of four rows at a time.
+        // SAFETY: below the lengths that `View` documents.
+        let start = |nth| V::splat(unsafe { view.pivot.at(row(nth) as usize) });
+        let starts = [start(0), start(1), start(2), start(3)];
+        dot_four(view.dims, starts, moved, |dimension, nth| {
+            let place = row(nth) as usize * view.dims as usize + dimension as usize;
+            // SAFETY: as above.
+            V::splat(unsafe { view.rotation.at(place) })
+        })
+    } else {
+        [moved(row(0)), moved(row(1)), moved(row(2)), moved(row(3))]
+    };
+    let mut keep = |nth: u32, value: V| {
+        if dimension + nth < view.dims {
+            keep(dimension + nth, value);
         }
     };
-    dot(view.dims, start, pair)
+    keep(0, four[0]);
+    keep(1, four[1]);
+    keep(2, four[2]);
+    keep(3, four[3]);
 }
 
-/// As [`evaluate`], where all that the function sees has been computed by [`seen`].
+/// As [`evaluate`], where all that the function sees has been computed by [`seen`], by 2^`level` lanes that
+/// lie beside each other and have the same point: [`of_lanes`]. Each gets the fitness. Collective for the
+/// warp.
 ///
 /// # Safety
 /// As [`evaluate`]; `seen` too yields a coordinate for each dimension.
 #[inline(always)]
-pub unsafe fn evaluate_seen<O: Objective, V: Real>(
+pub unsafe fn evaluate_by_lanes<O: Objective, V: Real>(
     objective: &O,
     view: &View<V::Scalar>,
     seen: &impl Point<V>,
     position: &impl Point<V>,
+    level: u32,
 ) -> V {
     let context = view.context();
-    let mut evaluation = Evaluation::<O, V>::new(objective, &context);
-    if !matches!(O::REACH, Reach::All) {
-        for dimension in 0..view.dims {
-            evaluation.push(dimension, seen.at(dimension));
-        }
-    }
-    let value = evaluation.finish(&Existing { dims: view.dims, point: seen });
+    let point = Existing { dims: view.dims, point: seen };
+    let term = |index| objective.term(index, &point, &context);
+    let terms = of_lanes(level, objective.terms(&context), term);
+    let value = objective.finish(terms, &context);
     // SAFETY: the caller's promise.
     unsafe { view.fitness(value, &|dimension| position.at(dimension)) }
 }

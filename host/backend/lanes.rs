@@ -8,7 +8,7 @@ use flockwork_device::search::{
         IS_PROBE, IS_SMALL, LANE_BEST, LARGE, LAST, LAST_PROBE, LEAST, LOGGED, MOST, PHASE,
         POPULATION, PROBE_AT, PROBE_BEST, Phase, RESULT, SMALLEST, SPREAD, STEPS,
     },
-    team::Cells,
+    words::Cells,
 };
 use serde::{Deserialize, Serialize};
 use std::{cell::Cell, ops::Range};

@@ -32,9 +32,9 @@ use crate::{
 
 /// The effort of a lane in the first round, and how much longer each round is than the last, up to
 /// the longest: short runs are checked soon, long ones seldom.
-const FIRST_EFFORT: f64 = 16_384.0;
+const FIRST_EFFORT: f64 = 4_096.0;
 const GROWTH: f64 = 1.25;
-const MOST_EFFORT: f64 = 262_144.0;
+const MOST_EFFORT: f64 = 65_536.0;
 
 /// Values agree if they differ by less than this share of the differences where the search began.
 const ALIKE: f64 = 1e-9;

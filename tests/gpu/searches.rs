@@ -23,6 +23,19 @@ pub fn trials() -> Vec<Trial> {
         let problem = Problem::named("rastrigin", 24)?.shifted(1)?.rotated(2)?;
         same(&problem, 256, 600_000)
     }));
+    // In so many dimensions less and less of a generation finds room in shared memory, and in the last one
+    // of its largest populations cannot be ranked there.
+    for (name, dims, lanes, evaluations) in [
+        ("ellipsoid", 52, 16, 100_000),
+        ("rosenbrock", 80, 16, 60_000),
+        ("sphere", 620, 8, 6_000),
+        ("ackley", 2048, 2, 200),
+        ("rastrigin", 10, 8, 1_500_000),
+    ] {
+        trials.push(Trial::test(format!("same_searches_in_{dims}_dimensions"), move || {
+            same(&Problem::named(name, dims)?.shifted(1)?.rotated(2)?, lanes, evaluations)
+        }));
+    }
     trials.push(Trial::test("searches_resume_on_the_other_machine", resumed));
     trials.push(Trial::test("same_searches_on_all_gpus", on_all));
     trials

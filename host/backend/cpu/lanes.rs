@@ -6,7 +6,8 @@ use flockwork_device::{
         area::Area,
         lane,
         schedule::{Limits, Schedule},
-        team::{Alone, Cells},
+        team::Alone,
+        words::Cells,
     },
     swarm::{
         layout::{TILE, index},
@@ -203,5 +204,8 @@ fn run_inlined(job: Job<'_>) {
     let Job { state, view, schedule, lane, limits, evaluate } = job;
     // SAFETY: the view is that of a plan, which has bounds for each dimension.
     let area = unsafe { Area::new(view) };
-    lane::run(Alone, state, area, schedule, lane, limits, |_, state, count| evaluate(state, count));
+    // All points of a generation are one batch.
+    lane::run(Alone, state, area, schedule, lane, limits, |_, state, batch| {
+        evaluate(state, batch.count)
+    });
 }
