@@ -165,8 +165,9 @@ pub enum Error {
 
     /// The bounds do not describe a box.
     #[error(
-        "dimension {dimension} has the bounds {lower:?} to {upper:?}; the lower must be less than the \
-         upper, and both and their difference finite in the run's precision"
+        "dimension {dimension} has the bounds {lower:?} to {upper:?}; the lower must be \
+         below the upper, or equal to it (but not of an angle), and both and their difference finite in \
+         the run's precision"
     )]
     Bounds {
         /// Which dimension, from 0.

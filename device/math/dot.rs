@@ -44,6 +44,23 @@ pub fn dot_four<T: Real>(
     [first, second, third, fourth]
 }
 
+/// One of four numbers; the last one beyond them. (An index would put them into a GPU thread's local memory.)
+///
+/// ```
+/// use flockwork_device::math::of_four;
+///
+/// assert_eq!([0, 1, 2, 3].map(|nth| of_four([5, 6, 7, 8], nth)), [5, 6, 7, 8]);
+/// ```
+#[inline(always)]
+pub fn of_four<T: Copy>(four: [T; 4], nth: u32) -> T {
+    match nth {
+        0 => four[0],
+        1 => four[1],
+        2 => four[2],
+        _ => four[3],
+    }
+}
+
 /// `start` and the products of `count` pairs, added one after the other, each rounded once.
 ///
 /// ```

@@ -40,7 +40,7 @@ mod rust_cuda;
 mod tests;
 mod trigonometric;
 
-pub use dot::{dot, dot_four, dot_two_by_two};
+pub use dot::{dot, dot_four, dot_two_by_two, of_four};
 pub use dual::{Dual, digamma};
 pub use lanes::Lanes;
 pub use partial::{Partial, Product};

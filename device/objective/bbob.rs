@@ -3,7 +3,10 @@
 use core::mem::MaybeUninit;
 
 use super::{Context, Data, Dimensions, Goal, Hints, Info, Objective, Optimum, Point, Reach};
-use crate::math::{Real, Scalar};
+use crate::{
+    kernel::Local,
+    math::{Real, Scalar, dot_four, of_four},
+};
 
 /// Any of the 24 noiseless functions of the Black-Box Optimization Benchmark (BBOB): which one, and
 /// which instance of it, its data say. The host writes them, as [`Layout`] has them.
@@ -180,7 +183,12 @@ impl Objective for Bbob {
 
     const REACH: Reach = Reach::All;
 
-    const HINTS: Hints = Hints { bounded_step: false, array: MOST, ..Hints::DEFAULT };
+    const HINTS: Hints = Hints {
+        bounded_step: false,
+        array: MOST,
+        // Four sums at a time, where a thread has few registers.
+        local: &[("swarm_resident", "f32", Local { stack: 720, hot: 36 })],
+    };
 
     type Partial<T: Real> = T;
 
@@ -201,149 +209,154 @@ impl Objective for Bbob {
         let mut kept = Kept::new();
         let mut penalty = zero;
         let mut unrounded = zero;
-        let mut i = 0;
-        while i < dims {
-            let beyond = (x.at(i).abs() - T::of(5.0)).greatest(zero);
-            penalty = beyond.fma(beyond, penalty);
-            let mut y = x.at(i) - number(context, layout.centre, i);
-            if rotates(function) {
-                let row = layout.first + (i * dims) as usize;
-                y = zero;
-                let mut j = 0;
-                while j < dims {
-                    let shifted = x.at(j) - number(context, layout.centre, j);
-                    y = shifted.fma(number(context, row, j), y);
-                    j += 1;
+        // Four rows of a matrix at a time: their sums do not wait for each other.
+        let mut some = 0;
+        while some < dims {
+            let row = |nth: u32| (some + nth).min(dims - 1);
+            let shifted = |j: u32| x.at(j) - number(context, layout.centre, j);
+            let rows = if rotates(function) {
+                dot_four(dims, [zero; 4], shifted, |j, nth| {
+                    number(context, layout.first, row(nth) * dims + j)
+                })
+            } else {
+                [0, 1, 2, 3].map(|nth| shifted(row(nth)))
+            };
+            // A loop, so that what follows stands there once.
+            for nth in 0..(dims - some).min(4) {
+                let i = some + nth;
+                let beyond = (x.at(i).abs() - T::of(5.0)).greatest(zero);
+                penalty = beyond.fma(beyond, penalty);
+                let mut y = of_four(rows, nth);
+                y = y.fma(number(context, SCALE, 0), number(context, OFFSET, 0));
+                if oscillates(function) {
+                    y = oscillated(y);
                 }
+                if is_asymmetric(function) {
+                    let nth = T::count(i);
+                    y = asymmetric(y, number::<T>(context, ASYMMETRY, 0) * nth);
+                }
+                if function == 7 {
+                    unrounded = if i == 0 { y } else { unrounded };
+                    let coarse = (y + T::of(0.5)).floor();
+                    let fine = y.fma(T::of(10.0), T::of(0.5)).floor() / T::of(10.0);
+                    y = T::select(T::of(0.5).less(y.abs()), coarse, fine);
+                }
+                // SAFETY: `i` is less than `dims`, which is not above `MOST`.
+                unsafe { kept.set(i, y) };
             }
-            y = y.fma(number(context, SCALE, 0), number(context, OFFSET, 0));
-            if oscillates(function) {
-                y = oscillated(y);
-            }
-            if is_asymmetric(function) {
-                let nth = T::count(i);
-                y = asymmetric(y, number::<T>(context, ASYMMETRY, 0) * nth);
-            }
-            if function == 7 {
-                unrounded = if i == 0 { y } else { unrounded };
-                let coarse = (y + T::of(0.5)).floor();
-                let fine = y.fma(T::of(10.0), T::of(0.5)).floor() / T::of(10.0);
-                y = T::select(T::of(0.5).less(y.abs()), coarse, fine);
-            }
-            // SAFETY: `i` is less than `dims`, which is not above `MOST`.
-            unsafe { kept.set(i, y) };
-            i += 1;
+            some += 4;
         }
 
         let (mut sum, mut other, mut ripples) = (zero, zero, zero);
         let mut before = zero;
-        let mut i = 0;
-        while i < dims {
-            // SAFETY: the first pass has set entry `i`, as all that are less than `dims`.
-            let mut z = unsafe { kept.at(i) };
-            if rotates_again(function) {
-                let row = layout.second + (i * dims) as usize;
-                z = zero;
-                let mut j = 0;
-                while j < dims {
-                    // SAFETY: as above.
-                    z = unsafe { kept.at(j) }.fma(number(context, row, j), z);
-                    j += 1;
+        let mut some = 0;
+        while some < dims {
+            let row = |nth: u32| (some + nth).min(dims - 1);
+            // SAFETY: the first pass has set all entries that are less than `dims`.
+            let bent = |j: u32| unsafe { kept.at(j) };
+            let rows = if rotates_again(function) {
+                dot_four(dims, [zero; 4], bent, |j, nth| {
+                    number(context, layout.second, row(nth) * dims + j)
+                })
+            } else {
+                [0, 1, 2, 3].map(|nth| bent(row(nth)))
+            };
+            for nth in 0..(dims - some).min(4) {
+                let (i, z) = (some + nth, of_four(rows, nth));
+                let weight = number::<T>(context, layout.weights, i);
+                match function {
+                    1 | 2 | 7 | 10 | 11 | 12 => sum = (weight * z).fma(z, sum),
+                    3 | 4 | 15 => {
+                        let mut scaled = weight * z;
+                        if function == 4 && i % 2 == 0 {
+                            let more = T::of(10.0) * scaled;
+                            scaled = T::select(zero.less(z), more, scaled);
+                        }
+                        sum = scaled.fma(scaled, sum);
+                        ripples = scaled.rippled(20.0, ripples);
+                    }
+                    // Level beyond the optimum's side of the box.
+                    5 => sum = sum + (-(weight * z)).greatest(zero),
+                    6 => {
+                        let steep = zero.less(weight * z);
+                        let scaled = T::select(steep, T::of(100.0) * z, z);
+                        sum = scaled.fma(scaled, sum);
+                    }
+                    8 | 9 | 19 if i > 0 => {
+                        let bend = before.fma(before, -z);
+                        let apart = before - T::of(1.0);
+                        let value = (T::of(100.0) * bend).fma(bend, apart * apart);
+                        if function == 19 {
+                            // 1 - cos is twice the square of half the angle's sine.
+                            let turns = value * T::of(0.5 * core::f64::consts::FRAC_1_PI);
+                            let ripple = turns.sin_pi_squared();
+                            sum = sum + T::of(2.0).fma(ripple, value / T::of(4000.0));
+                        } else {
+                            sum = sum + value;
+                        }
+                    }
+                    13 if i == 0 => other = z * z,
+                    13 => sum = z.fma(z, sum),
+                    14 => sum = sum + z.abs().pow(weight),
+                    16 => {
+                        // The sines of odd multiples: cosines need not be subtracted from their sum at the
+                        // optimum.
+                        let (mut height, mut multiple) = (T::of(2.0), z);
+                        let mut k = 0;
+                        while k < 12 {
+                            sum = height.fma(multiple.sin_pi_squared(), sum);
+                            height = T::of(0.5) * height;
+                            multiple = T::of(3.0) * multiple;
+                            k += 1;
+                        }
+                    }
+                    17 | 18 if i > 0 => {
+                        let squares = before.fma(before, z * z);
+                        let sine = (T::of(50.0) * squares.pow(T::of(0.1))).sin();
+                        let root = squares.sqrt().sqrt();
+                        sum = sum + root.fma(sine * sine, root);
+                    }
+                    20 => {
+                        let twice = T::of(2.0) * z;
+                        let turned = T::select(weight.less(zero), -twice, twice);
+                        let middle = T::of(SCHWEFEL);
+                        let mut place = turned - middle;
+                        if i > 0 {
+                            place = T::of(0.25).fma(other - middle, place);
+                        }
+                        other = turned;
+                        let place = T::of(100.0) * weight.abs().fma(place, middle);
+                        let size = place.abs();
+                        sum = place.fma(size.sqrt().sin(), sum);
+                        let beyond = (size - T::of(500.0)).greatest(zero);
+                        ripples = beyond.fma(beyond, ripples);
+                    }
+                    23 => {
+                        let (mut multiple, mut part, mut saw) = (z, T::of(1.0), zero);
+                        let mut k = 0;
+                        while k < 32 {
+                            multiple = T::of(2.0) * multiple;
+                            part = T::of(0.5) * part;
+                            saw = (multiple - multiple.round()).abs().fma(part, saw);
+                            k += 1;
+                        }
+                        // As a sum of logarithms: the product leaves the range of f32.
+                        sum = sum + T::count(i + 1).fma(saw, T::of(1.0)).ln();
+                    }
+                    24 => {
+                        let shifted = x.at(i) - number(context, layout.centre, i);
+                        let near = weight * (T::of(2.0) * shifted);
+                        let apart = T::of(FIRST_BOWL) - number(context, SECOND_BOWL, 0);
+                        let far = near + apart;
+                        sum = near.fma(near, sum);
+                        other = far.fma(far, other);
+                        ripples = z.rippled(20.0, ripples);
+                    }
+                    _ => {}
                 }
+                before = z;
             }
-            let weight = number::<T>(context, layout.weights, i);
-            match function {
-                1 | 2 | 7 | 10 | 11 | 12 => sum = (weight * z).fma(z, sum),
-                3 | 4 | 15 => {
-                    let mut scaled = weight * z;
-                    if function == 4 && i % 2 == 0 {
-                        let more = T::of(10.0) * scaled;
-                        scaled = T::select(zero.less(z), more, scaled);
-                    }
-                    sum = scaled.fma(scaled, sum);
-                    ripples = scaled.rippled(20.0, ripples);
-                }
-                // Level beyond the optimum's side of the box.
-                5 => sum = sum + (-(weight * z)).greatest(zero),
-                6 => {
-                    let steep = zero.less(weight * z);
-                    let scaled = T::select(steep, T::of(100.0) * z, z);
-                    sum = scaled.fma(scaled, sum);
-                }
-                8 | 9 | 19 if i > 0 => {
-                    let bend = before.fma(before, -z);
-                    let apart = before - T::of(1.0);
-                    let value = (T::of(100.0) * bend).fma(bend, apart * apart);
-                    if function == 19 {
-                        // 1 - cos is twice the square of half the angle's sine.
-                        let turns = value * T::of(0.5 * core::f64::consts::FRAC_1_PI);
-                        let ripple = turns.sin_pi_squared();
-                        sum = sum + T::of(2.0).fma(ripple, value / T::of(4000.0));
-                    } else {
-                        sum = sum + value;
-                    }
-                }
-                13 if i == 0 => other = z * z,
-                13 => sum = z.fma(z, sum),
-                14 => sum = sum + z.abs().pow(weight),
-                16 => {
-                    // The sines of odd multiples: cosines need not be subtracted from their sum at the
-                    // optimum.
-                    let (mut height, mut multiple) = (T::of(2.0), z);
-                    let mut k = 0;
-                    while k < 12 {
-                        sum = height.fma(multiple.sin_pi_squared(), sum);
-                        height = T::of(0.5) * height;
-                        multiple = T::of(3.0) * multiple;
-                        k += 1;
-                    }
-                }
-                17 | 18 if i > 0 => {
-                    let squares = before.fma(before, z * z);
-                    let sine = (T::of(50.0) * squares.pow(T::of(0.1))).sin();
-                    let root = squares.sqrt().sqrt();
-                    sum = sum + root.fma(sine * sine, root);
-                }
-                20 => {
-                    let twice = T::of(2.0) * z;
-                    let turned = T::select(weight.less(zero), -twice, twice);
-                    let middle = T::of(SCHWEFEL);
-                    let mut place = turned - middle;
-                    if i > 0 {
-                        place = T::of(0.25).fma(other - middle, place);
-                    }
-                    other = turned;
-                    let place = T::of(100.0) * weight.abs().fma(place, middle);
-                    let size = place.abs();
-                    sum = place.fma(size.sqrt().sin(), sum);
-                    let beyond = (size - T::of(500.0)).greatest(zero);
-                    ripples = beyond.fma(beyond, ripples);
-                }
-                23 => {
-                    let (mut multiple, mut part, mut saw) = (z, T::of(1.0), zero);
-                    let mut k = 0;
-                    while k < 32 {
-                        multiple = T::of(2.0) * multiple;
-                        part = T::of(0.5) * part;
-                        saw = (multiple - multiple.round()).abs().fma(part, saw);
-                        k += 1;
-                    }
-                    // As a sum of logarithms: the product leaves the range of f32.
-                    sum = sum + T::count(i + 1).fma(saw, T::of(1.0)).ln();
-                }
-                24 => {
-                    let shifted = x.at(i) - number(context, layout.centre, i);
-                    let near = weight * (T::of(2.0) * shifted);
-                    let apart = T::of(FIRST_BOWL) - number(context, SECOND_BOWL, 0);
-                    let far = near + apart;
-                    sum = near.fma(near, sum);
-                    other = far.fma(far, other);
-                    ripples = z.rippled(20.0, ripples);
-                }
-                _ => {}
-            }
-            before = z;
-            i += 1;
+            some += 4;
         }
 
         if matches!(function, 21 | 22) {

@@ -25,7 +25,7 @@ use super::{
     words::Words,
 };
 use crate::{
-    math::{Real, Scalar, dot, dot_four, dot_two_by_two},
+    math::{Real, Scalar, dot, dot_four, dot_two_by_two, of_four},
     random::{Draw, Purpose},
 };
 
@@ -275,12 +275,7 @@ pub fn sample<W: Words>(
         };
         // A loop, so that what follows stands there once.
         for nth in 0..(count - 4 * four).min(4) {
-            let way = match nth {
-                0 => ways[0],
-                1 => ways[1],
-                2 => ways[2],
-                _ => ways[3],
-            };
+            let way = of_four(ways, nth);
             let drawn = drawn(nth);
             state.set(layout.ways() + drawn.point() * dims + d, way);
             let place = place(state, area, sigma, d, way);

@@ -76,8 +76,10 @@ pub unsafe fn of_particle<T: Scalar>(
         let [position, velocity, global_best] = motion(dimension);
         let Bound { lower, upper, .. } = bound;
         let range = upper - lower;
-        let (away, moving) =
-            (way(position, global_best, variable, &bound) / range, velocity / range);
+        // Of a variable that is given there is no way.
+        let share = |way: T| if T::ZERO < range { way / range } else { T::ZERO };
+        let away = share(way(position, global_best, variable, &bound));
+        let moving = share(velocity);
         distance = away.fma(away, distance);
         speed = moving.fma(moving, speed);
     }

@@ -15,8 +15,8 @@ use crate::{Error, Result};
 /// ```
 ///
 /// # Errors
-/// If the lengths differ, or if a lower bound is not less than the upper one or their difference is
-/// not finite.
+/// If the lengths differ, or if a lower bound is above the upper one or their difference is not
+/// finite.
 pub fn opposite(point: &[f64], lower: &[f64], upper: &[f64]) -> Result<Vec<f64>> {
     for (what, list) in [("the list of lower bounds", lower), ("the list of upper bounds", upper)] {
         if list.len() != point.len() {
@@ -24,7 +24,7 @@ pub fn opposite(point: &[f64], lower: &[f64], upper: &[f64]) -> Result<Vec<f64>>
         }
     }
     let mirror = |(dimension, ((&x, &lower), &upper)): (usize, ((&f64, &f64), &f64))| {
-        if !(lower < upper && (upper - lower).is_finite()) {
+        if !(lower <= upper && (upper - lower).is_finite()) {
             return Err(Error::Bounds { dimension, lower, upper });
         }
         let mirrored = lower + (upper - x);

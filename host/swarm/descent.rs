@@ -257,7 +257,8 @@ impl<'a> Descent<'a> {
             None => Objective::Called(Judge::new(&problem.unconstrained())?.swarm),
         };
         let constraints = problem.constraints();
-        let is_free = |&d: &usize| problem.variables()[d] != Variable::Integer;
+        let has_range = |d: usize| problem.lower()[d] < problem.upper()[d];
+        let is_free = |&d: &usize| problem.variables()[d] != Variable::Integer && has_range(d);
         Ok(Self {
             problem,
             objective,

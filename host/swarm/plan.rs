@@ -186,11 +186,16 @@ fn bound<T: Number>(
     let whole = problem.variables()[dimension] == Variable::Integer;
     let beyond = if whole { 0.5 } else { 0.0 };
     let (lower, upper) = (given_lower - beyond, given_upper + beyond);
+    let is_given = given_lower == given_upper && !whole;
     let bound = Bound {
         // No bound is -0: see `Real::within`.
         lower: T::nearest(lower) + T::ZERO,
         upper: T::nearest(upper) + T::ZERO,
-        max_velocity: T::nearest(options.max_velocity * (upper - lower)),
+        // Without limit, too.
+        max_velocity: T::nearest(match is_given {
+            true => 0.0,
+            false => options.max_velocity * (upper - lower),
+        }),
         shift: T::nearest(problem.shift()[dimension] + turned),
     };
     let range = bound.upper - bound.lower;
@@ -205,11 +210,12 @@ fn bound<T: Number>(
             ),
         });
     }
-    if !(bound.lower < bound.upper && range < T::INFINITY) {
+    if !((bound.lower < bound.upper || is_given) && range < T::INFINITY) {
         return Err(Error::Bounds { dimension, lower: given_lower, upper: given_upper });
     }
     let limited = options.max_velocity.is_finite();
-    if !(bound.max_velocity > T::ZERO && (bound.max_velocity < T::INFINITY || !limited)) {
+    let moves = bound.max_velocity > T::ZERO || is_given;
+    if !(moves && (bound.max_velocity < T::INFINITY || !limited)) {
         return Err(Error::Option {
             option: "max_velocity",
             value: format!("{:?}", options.max_velocity),

@@ -891,7 +891,9 @@ impl Problem {
     fn check_bounds(&self) -> Result<()> {
         for (dimension, (&lower, &upper)) in self.lower.iter().zip(&self.upper).enumerate() {
             let whole = self.variables[dimension] == Variable::Integer;
-            let in_order = lower < upper || whole && lower == upper;
+            // A variable without a range is given, but a circle without a length is none.
+            let is_given = lower == upper && self.variables[dimension] != Variable::Periodic;
+            let in_order = lower < upper || is_given;
             if !(in_order && (upper - lower).is_finite()) {
                 let Some(names) = self.names() else {
                     return Err(Error::Bounds { dimension, lower, upper });
@@ -899,7 +901,7 @@ impl Problem {
                 return Err(Error::Option {
                     option: "the box",
                     value: format!("{lower:?} to {upper:?} for {}", names[dimension]),
-                    accepted: "from a finite number to a greater one".to_owned(),
+                    accepted: "from a finite number to one that is not less".to_owned(),
                 });
             }
             if whole && !(lower.fract() == 0.0 && upper.fract() == 0.0) {

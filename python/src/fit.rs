@@ -10,7 +10,9 @@ use flockwork::{
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::{arrays::numbers, error::raised, search::options, signals::interruptible};
+use crate::{
+    arrays::numbers, device::selected, error::raised, search::options, signals::interruptible,
+};
 
 /// A model to be fitted to data.
 #[pyclass(frozen, module = "pyflockwork._native")]
@@ -89,7 +91,7 @@ impl Fit {
     fn run(&self, py: Python<'_>, device: &str, threads: usize) -> PyResult<Fitted> {
         let devices: Devices = device.parse().map_err(raised)?;
         let fitted = interruptible(py, |link| {
-            let backend = self.0.select(devices, threads)?;
+            let backend = selected(devices, |devices| self.0.select(devices, threads))?;
             self.0.run_on(&backend, |_| link.verdict())
         })?;
         Ok(Fitted(fitted.map_err(raised)?))

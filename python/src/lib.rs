@@ -24,6 +24,7 @@
 
 mod arrays;
 mod called;
+mod device;
 mod dlpack;
 mod error;
 mod fit;
@@ -44,7 +45,7 @@ mod _native {
         error::{CudaError, NegativeCycleError},
         fit::{Fit, Fitted},
         gpu::{AskingOnGpu, DeviceArray, copy_to_host},
-        many::{fit_many, predict_many, student_t},
+        many::{covariances_of_many, fit_many, predict_many, student_t},
         paths::distances,
         problem::Problem,
         search::{Asking, minimize, resume, saved},

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::ControlFlow};
 
 use flockwork::{
-    backend::Devices,
+    backend::{Cpu, Devices},
     fit::{Loss, Many, Stack},
     formula::Formula,
 };
@@ -13,7 +13,8 @@ use numpy::{
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 
 use crate::{
-    arrays,
+    arrays::{self, Kept},
+    device::selected,
     error::raised,
     signals::{Asked, attended},
 };
@@ -45,7 +46,6 @@ impl Model {
 #[pyo3(from_item_all)]
 pub struct Statement<'py> {
     sets: usize,
-    own_arguments: bool,
     arguments: Bound<'py, PyAny>,
     targets: Bound<'py, PyAny>,
     weights: Option<Bound<'py, PyAny>>,
@@ -67,15 +67,12 @@ pub struct Statement<'py> {
 
 /// What the library has for each type of numbers, whose common trait it keeps to itself.
 macro_rules! in_type {
-    ($number:ty, $of:ident, $many:ident, $run:ident, $predicted:ident) => {
+    ($number:ty, $of:ident, $many:ident, $run:ident, $covariances:ident, $predicted:ident) => {
         impl Statement<'_> {
             fn $many(&self, model: &Model) -> PyResult<Many<$number>> {
-                let (arguments, targets) = (numbers(&self.arguments)?, numbers(&self.targets)?);
-                let columns = model.columns();
-                let stack = match self.own_arguments {
-                    true => Stack::with_own_arguments(columns, self.sets, arguments, targets),
-                    false => Stack::new(columns, arguments, targets),
-                };
+                let targets = Kept::<$number>::new(&self.targets)?;
+                let arguments = numbers(&self.arguments)?;
+                let stack = Stack::lent(model.columns(), self.sets, arguments, targets);
                 let mut stack = stack.map_err(raised)?;
                 if let Some(weights) = &self.weights {
                     stack = stack.weighted(numbers(weights)?).map_err(raised)?;
@@ -127,7 +124,7 @@ macro_rules! in_type {
                     py,
                     &Asked::default(),
                     |link| {
-                        let backend = many.select(devices, threads)?;
+                        let backend = selected(devices, |devices| many.select(devices, threads))?;
                         many.run_on(&backend, |done, all| match is_watched {
                             true => link.tell((done, all)),
                             false => link.verdict(),
@@ -142,15 +139,9 @@ macro_rules! in_type {
                 )?;
                 let fits = fits.map_err(raised)?;
                 let (sets, width) = (fits.len(), fits.names().len());
-                let table = |of: &dyn Fn(usize) -> Vec<$number>| {
-                    let numbers: Vec<$number> = (0..sets).flat_map(of).collect();
-                    PyArray1::from_vec(py, numbers).reshape([sets, width])
-                };
                 let result = PyDict::new(py);
                 result.set_item("names", fits.names())?;
                 result.set_item("shared", fits.shared())?;
-                result.set_item("values", table(&|set| fits.parameters(set).to_vec())?)?;
-                result.set_item("stderr", table(&|set| fits.errors(set).to_vec())?)?;
                 if self.profile.is_some() {
                     let ends = |set| fits.interval(set).into_iter().flatten().flatten();
                     let ends: Vec<$number> = (0..sets).flat_map(ends).collect();
@@ -160,18 +151,34 @@ macro_rules! in_type {
                         result.set_item("profile", ends)?;
                     }
                 }
-                let list = |of: &dyn Fn(usize) -> u32| PyArray1::from_iter(py, (0..sets).map(of));
-                result.set_item(
-                    "fun",
-                    PyArray1::from_iter(py, (0..sets).map(|set| fits.value(set))),
-                )?;
-                result.set_item("end", list(&|set| fits.end(set) as u32))?;
-                result.set_item("nit", list(&|set| fits.iterations(set)))?;
-                result.set_item("rows", list(&|set| fits.rows(set)))?;
                 result.set_item("device", fits.backend())?;
                 result.set_item("seconds", fits.elapsed().as_secs_f64())?;
                 result.set_item("interrupted", fits.interrupted())?;
+                // A row for each data set, without a copy.
+                let (numbers, ends) = fits.into_numbers();
+                let numbers = PyArray1::from_vec(py, numbers).reshape([sets, 2 * width + 1])?;
+                result.set_item("numbers", numbers)?;
+                let each = ends.len() / sets.max(1);
+                result.set_item("ends", PyArray1::from_vec(py, ends).reshape([sets, each])?)?;
                 Ok(result)
+            }
+
+            fn $covariances<'py>(
+                &self,
+                py: Python<'py>,
+                model: &Model,
+                (estimates, errors): (&Bound<'py, PyAny>, &Bound<'py, PyAny>),
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let many = self.$many(model)?;
+                let width = many.names().len();
+                let (estimates, errors) = (numbers(estimates)?, numbers(errors)?);
+                let threads = self.threads;
+                let found = py.detach(|| {
+                    let cpu = Cpu::new(threads)?;
+                    many.covariances_at(&estimates, &errors, &cpu)
+                });
+                let found = PyArray1::from_vec(py, found.map_err(raised)?);
+                Ok(found.reshape([self.sets, width, width])?.into_any())
             }
         }
 
@@ -229,8 +236,8 @@ macro_rules! in_type {
         }
     };
 }
-in_type!(f32, of_f32, many_f32, run_f32, predicted_f32);
-in_type!(f64, of_f64, many_f64, run_f64, predicted_f64);
+in_type!(f32, of_f32, many_f32, run_f32, covariances_f32, predicted_f32);
+in_type!(f64, of_f64, many_f64, run_f64, covariances_f64, predicted_f64);
 
 /// Fits a model to each data set.
 #[pyfunction]
@@ -245,6 +252,22 @@ pub fn fit_many<'py>(
     match single {
         true => statement.run_f32(py, &model, observe),
         false => statement.run_f64(py, &model, observe),
+    }
+}
+
+/// The covariance matrix of each data set's parameters, given these and their standard errors.
+#[pyfunction]
+pub fn covariances_of_many<'py>(
+    py: Python<'py>,
+    model: Model,
+    statement: Statement<'py>,
+    single: bool,
+    values: Bound<'py, PyAny>,
+    stderr: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    match single {
+        true => statement.covariances_f32(py, &model, (&values, &stderr)),
+        false => statement.covariances_f64(py, &model, (&values, &stderr)),
     }
 }
 

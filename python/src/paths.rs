@@ -10,7 +10,7 @@ use numpy::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::{arrays::numbers, error::raised, signals::interruptible};
+use crate::{arrays::numbers, device::selected, error::raised, signals::interruptible};
 
 /// A graph: a matrix, infinite where there is no edge, or the arrays of a sparse one by rows.
 #[derive(FromPyObject)]
@@ -131,7 +131,7 @@ pub fn distances<'py>(
     let cpu = Cpu::new(threads).map_err(raised)?;
     let options = PathOptions { paths: predecessors };
     let found = interruptible(py, |link| {
-        let backend = graph.select(devices, threads)?;
+        let backend = selected(devices, |devices| graph.select(devices, threads))?;
         AnyDistances::compute(&graph, weights, &backend, options, |_, _| link.verdict())
     })?;
     match found.map_err(raised)? {

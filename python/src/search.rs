@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::{
     arrays::numbers,
     called::Called,
+    device::selected,
     error::raised,
     problem::Problem,
     signals::{Asked, attended},
@@ -131,7 +132,7 @@ fn run(
     if let Some(called) = called {
         called.begin(problem, observe);
         let outcome = py.detach(|| {
-            let backend = problem.select(devices, device.1)?;
+            let backend = selected(devices, |devices| problem.select(devices, device.1))?;
             go(&backend, &mut |_| match called.is_stopped() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
@@ -144,7 +145,7 @@ fn run(
         py,
         asked,
         |link| {
-            let backend = problem.select(devices, device.1)?;
+            let backend = selected(devices, |devices| problem.select(devices, device.1))?;
             let mut last: Option<f64> = None;
             go(&backend, &mut |progress| {
                 let now = progress.elapsed.as_secs_f64();

@@ -225,6 +225,87 @@ def test_many_fits_are_looked_at_one_by_one():
     assert np.array_equal(again.residuals, residuals, equal_nan=True)
 
 
+def test_many_fits_take_arrays_however_they_lie_in_memory():
+    x = np.linspace(0, 5, 40)
+    y = np.stack([a * np.exp(-0.7 * x) + 1 + 0.01 * np.sin(40 * a * x) for a in (1, 2, 3)])
+    wanted = fw.fit(x, y, FORMULA)
+    unaligned = np.frombuffer(b"." + y.tobytes(), np.float64, offset=1).reshape(y.shape)
+    assert not unaligned.flags.aligned
+    frozen = y.copy()
+    frozen.flags.writeable = False
+    for same in (np.asfortranarray(y), unaligned, y.astype(">f8"), frozen, np.repeat(y, 2, axis=1)[:, ::2]):
+        assert np.array_equal(fw.fit(x, same, FORMULA).values, wanted.values)
+    # Nothing of the data is copied or written, and the result keeps the array.
+    many = fw.fit(x, frozen, FORMULA)
+    del frozen
+    assert np.array_equal(many.residuals, wanted.residuals) and np.array_equal(
+        many.covariance, wanted.covariance
+    )
+
+
+def test_many_fits_have_the_covariance_of_each():
+    rng = np.random.default_rng(3)
+    x = np.linspace(0, 5, 60)
+    y = np.stack([a * np.exp(-0.8 * x) + 1 + 0.01 * rng.standard_normal(60) for a in (1, 2, 3)])
+    for given in ({}, {"sigma": 0.02, "absolute_sigma": True}, {"fixed": {"base": 1.0}}):
+        many = fw.fit(x, y, FORMULA, **given)
+        for nth, row in enumerate(y):
+            alone = fw.fit(x, row, FORMULA, **given)
+            assert many.free == alone.free
+            assert np.allclose(many.covariance[nth], alone.covariance, rtol=1e-3, atol=0)
+            assert np.allclose(many.correlation[nth], alone.correlation, atol=1e-4)
+        places = [many.names.index(name) for name in many.free]
+        variances = np.diagonal(many.covariance, axis1=1, axis2=2)
+        assert np.allclose(variances, many.stderr[:, places] ** 2, rtol=1e-12, atol=0)
+    again = pickle.loads(pickle.dumps(many))
+    assert np.array_equal(again.covariance, many.covariance)
+    # At a bound, and where there is no fit, nothing is known.
+    bounded = fw.fit(x, np.stack([y[0], np.ones(60)]), FORMULA, bounds={"rate": (0, 0.5)}).covariance
+    rate = many.names.index("rate")
+    assert (
+        np.isnan(bounded[0][rate]).all()
+        and np.isfinite(np.delete(np.delete(bounded[0], rate, 0), rate, 1)).all()
+    )
+    assert np.isnan(bounded[1]).all()
+    single = fw.fit(x.astype(np.float32), y.astype(np.float32), FORMULA)
+    assert single.covariance.dtype == np.float32
+    assert np.allclose(single.correlation, fw.fit(x, y, FORMULA).correlation, atol=1e-2)
+
+
+def test_many_fits_that_share_have_the_covariance_of_one_fit_to_all():
+    rng = np.random.default_rng(5)
+    x = np.linspace(0, 4, 25)
+    scales = np.array([1.0, 2.0, 5.0])
+    y = scales[:, None] * np.exp(-0.7 * x) + 0.03 * rng.standard_normal((3, 25))
+
+    def together(_, rate, *scales):
+        return (np.array(scales)[:, None] * np.exp(-rate * x)).ravel()
+
+    _, whole = optimize.curve_fit(together, None, y.ravel(), [1, 1, 1, 1])
+    fits = fw.fit(x, y, "scale*exp(-rate*x)", shared="rate")
+    rate, scale = fits.free.index("rate"), fits.free.index("scale")
+    for nth in range(3):
+        of = fits.covariance[nth]
+        assert np.isclose(of[rate, scale], whole[0, 1 + nth], rtol=1e-3)
+        assert np.isclose(of[rate, rate], whole[0, 0], rtol=1e-3)
+        assert np.isclose(of[scale, scale], whole[1 + nth, 1 + nth], rtol=1e-3)
+
+
+def test_many_fits_are_drawn():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
+    x = np.linspace(0, 5, 40)
+    y = np.stack([a * np.exp(-0.7 * x) + 1 + 0.01 * np.sin(40 * a * x) for a in (1, 2, 3, 4)])
+    axes = fw.fit(x, np.vstack([y, np.ones(40)]), FORMULA).plot()
+    assert len(axes) == 6 and [ax.get_title()[:5] for ax in axes[3:]] == ["best:", "media", "worst"]
+    assert len(axes[3].lines[0].get_ydata()) == 40
+    both = np.stack([x, x**2], axis=1)
+    assert len(fw.fit(both, y, "a*x1 + b*x2").plot()) == 2
+    with pytest.raises(ValueError, match="axes are 1; there must be 6"):
+        fw.fit(x, y, FORMULA).plot([axes[0]])
+    pyplot.close("all")
+
+
 def test_many_fits_of_several_columns_are_predicted_for_all_and_for_each():
     random = np.random.default_rng(1)
     x = random.standard_normal((30, 2))

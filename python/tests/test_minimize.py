@@ -295,6 +295,18 @@ def test_more_mistakes_are_told():
         fw.minimize(valley, box, constraints=[3])
 
 
+def test_a_variable_with_equal_bounds_is_given():
+    for fun in (VALLEY, valley):
+        r = fw.minimize(fun, [(-3, 3), (0.25, 0.25)], x0=[0, 0.25])
+        assert r.success and r.x[1] == 0.25 and abs(r.x[0] - 0.5) < 0.01
+    r = fw.minimize("(a-1)^2 + b", {"a": (-3, 3), "b": (0.3, 0.3)}, constraints="a + b <= 1")
+    assert r.params["b"] == 0.3 and abs(r.params["a"] - 0.7) < 1e-6
+    r = fw.differential_evolution(
+        lambda x: (x[0] - 1.2) ** 2 + x[1], [(-3, 3), (0.3, 0.3)], integrality=[1, 0]
+    )
+    assert r.x.tolist() == [1, 0.3]
+
+
 def test_as_scipys_function():
     bounds = [(-5.12, 5.12)] * 3
 

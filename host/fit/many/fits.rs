@@ -43,6 +43,24 @@ impl<T: Number> Fits<T> {
         self.room.words.numbers()[set * WORDS + nth]
     }
 
+    /// All numbers without a copy: for each data set the [parameters](Fits::parameters), their
+    /// [errors](Fits::errors) and the [value](Fits::value); and how each [ended](Fits::end) (see
+    /// [`End::of`]), with its [iterations](Fits::iterations) and [rows](Fits::rows).
+    ///
+    /// ```
+    /// use flockwork::fit::{Many, PowerLaw, Stack};
+    ///
+    /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0], vec![2.0, 8.0, 18.0])?;
+    /// let fits = Many::new(PowerLaw, stack)?.run()?;
+    /// let exponent = fits.parameters(0)[1];
+    /// let (numbers, ends) = fits.into_numbers();
+    /// assert_eq!((numbers.len(), numbers[1], ends[2]), (2 + 2 + 1, exponent, 3));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    pub fn into_numbers(self) -> (Vec<T>, Vec<u32>) {
+        (self.room.numbers.into_numbers(), self.room.words.into_numbers())
+    }
+
     /// Number of data sets.
     pub fn len(&self) -> usize {
         self.room.words.numbers().len() / WORDS

@@ -29,20 +29,91 @@ pub struct Held<T> {
     pinned: OnceLock<Box<dyn Send + Sync>>,
     /// Whether it has been used before.
     used: AtomicBool,
-    numbers: Vec<T>,
+    memory: Memory<T>,
+}
+
+/// Whose memory it is.
+enum Memory<T> {
+    Own(Vec<T>),
+    Lent(Lent<T>),
+}
+
+/// Numbers of an owner, which is asked for them once and then only kept.
+struct Lent<T> {
+    numbers: *const [T],
+    /// From a box, so that it is not moved.
+    owner: *mut (dyn Send + Sync),
+}
+
+// SAFETY: the owner is `Send` and `Sync`, and through the other pointer numbers are only read.
+unsafe impl<T: Sync> Send for Lent<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Lent<T> {}
+
+impl<T> Lent<T> {
+    fn new(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
+        let owner = Box::into_raw(Box::new(owner));
+        // SAFETY: it was a box a moment ago, and nobody else has it.
+        let numbers: *const [T] = unsafe { &*owner }.as_ref();
+        Self { numbers, owner }
+    }
+
+    fn numbers(&self) -> &[T] {
+        // SAFETY: `as_ref` borrowed the owner, which since then nobody has moved or written: the borrow
+        // could go on until the owner is dropped, and that is when `self` is.
+        unsafe { &*self.numbers }
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        // SAFETY: it comes from a box, and is not used again.
+        drop(unsafe { Box::from_raw(self.owner) });
+    }
 }
 
 impl<T> Held<T> {
     pub fn new(numbers: Vec<T>) -> Self {
-        Self { pinned: OnceLock::new(), used: AtomicBool::new(false), numbers }
+        Self::of(Memory::Own(numbers))
+    }
+
+    /// The numbers of an owner, where they are.
+    pub fn lent(owner: impl AsRef<[T]> + Send + Sync + 'static) -> Self {
+        Self::of(Memory::Lent(Lent::new(owner)))
+    }
+
+    fn of(memory: Memory<T>) -> Self {
+        Self { pinned: OnceLock::new(), used: AtomicBool::new(false), memory }
     }
 
     pub fn numbers(&self) -> &[T] {
-        &self.numbers
+        match &self.memory {
+            Memory::Own(numbers) => numbers,
+            Memory::Lent(lent) => lent.numbers(),
+        }
+    }
+}
+
+impl<T: Clone> Held<T> {
+    /// To be written; of what was lent, a copy.
+    pub fn numbers_mut(&mut self) -> &mut [T] {
+        if let Memory::Lent(lent) = &self.memory {
+            *self = Self::new(lent.numbers().to_vec());
+        }
+        match &mut self.memory {
+            Memory::Own(numbers) => numbers,
+            Memory::Lent(_) => unreachable!("copied above"),
+        }
     }
 
-    pub fn numbers_mut(&mut self) -> &mut [T] {
-        &mut self.numbers
+    /// The numbers; of what was lent, a copy.
+    pub fn into_numbers(mut self) -> Vec<T> {
+        // Before its memory goes elsewhere.
+        self.pinned.take();
+        match self.memory {
+            Memory::Own(numbers) => numbers,
+            Memory::Lent(lent) => lent.numbers().to_vec(),
+        }
     }
 }
 
@@ -70,11 +141,11 @@ impl<T: Pod + Send> Held<T> {
 
     /// Has a machine pin the memory, if that is worth it.
     pub fn pin<M: Machine>(&self, machine: &M) {
-        let bytes = size_of_val(&self.numbers[..]);
+        let bytes = size_of_val(self.numbers());
         let again = self.used.swap(true, Ordering::Relaxed);
         if bytes >= if again { WORTH_PINNING_AGAIN } else { WORTH_PINNING } {
             self.pinned.get_or_init(|| {
-                let start = self.numbers.as_ptr().cast_mut().cast();
+                let start = self.numbers().as_ptr().cast_mut().cast();
                 // SAFETY: the numbers are not moved, and are dropped after what is returned.
                 Box::new(unsafe { machine.pin(start, bytes) })
             });
@@ -84,13 +155,13 @@ impl<T: Pod + Send> Held<T> {
 
 impl<T: Clone> Clone for Held<T> {
     fn clone(&self) -> Self {
-        Self::new(self.numbers.clone())
+        Self::new(self.numbers().to_vec())
     }
 }
 
 impl<T> std::fmt::Debug for Held<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held").field("numbers", &self.numbers.len()).finish_non_exhaustive()
+        f.debug_struct("Held").field("numbers", &self.numbers().len()).finish_non_exhaustive()
     }
 }
 

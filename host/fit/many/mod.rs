@@ -51,7 +51,7 @@ use super::{
 };
 use crate::{
     Error, Result, Verdict,
-    backend::{AnyBackend, Choice, Devices, Number, Simd, in_each},
+    backend::{AnyBackend, Choice, Cpu, Devices, Number, Simd, in_each},
     formula::Formula,
 };
 
@@ -736,14 +736,65 @@ impl<T: Number> Many<T> {
         mut watch: impl FnMut(usize, usize) -> V + Send,
     ) -> Result<()> {
         let begun = Instant::now();
-        if fits.names != self.names() || fits.len() != self.stack.sets() {
-            let (found, expected) = (fits.len(), self.stack.sets());
-            return Err(Error::Length { what: "the results to be replaced", found, expected });
-        }
+        self.check_results(fits)?;
         self.run_again(backend, fits, begun, &mut |done, all| {
             watch(done, all).into_control_flow()
         })?;
         fits.backend = backend.description();
+        Ok(())
+    }
+
+    /// The covariance matrices of the parameters, data set by data set and row by row: the correlations
+    /// that follow from the derivatives at the results, times the standard errors, so that the variances on
+    /// the diagonal are these errors' squares. 0 of fixed parameters; NaN where a standard error is none
+    /// (see [`Fits::errors`]), and beside what the data do not determine. Of [shared](Many::shared)
+    /// parameters too, with the correlations that all data sets make.
+    ///
+    /// Cost: a pass over the rows on the CPU.
+    ///
+    /// ```
+    /// use flockwork::{backend::Cpu, fit::{Many, PowerLaw, Stack}};
+    ///
+    /// let stack = Stack::new(1, vec![1.0_f64, 2.0, 3.0, 4.0], vec![2.0, 8.3, 17.4, 32.5])?;
+    /// let many = Many::new(PowerLaw, stack)?;
+    /// let fits = many.run()?;
+    /// let covariance = many.covariances(&fits, &Cpu::new(0)?)?;
+    /// assert_eq!(covariance[3], fits.errors(0)[1].powi(2));
+    /// assert!(covariance[1] < 0.0 && covariance[1] == covariance[2]);
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the results are of other parameters or not of as many data sets, and as [`Many::run_on`].
+    pub fn covariances(&self, fits: &Fits<T>, cpu: &Cpu) -> Result<Vec<T>> {
+        self.check_results(fits)?;
+        let of = |part: fn(&Fits<T>, usize) -> &[T]| -> Vec<T> {
+            (0..fits.len()).flat_map(|set| part(fits, set)).copied().collect()
+        };
+        self.covariances_at(&of(Fits::parameters), &of(Fits::errors), cpu)
+    }
+
+    /// The same for results that are kept elsewhere: [`Fits::parameters`] and [`Fits::errors`] of all data
+    /// sets, one after the other.
+    ///
+    /// # Errors
+    /// If their lengths are wrong, and as [`Many::run_on`].
+    pub fn covariances_at(&self, estimates: &[T], errors: &[T], cpu: &Cpu) -> Result<Vec<T>> {
+        let expected = self.stack.sets() * self.sought.len();
+        for (what, numbers) in [("the estimates", estimates), ("the standard errors", errors)] {
+            if numbers.len() != expected {
+                return Err(Error::Length { what, found: numbers.len(), expected });
+            }
+        }
+        self.check_shared()?;
+        shared::covariances(self, cpu, (estimates, errors))
+    }
+
+    fn check_results(&self, fits: &Fits<T>) -> Result<()> {
+        if fits.names != self.names() || fits.len() != self.stack.sets() {
+            let (found, expected) = (fits.len(), self.stack.sets());
+            return Err(Error::Length { what: "the results", found, expected });
+        }
         Ok(())
     }
 

@@ -786,41 +786,59 @@ impl<'a, T: Number> Joint<'a, T> {
         }
     }
 
+    /// The least pivot, as a share of what stood there, by which a data set tells its parameters apart.
+    fn least() -> f64 {
+        if size_of::<T>() == 4 { 2e-6 } else { 1e-13 }
+    }
+
+    /// Whether a parameter is between its bounds, whatever the gradient says.
+    fn is_inside(&self, parameter: usize, x: f64) -> bool {
+        let (low, high) = self.bounds(parameter);
+        low < x && x < high
+    }
+
+    /// The shared parameters between their bounds, by their places among the shared ones.
+    fn shared_inside(&self, state: &State<T>) -> Vec<usize> {
+        let at = self.shared_of(state);
+        (0..at.len()).filter(|&nth| self.is_inside(self.shared[nth], at[nth])).collect()
+    }
+
+    /// A data set's own parameters between their bounds.
+    fn own_inside(&self, state: &State<T>, nth: usize) -> Vec<usize> {
+        let point = &state.points[nth * self.count..][..self.count];
+        let own = self.own.iter().copied();
+        own.filter(|&parameter| self.is_inside(parameter, point[parameter].to_f64())).collect()
+    }
+
+    /// A data set's block of its own parameters between their bounds.
+    fn block_inside(&self, state: &State<T>, nth: usize) -> Block {
+        let (sums, moving) = (self.sums(state, nth), self.own_inside(state, nth));
+        let block = self.eliminate(sums, moving.clone(), Self::least(), |_| 0.0);
+        if block.is_told {
+            return block;
+        }
+        // What the others leave of the border is the same with a little on the diagonal.
+        let added = |parameter| Self::floor() * sums.matrix(parameter, parameter).max(1e-300);
+        let mut block = self.eliminate(sums, moving, 0.0, added);
+        block.is_told = false;
+        block
+    }
+
+    /// What the data sets' parameters between their bounds leave of the border.
+    fn border_inside(&self, state: &State<T>) -> Border {
+        self.over_sets(state, |nth, border| {
+            self.leaves(self.sums(state, nth), &self.block_inside(state, nth), border);
+        })
+    }
+
     /// Writes what a descent found into the room for results.
     fn write(&self, fitted: &Fitted<T>, room: &mut Room<T>) {
         let Fitted { state, end, iterations, .. } = fitted;
         let count = self.count;
         let width = self.job.width();
-        let least = if size_of::<T>() == 4 { 2e-6 } else { 1e-13 };
-        // At a bound, whatever the gradient says.
-        let inside = |parameter: usize, x: f64| {
-            let (low, high) = self.bounds(parameter);
-            low < x && x < high
-        };
-        let own_moving = |nth: usize| {
-            let point = &state.points[nth * count..][..count];
-            self.own.iter().copied().filter(move |&p| inside(p, point[p].to_f64()))
-        };
-        let block = |nth: usize| {
-            let moving: Vec<usize> = own_moving(nth).collect();
-            let sums = self.sums(state, nth);
-            let block = self.eliminate(sums, moving.clone(), least, |_| 0.0);
-            if block.is_told {
-                return block;
-            }
-            // What the others leave of the border is the same with a little on the diagonal.
-            let added = |parameter| Self::floor() * sums.matrix(parameter, parameter).max(1e-300);
-            let mut block = self.eliminate(sums, moving, 0.0, added);
-            block.is_told = false;
-            block
-        };
-        let border = self.over_sets(state, |nth, border| {
-            self.leaves(self.sums(state, nth), &block(nth), border);
-        });
         let size = self.shared.len();
         let at = self.shared_of(state);
-        let moving: Vec<usize> =
-            (0..size).filter(|&nth| inside(self.shared[nth], at[nth])).collect();
+        let (border, moving) = (self.border_inside(state), self.shared_inside(state));
         let whole = |nth: usize| -> f64 {
             let of = |set| self.sums(state, set).matrix(self.shared[nth], self.shared[nth]);
             (0..state.sets.len()).map(of).sum()
@@ -829,12 +847,13 @@ impl<'a, T: Number> Joint<'a, T> {
             Decomposed::of(moving.len(), 0.0, |i, j| border.matrix[moving[i] * size + moving[j]]);
         let is_told = |(place, &nth): (usize, &usize)| {
             let pivot = decomposed.lower[place * moving.len() + place].powi(2);
-            pivot > 10.0 * least * whole(nth)
+            pivot > 10.0 * Self::least() * whole(nth)
         };
         let determined = decomposed.definite && moving.iter().enumerate().all(is_told);
 
         let rows: f64 = (0..state.sets.len()).map(|nth| self.sums(state, nth).rows()).sum();
-        let of_own: usize = (0..state.sets.len()).map(|nth| own_moving(nth).count()).sum();
+        let of_own: usize =
+            (0..state.sets.len()).map(|nth| self.own_inside(state, nth).len()).sum();
         let freedom = rows - (of_own + moving.len()) as f64;
         let settings = &self.job.settings;
         let is_robust = is_robust(&settings.estimator);
@@ -866,7 +885,7 @@ impl<'a, T: Number> Joint<'a, T> {
         let words = room.words.numbers_mut();
         for (nth, &set) in state.sets.iter().enumerate() {
             let row = &mut numbers[set * width..][..width];
-            let (sums, block) = (self.sums(state, nth), block(nth));
+            let (sums, block) = (self.sums(state, nth), self.block_inside(state, nth));
             row[..count].copy_from_slice(&state.points[nth * count..][..count]);
             for &parameter in &self.own {
                 row[count + parameter] = T::nearest(f64::NAN);
@@ -908,6 +927,91 @@ impl<'a, T: Number> Joint<'a, T> {
             ]);
         }
     }
+}
+
+/// The covariance matrices of all data sets, row by row: see [`Many::covariances`].
+pub(super) fn covariances<T: Number>(
+    many: &Many<T>,
+    cpu: &Cpu,
+    (estimates, errors): (&[T], &[T]),
+) -> Result<Vec<T>> {
+    let known = many.known();
+    let places = many.starting_points(known.as_deref())?;
+    let job = many.job(&places, known.as_deref())?;
+    let joint = Joint::new(cpu, &job, &many.numbers_of_shared());
+    let count = joint.count;
+    let mut covariances = vec![T::nearest(f64::NAN); errors.len() * count];
+
+    // Those that were fitted.
+    let of = |set: usize| &estimates[set * count..][..count];
+    let is_fitted = |&set: &usize| of(set).iter().all(|x| x.to_f64().is_finite());
+    let at = |sets: Vec<usize>| {
+        let points = sets.iter().flat_map(|&set| of(set)).copied().collect();
+        joint.summed(State { sets, points, sums: Vec::new(), total: f64::INFINITY })
+    };
+    let mut state = at((0..estimates.len() / count).filter(is_fitted).collect());
+    if !state.total.is_finite() {
+        let is_finite = |(nth, &set)| joint.sums(&state, nth).value().is_finite().then_some(set);
+        state = at(state.sets.iter().enumerate().filter_map(is_finite).collect());
+    }
+    if state.sets.is_empty() {
+        return Ok(covariances);
+    }
+
+    let (border, shared) = (joint.border_inside(&state), joint.shared_inside(&state));
+    let size = joint.shared.len();
+    let of_set = |nth: usize| {
+        let block = joint.block_inside(&state, nth);
+        let own = block.moving.len();
+        let moving: Vec<usize> = block
+            .moving
+            .iter()
+            .copied()
+            .chain(shared.iter().map(|&nth| joint.shared[nth]))
+            .collect();
+        // With all other data sets eliminated, what is shared has the border, and what this one takes of it.
+        let sums = joint.sums(&state, nth);
+        let column = |nth: usize| &block.border[nth * own..][..own];
+        let decomposed = Decomposed::of(moving.len(), 0.0, |i, j| {
+            if j < own {
+                return sums.matrix(moving[i], moving[j]);
+            }
+            let (i, j) = (shared[i - own], shared[j - own]);
+            let taken: f64 = column(i).iter().zip(column(j)).map(|(a, b)| a * b).sum();
+            border.matrix[i * size + j] + taken
+        });
+        // The columns of L^-1, of which products make the inverse.
+        let columns = |place: usize| {
+            let mut column = vec![0.0; moving.len()];
+            column[place] = 1.0;
+            decomposed.forward(&mut column);
+            column
+        };
+        let columns: Vec<Vec<f64>> = (0..moving.len()).map(columns).collect();
+        let product = |i: usize, j: usize| -> f64 {
+            columns[i].iter().zip(&columns[j]).map(|(a, b)| a * b).sum()
+        };
+        let errors = &errors[state.sets[nth] * count..][..count];
+        let place = |parameter: usize| moving.iter().position(|&one| one == parameter);
+        let of = |row: usize, other: usize| {
+            let deviations = errors[row].to_f64() * errors[other].to_f64();
+            match (place(row), place(other)) {
+                _ if row == other || deviations == 0.0 => deviations,
+                (Some(i), Some(j)) if deviations.is_finite() => {
+                    product(i, j) / (product(i, i) * product(j, j)).sqrt() * deviations
+                }
+                _ => f64::NAN,
+            }
+        };
+        let rows = (0..count).flat_map(|row| (0..count).map(move |other| (row, other)));
+        rows.map(|(row, other)| T::nearest(of(row, other))).collect::<Vec<T>>()
+    };
+    let all: Vec<Vec<T>> =
+        cpu.install(|| (0..state.sets.len()).into_par_iter().map(of_set).collect());
+    for (&set, numbers) in state.sets.iter().zip(&all) {
+        covariances[set * count * count..][..count * count].copy_from_slice(numbers);
+    }
+    Ok(covariances)
 }
 
 /// The median of some numbers; the lower one of two.

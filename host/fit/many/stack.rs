@@ -56,7 +56,7 @@ impl<T: Number> Stack<T> {
             let (found, expected) = (targets.len(), sets.max(1) * rows);
             return Err(Error::Length { what: "the list of targets", found, expected });
         }
-        Self::of(columns, (sets, rows), arguments, targets, false)
+        Self::of(columns, (sets, rows), arguments, Held::new(targets), false)
     }
 
     /// As many data sets as `sets`, with arguments of their own: `columns` for each row of each.
@@ -87,14 +87,55 @@ impl<T: Number> Stack<T> {
             let (what, found) = ("the list of arguments", arguments.len());
             return Err(Error::Length { what, found, expected: expected.max(1) });
         }
-        Self::of(columns, (sets, rows), arguments, targets, true)
+        Self::of(columns, (sets, rows), arguments, Held::new(targets), true)
+    }
+
+    /// As many data sets as `sets`, whose targets stay in the memory of an owner, without a copy: of a
+    /// memory-mapped file, of another language. There are arguments for all data sets, as in
+    /// [`Stack::new`], or for each, as in [`Stack::with_own_arguments`]: their number tells.
+    ///
+    /// The owner is asked for its numbers once, and dropped with the last stack that shares them.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use flockwork::fit::Stack;
+    ///
+    /// let owner: Arc<[f64]> = Arc::new([3.0, 2.0, 6.0, 4.0]);
+    /// let stack = Stack::lent(1, 2, vec![0.0, 1.0], Arc::clone(&owner))?;
+    /// assert_eq!((stack.sets(), stack.rows()), (2, 2));
+    /// assert!(std::ptr::eq(stack.targets(0), &owner[..2]));
+    /// # Ok::<(), flockwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Stack::new`].
+    pub fn lent(
+        columns: u32,
+        sets: usize,
+        arguments: Vec<T>,
+        targets: impl AsRef<[T]> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let targets = Held::lent(targets);
+        let count = targets.numbers().len();
+        let rows = count.checked_div(sets).unwrap_or(0);
+        if rows == 0 || count != sets * rows {
+            let expected = sets.max(1) * rows.max(1);
+            return Err(Error::Length { what: "the list of targets", found: count, expected });
+        }
+        let (found, of_one) = (arguments.len(), rows * columns as usize);
+        if columns == 0 || found != of_one && found != sets * of_one {
+            let expected = of_one.max(1);
+            return Err(Error::Length { what: "the list of arguments", found, expected });
+        }
+        Self::of(columns, (sets, rows), arguments, targets, found != of_one)
     }
 
     fn of(
         columns: u32,
         (sets, rows): (usize, usize),
         arguments: Vec<T>,
-        targets: Vec<T>,
+        targets: Held<T>,
         own_arguments: bool,
     ) -> Result<Self> {
         for (option, number) in [("the number of data sets", sets), ("the number of rows", rows)] {
@@ -107,7 +148,7 @@ impl<T: Number> Stack<T> {
             let value = arguments[index].to_f64();
             return Err(Error::NotFinite { what: "argument", index, value });
         }
-        check_targets(&targets)?;
+        check_targets(targets.numbers())?;
         let named = |c| if columns == 1 { "x".to_owned() } else { format!("x{c}") };
         let names = (1..=columns).map(named).chain(["y".to_owned()]).collect();
         Ok(Self {
@@ -116,7 +157,7 @@ impl<T: Number> Stack<T> {
             columns,
             arguments: Arc::new(arguments),
             own_arguments,
-            targets: Arc::new(Held::new(targets)),
+            targets: Arc::new(targets),
             weights: Arc::default(),
             names,
         })

@@ -499,6 +499,8 @@ class ManyFits:
         How each ended; `message` says it in words.
     nit, nobs : ndarray of int
         Iterations; rows that were neither missing nor of weight 0.
+    free : list of str
+        The parameters that were not fixed, which `covariance` is of.
     profile : ndarray or None
         The intervals by profile likelihood, of shape (fits, parameters, 2), if they were asked for.
     shared, shared_stderr : dict of str to float
@@ -514,17 +516,20 @@ class ManyFits:
     def __init__(
         self, model: dict[str, Any], statement: dict[str, Any], single: bool, found: dict[str, Any]
     ) -> None:
-        self._model, self._single = model, single
+        self._model, self._statement, self._single = model, statement, single
         self._arguments, self._targets = statement["arguments"], statement["targets"]
-        self._fixed = frozenset(statement["fixed"])
         self._absolute = bool(statement["absolute_sigma"] or statement["poisson"])
         self.names: list[str] = list(found["names"])
-        self.values: NDArray[Any] = found["values"]
-        self.stderr: NDArray[Any] = found["stderr"]
-        self.fun: NDArray[Any] = found["fun"]
-        self.status: NDArray[np.int64] = found["end"].astype(np.int64)
-        self.nit: NDArray[np.int64] = found["nit"].astype(np.int64)
-        self.nobs: NDArray[np.int64] = found["rows"].astype(np.int64)
+        self.free = [name for name in self.names if name not in statement["fixed"]]
+        self._covariance: NDArray[Any] | None = None
+        numbers, ends = found["numbers"], found["ends"]
+        count = len(self.names)
+        self.values: NDArray[Any] = numbers[:, :count]
+        self.stderr: NDArray[Any] = numbers[:, count : 2 * count]
+        self.fun: NDArray[Any] = numbers[:, 2 * count]
+        self.status: NDArray[np.int64] = ends[:, 0].astype(np.int64)
+        self.nit: NDArray[np.int64] = ends[:, 1].astype(np.int64)
+        self.nobs: NDArray[np.int64] = ends[:, 2].astype(np.int64)
         self.device = str(found["device"])
         self.seconds = float(found["seconds"])
         self.interrupted = bool(found["interrupted"])
@@ -586,7 +591,7 @@ class ManyFits:
     def interval(self, level: float = 0.95) -> NDArray[Any]:
         """Confidence intervals by standard errors and Student's t distribution, or the normal one with
         `absolute_sigma`: of shape (fits, parameters, 2)."""
-        free = sum(name not in self._fixed for name in self.names)
+        free = len(self.free)
         if self._absolute:
             freedom = np.full(len(self), np.inf)
         elif self.shared:
@@ -600,6 +605,37 @@ class ManyFits:
         kinds, which = np.unique(freedom, return_inverse=True)
         half = _native.student_t(level, kinds)[which][:, np.newaxis] * self.stderr
         return np.stack([self.values - half, self.values + half], axis=-1)
+
+    @property
+    def covariance(self) -> NDArray[Any]:
+        """Of the parameters that were not fixed, `free`: of shape (fits, free, free), the squares of `stderr`
+        on the diagonals. NaN where a standard error is none. It is computed when it is first asked for, by a
+        pass over the data on the CPU.
+
+        Examples
+        --------
+        >>> import numpy as np, pyflockwork as fw
+        >>> x = np.arange(6.0)
+        >>> many = fw.fit(x, [[0.1, 1.9, 4.2, 5.8, 8.1, 9.9], [1, 0, 2, 1, 3, 2]], "slope*x + base")
+        >>> many.covariance.shape, bool(np.allclose(many.covariance[:, 0, 0], many.stderr[:, 0] ** 2))
+        ((2, 2, 2), True)
+        """
+        if self._covariance is None:
+            whole = _native.covariances_of_many(
+                self._model, self._statement, self._single, self.values, self.stderr
+            )
+            places = [self.names.index(name) for name in self.free]
+            self._covariance = whole[:, places][:, :, places]
+        return self._covariance
+
+    @property
+    def correlation(self) -> NDArray[Any]:
+        """Of the parameters that were not fixed, arranged as `covariance`."""
+        covariance = self.covariance
+        deviations = np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            correlation: NDArray[Any] = covariance / deviations[:, :, None] / deviations[:, None, :]
+        return correlation
 
     def predict(self, x: Any = None) -> NDArray[Any]:
         """Each fit's values at `x`: of shape (fits, rows). `x` is arranged as the data's, for all fits or
@@ -615,6 +651,49 @@ class ManyFits:
         """Data less predictions, of shape (fits, rows); NaN where a value was missing."""
         residuals: NDArray[Any] = self._targets - self.predict()
         return residuals
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws with matplotlib a histogram of each parameter over the fits that converged and, of models of
+        one column, the best, the median and the worst fit by what is left for each degree of freedom.
+        Returns the axes, of which there are as many."""
+        left = self.fun / np.maximum(self.nobs - len(self.free), 1)
+        order = np.argsort(left, kind="stable")[: int(np.isfinite(left).sum())]
+        picked: list[tuple[str, int]] = []
+        if self._arguments.shape[-1] == 1 and len(order):
+            words = ("best", "median", "worst") if len(order) > 1 else ("fit",)
+            places = (0, len(order) // 2, -1)
+            picked = [(word, int(order[place])) for word, place in zip(words, places, strict=False)]
+        count = len(self.names) + len(picked)
+        if axes is None:
+            from matplotlib import pyplot
+
+            across = min(count, 3)
+            down = -(-count // across)
+            size = (4 * across, 3 * down)
+            figure, grid = pyplot.subplots(down, across, squeeze=False, layout="constrained", figsize=size)
+            for spare in grid.ravel()[count:]:
+                figure.delaxes(spare)
+            axes = grid.ravel()[:count]
+        axes = np.asarray(axes, object).ravel()
+        if len(axes) != count:
+            raise ValueError(
+                f"axes are {len(axes)}; there must be {count}: of each parameter, and of the fits shown"
+            )
+        for ax, name in zip(axes, self.names, strict=False):
+            ax.hist(self.params[name][self.success], bins="auto")
+            ax.set_xlabel(name)
+            ax.set_ylabel("fits")
+        for ax, (word, nth) in zip(axes[len(self.names) :], picked, strict=True):
+            x = (self._arguments[nth] if self._arguments.ndim == 3 else self._arguments)[:, 0]
+            curve = np.linspace(x.min(), x.max(), 400)
+            at = np.ascontiguousarray(curve[:, np.newaxis], float)
+            values = _native.predict_many(self._model, self._single, self.values[nth : nth + 1], at)[0]
+            ax.plot(x, self._targets[nth], "o", markersize=3)
+            ax.plot(curve, values)
+            ax.set_title(f"{word}: {nth}")
+            ax.set_xlabel(self._model["names"][0])
+            ax.set_ylabel(self._model["names"][-1])
+        return axes
 
     def _table(self) -> list[tuple[str, str, str, str, str]]:
         """Of each parameter: quantiles over the fits that converged, and the median standard error."""
@@ -679,10 +758,9 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
     statement = {
         **given,
         "sets": sets,
-        "own_arguments": own,
         "arguments": np.ascontiguousarray(columns.numbers, kind),
-        "targets": np.ascontiguousarray(y, kind),
-        "weights": None if weights is None else weights.astype(kind),
+        "targets": np.require(y, kind, ["C_CONTIGUOUS", "ALIGNED"]),
+        "weights": None if weights is None else weights.astype(kind, copy=False),
         "begin": begin,
     }
     shown = bar(progress, sets, "fits")

@@ -386,7 +386,8 @@ def minimize(
         A formula of ``x[0]``, ``x[1]`` and so on, or of the names of `bounds`: on a GPU it becomes
         part of the kernel. A function ``fun(x, *args)`` of an array of shape (n,). A `Command`.
     bounds : sequence, Bounds or mapping
-        A pair (low, high) for each variable; SciPy's `Bounds`; or names with their pairs.
+        A pair (low, high) for each variable; SciPy's `Bounds`; or names with their pairs. A variable whose
+        bounds are equal is given.
     args : tuple
         Further arguments of the function.
     x0 : array_like, optional
@@ -707,11 +708,10 @@ def differential_evolution(
     It has SciPy's greatest number of evaluations, (maxiter + 1) * popsize * n. How differential
     evolution moves (strategy, tol, mutation, recombination, polish, init, atol, updating) has no
     meaning here; a warning tells of strategy, tol, atol, mutation and recombination that are not
-    SciPy's defaults. `disp` shows a bar (tqdm). Bounds must be apart, the result has neither population
-    nor constr_violation (maxcv is it), and a value of -inf is an error. It often takes more evaluations
-    than SciPy's, because it ends when several searches agree, and success is False if they have not within
-    maxfun, though the best point may be the minimum: of a slow function, ask for fewer by ``agreeing=1`` or
-    `maxfun`. With `integrality` it is a swarm, which ends when 50 iterations found nothing better. Further
+    SciPy's defaults. `disp` shows a bar (tqdm). The result has neither population nor constr_violation
+    (maxcv is it), and a value of -inf is an error. It often takes more evaluations than SciPy's, because it
+    ends when several searches agree, and success is False if they have not within maxfun, though the best
+    point may be the minimum: of a slow function, ask for fewer by ``agreeing=1`` or `maxfun`. With `integrality` it is a swarm, which ends when 50 iterations found nothing better. Further
     options are those of `minimize`.
 
     Examples

@@ -42,6 +42,13 @@ def fit_many(
     single: bool,
     observe: Callable[[int, int], object] | None,
 ) -> dict[str, Any]: ...
+def covariances_of_many(
+    model: dict[str, Any],
+    statement: dict[str, Any],
+    single: bool,
+    values: NDArray[Any],
+    stderr: NDArray[Any],
+) -> NDArray[Any]: ...
 def predict_many(
     model: dict[str, Any], single: bool, values: NDArray[Any], arguments: Floats
 ) -> NDArray[Any]: ...

@@ -266,7 +266,7 @@ fn what_a_search_is_given_is_checked() {
     refused(bounds(&[], &[]), "1 or more");
     refused(bounds(&[0.0], &[1.0, 2.0]), "the upper bound has 2");
     refused(bounds(&[f64::NAN], &[1.0]), "dimension 0 has the bounds NaN");
-    refused(bounds(&[0.0, 1.0], &[1.0, 1.0]), "dimension 1 has the bounds");
+    refused(bounds(&[0.0, 1.0], &[1.0, 0.5]), "dimension 1 has the bounds");
     refused(bounds(&[-f64::MAX], &[f64::MAX]), "their difference finite");
     refused(sphere().with_variables(vec![Variable::Integer]), "has 1 entries");
     refused(Problem::new(Sphere, 0), "0");

@@ -2,9 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use flockwork::swarm::{Edge, Neighbourhood, Options, Problem, Rule, Variable};
+use flockwork::{
+    formula::Formula,
+    swarm::{
+        Edge, Neighbourhood, Options, Outcome, Precision, Preset, Problem, Rule, Sample, Search,
+        Searches, Variable, minimize,
+    },
+};
 
-use super::{run, swarm};
+use super::{cpu, run, swarm, watch};
 
 /// A slope: the best is in a corner, so the swarm pushes against the boundary.
 fn slope() -> Problem {
@@ -132,8 +138,8 @@ fn periodic_variables_attract_the_short_way() {
 #[test]
 fn integer_variables_are_whole_and_every_value_is_reached_equally() {
     // At the start, ten thousand particles hit the seven values equally often, bounds included.
-    let problem = Problem::from_fn(vec![-3.0, 5.0], vec![3.0, 5.0], |x| x[0] * x[0]).unwrap_err();
-    assert!(problem.to_string().contains("dimension 1"), "a single value needs an integer first");
+    let wrong = Problem::from_fn(vec![-3.0, 5.0], vec![3.0, 4.0], |x| x[0] * x[0]).unwrap_err();
+    assert!(wrong.to_string().contains("dimension 1 has the bounds 5.0 to 4.0"), "{wrong}");
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let kept = std::sync::Arc::clone(&seen);
     let problem = Problem::from_fn(vec![-3.0; 2], vec![3.0; 2], move |x| {
@@ -162,6 +168,68 @@ fn integer_variables_are_whole_and_every_value_is_reached_equally() {
     let fixed = problem.with_bounds(vec![-3.0, 2.0], vec![3.0, 2.0]).unwrap();
     let outcome = run(&fixed, &Options { particles: 20, iterations: 20, ..options }).unwrap();
     assert_eq!(outcome.position, [2.0, 2.0]);
+}
+
+/// A variable whose bounds are equal has this value, whatever moves the others.
+#[test]
+fn a_variable_without_a_range_is_given() {
+    let (lower, upper) = (vec![-3.0, 0.3, -4.0], vec![3.0, 0.3, 5.0]);
+    let bowl = |x: &[f64]| (x[0] - 1.0).powi(2) + (x[1] - 7.0).powi(2) + (x[2] + 2.0).powi(2);
+    let problem = Problem::from_fn(lower.clone(), upper.clone(), bowl).unwrap();
+    let found = |outcome: &Outcome, near: f64, what: &str| {
+        let [x, given, z] = outcome.position[..] else { unreachable!() };
+        assert!((x - 1.0).abs() < near && (z + 2.0).abs() < near, "{what}: {x} {z}");
+        // In f32 it is the nearest number there.
+        assert!(given == 0.3 || given == f64::from(0.3_f32), "{what}: {given}");
+    };
+    for &rule in Rule::ALL {
+        for &edge in Edge::ALL {
+            let options = Options {
+                particles: 40,
+                iterations: 200,
+                edge,
+                history: Some(50),
+                ..Options::for_rule(rule)
+            };
+            let outcome = run(&problem, &options).unwrap();
+            found(&outcome, 0.1, &format!("{rule} {edge}"));
+            let known = |sample: &Sample| sample.spread.is_finite() && sample.velocity.is_finite();
+            assert!(outcome.history.iter().all(known), "{rule} {edge}");
+        }
+    }
+    let unlimited = Options { particles: 40, max_velocity: f64::INFINITY, ..Options::default() };
+    found(&run(&problem, &unlimited).unwrap(), 1e-2, "no limit of velocity");
+    for &preset in Preset::ALL {
+        let mut options = Options::preset(preset);
+        options.particles = options.particles.min(40);
+        options.stop.evaluations = Some(20_000);
+        found(&run(&problem, &options).unwrap(), 1e-2, preset.name());
+    }
+    let options = Options { precision: Some(Precision::F64), ..unlimited };
+    let outcome = minimize(&problem, &options, &cpu(1), watch).unwrap();
+    assert_eq!(outcome.position[1], 0.3);
+    for lanes in [1, 3] {
+        let searches = Searches { lanes: Some(lanes), ..Searches::default() };
+        let search = Search::new(problem.clone()).searches(searches);
+        let outcome = search.run_on(&cpu(1), watch).unwrap();
+        found(&outcome, 1e-6, "searches");
+        assert_eq!(outcome.position[1], 0.3);
+    }
+    // With a constraint, and the descents that follow: the nearest point of the half plane.
+    let limit = Formula::parse("x[0] + x[1] + x[2] >= 0.3").unwrap();
+    let outcome = Search::new(problem.subject_to(&limit).unwrap()).run_on(&cpu(1), watch).unwrap();
+    let [x, given, z] = outcome.position[..] else { unreachable!() };
+    assert!((x - 1.5).abs() < 1e-5 && given == 0.3 && (z + 1.5).abs() < 1e-5, "{x} {given} {z}");
+    // All of them.
+    let point = Problem::from_fn(vec![0.3; 2], vec![0.3; 2], |x| x[0] + x[1]).unwrap();
+    let outcome = Search::new(point.clone()).run_on(&cpu(1), watch).unwrap();
+    assert_eq!((outcome.value, outcome.position), (0.6, vec![0.3; 2]));
+    // Not an angle, nor what only f32 takes for one number.
+    assert!(point.with_variables(vec![Variable::Periodic; 2]).is_err());
+    let narrow = Problem::from_fn(vec![1.0], vec![1.0 + 1e-12], |x| x[0]).unwrap();
+    assert!(
+        run(&narrow, &Options { precision: Some(Precision::F32), ..Options::default() }).is_err()
+    );
 }
 
 #[test]
