@@ -711,8 +711,9 @@ def differential_evolution(
     SciPy's defaults. `disp` shows a bar (tqdm). The result has neither population nor constr_violation
     (maxcv is it), and a value of -inf is an error. It often takes more evaluations than SciPy's, because it
     ends when several searches agree, and success is False if they have not within maxfun, though the best
-    point may be the minimum: of a slow function, ask for fewer by ``agreeing=1`` or `maxfun`. With `integrality` it is a swarm, which ends when 50 iterations found nothing better. Further
-    options are those of `minimize`.
+    point may be the minimum: of a slow function, ask for fewer by ``agreeing=1`` or `maxfun`. With
+    `integrality` it is a swarm, which ends when 50 iterations found nothing better. Further options are those
+    of `minimize`.
 
     Examples
     --------
