@@ -63,8 +63,8 @@ mod tests {
         let said = |p: &[f64], l: &[f64], u: &[f64]| opposite(p, l, u).unwrap_err().to_string();
         assert!(said(&[0.0], &[0.0, 1.0], &[1.0]).starts_with("the list of lower bounds has 2"));
         assert!(said(&[0.0], &[0.0], &[]).starts_with("the list of upper bounds has 0"));
-        let wrong =
-            [(1.0, 1.0), (2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e308, 1e308)];
+        assert_eq!(opposite(&[0.0, 1.0], &[0.0, 1.0], &[1.0, 1.0]).unwrap(), [1.0; 2]);
+        let wrong = [(2.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY), (-1e308, 1e308)];
         for (lower, upper) in wrong {
             let message = said(&[0.0, 0.0], &[0.0, lower], &[1.0, upper]);
             assert!(message.starts_with("dimension 1 has the bounds"), "{message}");

@@ -351,6 +351,43 @@ def test_mistakes_of_a_fit_are_told():
         fw.fit(x, y[None], "amp*exp(-rate*x)", fixed={"amp": np.ones(2)})
 
 
+def test_more_mistakes_of_fits_are_told():
+    x = np.linspace(0.0, 5.0, 20)
+    y = np.exp(-x) + 0.01 * np.sin(30 * x)
+    for match, more in (
+        (r"fixed is \['base'\]; it must be a mapping", {"fixed": ["base"]}),
+        ("loss is 3; it must be squares", {"loss": 3}),
+        ("p0 is 'a'; it must be an array", {"p0": "a"}),
+    ):
+        with pytest.raises(TypeError, match=match):
+            fw.fit(x, y[None], FORMULA, **more)
+    for fit in (fw.fit(x, y, FORMULA), fw.fit(x, y[None], FORMULA)):
+        with pytest.raises(ValueError, match="level is 'a'; it must be a finite number"):
+            fit.interval("a")
+
+
+def test_what_has_no_value_at_any_start_has_no_estimate():
+    x = np.linspace(0.0, 5.0, 20)
+    many = fw.fit(x, np.stack([np.exp(-x) * 1e160, np.exp(-x)]), FORMULA, fixed={"base": 0})
+    assert many.endings() == {"converged": 1, "not a number at any starting point": 1}
+    assert np.isnan(many.values[0, :2]).all() and many.params["base"].tolist() == [0, 0]
+    assert np.isfinite(many.values[1]).all()
+
+
+def test_what_is_missing_in_a_data_frame_is_missing():
+    pandas = pytest.importorskip("pandas")
+    x = np.linspace(0.0, 5.0, 30)
+    y = np.stack([np.exp(-x), np.exp(-2 * x)])
+    y[0, 3] = np.nan
+    wanted = fw.fit(x, y, "exp(-rate*x)")
+    frame = pandas.DataFrame(y).astype("Float64")
+    assert np.array_equal(fw.fit(x, frame, "exp(-rate*x)").values, wanted.values)
+    columns = pandas.DataFrame({"t": x, "u": 2 * x}).astype("Float64")
+    assert np.array_equal(fw.fit(columns, y, "exp(-rate*t)").values, wanted.values)
+    with pytest.raises((ValueError, TypeError), match="must be"):
+        fw.fit(x, pandas.Series(["a"] * 30), "exp(-rate*x)")
+
+
 def test_a_parameter_at_its_bound_counts_as_fixed():
     x = np.linspace(0, 5, 60)
     y = 3 * np.exp(-0.8 * x) + 1 + 0.05 * np.cos(40 * x)

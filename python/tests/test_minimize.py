@@ -280,6 +280,8 @@ def test_more_mistakes_are_told():
         ("particles is", {"particles": 0}),
         ("lanes is", {"lanes": 0}),
         ("integrality has", {"integrality": [1, 1, 1]}),
+        ("integrality is 'all'", {"integrality": "all"}),
+        ("x0 is 'a'", {"x0": "a"}),
         ("options are", {"options": 3}),
         ("rule", {"rule": "gravity"}),
         ("finite", {"x0": [np.nan, 0]}),
@@ -293,6 +295,10 @@ def test_more_mistakes_are_told():
         fw.minimize(lambda x: x, box, vectorized=True)
     with pytest.raises(TypeError, match="constraint 1 is 3"):
         fw.minimize(valley, box, constraints=[3])
+    assert fw.minimize(valley, box, constraints=None, maxfun=200).nfev <= 200
+    for match, wrong in (("maxiter is -1", {"maxiter": -1}), ("popsize is 0", {"popsize": 0})):
+        with pytest.raises(ValueError, match=match):
+            fw.differential_evolution(valley, box, **wrong)
 
 
 def test_a_variable_with_equal_bounds_is_given():
@@ -305,6 +311,14 @@ def test_a_variable_with_equal_bounds_is_given():
         lambda x: (x[0] - 1.2) ** 2 + x[1], [(-3, 3), (0.3, 0.3)], integrality=[1, 0]
     )
     assert r.x.tolist() == [1, 0.3]
+    seen = []
+
+    def constant(x):
+        seen.append(x.tolist())
+        return 7.0
+
+    r = fw.differential_evolution(constant, {"a": (1, 1), "b": (2, 2)})
+    assert r.success and r.params == {"a": 1, "b": 2} and r.fun == 7 and r.nfev == 1 and seen == [[1, 2]]
 
 
 def test_as_scipys_function():

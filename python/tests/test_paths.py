@@ -133,3 +133,8 @@ def test_a_negative_cycle_is_scipys_error_too() -> None:
     for expected in (NegativeCycleError, fw.NegativeCycleError, ValueError):
         with pytest.raises(expected, match="cycle"):
             fw.shortest_path(cycle)
+
+
+def test_a_method_is_one_of_scipys():
+    with pytest.raises(ValueError, match="method is 'foo'; it must be one of SciPy's"):
+        fw.shortest_path([[0, 1], [0, 0]], method="foo")

@@ -20,7 +20,21 @@ def on_host(array: Any) -> Any:
     if isinstance(array, np.ndarray):
         return array
     copy = copy_to_host(array)
-    return array if copy is None else copy
+    if copy is not None:
+        return copy
+    return array if hasattr(array, "columns") else without_na(array)
+
+
+def without_na(array: Any) -> Any:
+    """A series or a data frame of nullable numbers as an array, in which what is missing is NaN; anything
+    else as it is."""
+    if hasattr(array, "to_numpy") and np.asarray(array).dtype.kind == "O":
+        try:
+            return array.to_numpy(dtype=float, na_value=np.nan)
+        except (TypeError, ValueError):
+            # Texts among them, say: whoever wants numbers says so.
+            return array
+    return array
 
 
 class Box(NamedTuple):
@@ -254,6 +268,8 @@ def _with(fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Floats], 
 
 def constrained(problem: Problem, constraints: Any, within: Box, is_formula: bool) -> tuple[Problem, Sides]:
     """The problem subject to constraints: formulas, SciPy's objects, or dictionaries."""
+    if constraints is None:
+        constraints = []
     if isinstance(constraints, str) or not isinstance(constraints, Sequence):
         constraints = [constraints]
     sides = Sides()

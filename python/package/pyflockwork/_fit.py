@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _native
-from ._arguments import bar, device_and_threads, number, on_host, seed, values_of, whole
+from ._arguments import bar, device_and_threads, number, on_host, seed, values_of, whole, without_na
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -283,7 +283,7 @@ class FitResult:
         >>> bool(low < 2 < high)
         True
         """
-        ends = self._fitted().intervals(level)
+        ends = self._fitted().intervals(number("level", level))
         return {name: (float(low), float(high)) for name, (low, high) in zip(self.names, ends, strict=True)}
 
     def predict(self, x: Any = None) -> Floats:
@@ -487,7 +487,7 @@ class ManyFits:
     names : list of str
         The parameters.
     values, stderr : ndarray
-        Of shape (fits, parameters). NaN where there is none.
+        Of shape (fits, parameters), in the order of `names`. NaN where there is none.
     params : dict of str to ndarray
         The estimates of each parameter, of shape (fits,).
     fun : ndarray
@@ -534,6 +534,9 @@ class ManyFits:
         self.seconds = float(found["seconds"])
         self.interrupted = bool(found["interrupted"])
         self.success: NDArray[np.bool_] = self.status == 1
+        # There is no value at any starting point, so none of these is an estimate.
+        free = [nth for nth, name in enumerate(self.names) if name in self.free]
+        self.values[np.ix_(self.status == 3, free)] = np.nan
         self.params = {name: self.values[:, nth] for nth, name in enumerate(self.names)}
         self.profile: NDArray[Any] | None = found.get("profile")
         places = {name: self.names.index(name) for name in found["shared"]}
@@ -603,7 +606,7 @@ class ManyFits:
         else:
             freedom = np.maximum(self.nobs.astype(float) - free, 0.0)
         kinds, which = np.unique(freedom, return_inverse=True)
-        half = _native.student_t(level, kinds)[which][:, np.newaxis] * self.stderr
+        half = _native.student_t(number("level", level), kinds)[which][:, np.newaxis] * self.stderr
         return np.stack([self.values - half, self.values + half], axis=-1)
 
     @property
@@ -745,7 +748,10 @@ def _many(x: Any, y: NDArray[Any], model: str, given: dict[str, Any], progress: 
         columns = columns._replace(numbers=filled.astype(columns.numbers.dtype))
     begin = given["p0"]
     if begin is not None:
-        begin = np.asarray(begin, kind)
+        try:
+            begin = np.asarray(begin, kind)
+        except (TypeError, ValueError):
+            raise TypeError(f"p0 is {begin!r}; it must be an array of numbers") from None
         if begin.ndim not in (1, 2):
             raise ValueError("p0 must have the shape (parameters,) or (fits, parameters)")
     weights = _weights(given["sigma"], given["weights"], y.shape, missing)
@@ -932,6 +938,7 @@ def fit(
     """
     device, threads = device_and_threads(device, threads)
     x, y, p0, sigma, weights = (on_host(given) for given in (x, y, p0, sigma, weights))
+    y = without_na(y)
     masked = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y) else None
     targets = np.asarray(y)
     if masked is not None and targets.ndim == 1:
@@ -959,6 +966,10 @@ def fit(
         taken = {*(_by_name(x) or {}), *(_mentioned(model) if _is_formula(model) else ())}
         y_name = next((name for name in ("y", "z", "value", "target") if name not in taken), "y")
     shared = _names("shared", shared)
+    if not isinstance(fixed, (Mapping, type(None))):
+        raise TypeError(f"fixed is {fixed!r}; it must be a mapping from names to numbers")
+    if not isinstance(loss, str):
+        raise TypeError(f"loss is {loss!r}; it must be squares, absolute, huber or cauchy")
     level = number("level", level)
     tolerance = None if tolerance is None else number("tolerance", tolerance)
     iterations = None if iterations is None else whole("iterations", iterations, 1)

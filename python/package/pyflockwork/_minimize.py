@@ -71,7 +71,10 @@ _OF_SWARM = ("particles", "preset", "rule", "maxiter", "x0")
 
 def _points(x0: Any) -> Floats:
     """Points to start from."""
-    points = np.atleast_2d(np.asarray(x0, float))
+    try:
+        points = np.atleast_2d(np.asarray(x0, float))
+    except (TypeError, ValueError):
+        raise TypeError(f"x0 is {x0!r}; it must be numbers: a point, or several") from None
     if points.ndim != 2 or points.size == 0:
         raise ValueError(f"x0 has the shape {np.shape(x0)}; it must be (n,), or (points, n)")
     if not np.all(np.isfinite(points)):
@@ -321,7 +324,10 @@ def problem_of(
     else:
         raise TypeError(f"fun is {fun!r}; it must be a formula, a function, or a pyflockwork.Command")
     if integrality is not None:
-        kinds = np.atleast_1d(np.asarray(integrality)).astype(bool)
+        given = np.atleast_1d(np.asarray(integrality))
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"integrality is {integrality!r}; it must be numbers, not 0 for whole variables")
+        kinds = given.astype(bool)
         if kinds.shape not in ((1,), (len(within.lower),)):
             raise ValueError(
                 f"integrality has the shape {kinds.shape}; the problem has {len(within.lower)} variables"
@@ -518,6 +524,13 @@ def minimize(
                 ),
             )
 
+        if within.lower == within.upper:
+            # There is one point.
+            there: dict[str, Any] = {"x0": within.lower, "particles": 1, "maxiter": 0, "precision": "f64"}
+            found = run(watch, None, changes(is_swarm=True, rng=rng, **there), saved)
+            found.success, found.message = True, "the bounds of all variables are equal"
+            return _with_names(found, within)
+
         swarm = is_swarm(problem, method, {**given, "preset": preset})
         if swarm and isinstance(fun, Command) and particles is None and preset is None:
             # A program is slow: few particles, which end when they no longer find anything better.
@@ -556,6 +569,11 @@ def minimize(
                 if name in guessed:
                     found[name] = guessed[name]
             found.agreeing = 0
+    return _with_names(found, within)
+
+
+def _with_names(found: OptimizeResult, within: Box) -> OptimizeResult:
+    """The result with its variables by name, if they have names."""
     if within.names is not None and found.x is not None:
         found.params = dict(zip(within.names, found.x.tolist(), strict=True))
     return found
@@ -733,9 +751,8 @@ def differential_evolution(
     if told:
         warnings.warn(f"{', '.join(told)}: of differential evolution, without meaning here", stacklevel=2)
     within = box(bounds)
-    if maxiter is None:
-        # As in SciPy.
-        maxiter = 1000
+    # As in SciPy.
+    maxiter, popsize = whole("maxiter", 1000 if maxiter is None else maxiter), whole("popsize", popsize, 1)
     if rng is not None and seed is not None:
         raise TypeError("rng and seed are both given: they are the same")
     dims = len(within.lower)

@@ -162,6 +162,8 @@ def shortest_path(
     >>> shortest_path([[0, 2.0], [0, 0]], indices=0).tolist()
     [0.0, 2.0]
     """
+    if method not in ("auto", "FW", "D", "BF", "J"):
+        raise ValueError(f"method is {method!r}; it must be one of SciPy's: auto, FW, D, BF, J")
     found = shortest_paths(
         csgraph, predecessors=return_predecessors, directed=directed, unweighted=unweighted, **ours
     )
